@@ -1,5 +1,4 @@
-"""Score a run again, without the model.
-For other metrics or switches, another judge, or what is unscored so far.
+"""Score a run again: other metrics, switches or judges, or what is unscored.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
 the metrics, are not scored again; another definition makes a score set of its own beside the old one.

@@ -1,4 +1,4 @@
-"""The numbers of another run, beside those of this one in its tables; nothing of them enters a file."""
+"""Another run's numbers as a column of this one's tables; no file contains them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Column:
 
 
 class Beside(NamedTuple):
-    """The column of a baseline (None: there is none to show), the numbers that are not in it with their reasons, and
-    other notes on it."""
+    """The column of a baseline (None: there is none to show), with notes on it.
+    ``unlike`` are the numbers that are not in it, with their reasons."""
 
     column: Column | None = None
     unlike: Sequence[str] = ()
@@ -49,8 +49,8 @@ class Baseline:
         return (Path(name).name or name) if is_folder else name
 
     def beside(self, document: ResultsDocument) -> Beside:
-        """The column beside the numbers of a run, by the content of its results file. Numbers that were made in another
-        way (version, data, protocol, definition of the metric, judge) are not in it."""
+        """The baseline's column beside a run's numbers, by its results file's content.
+        Numbers that were made in another way (version, data, protocol, definition of metric, judge) are left out."""
         theirs = results_of(self.document)
         values: dict[Key, float] = {}
         differing: dict[str, None] = {}
@@ -100,7 +100,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
-    """The column for a run's page: of ``baseline``, else of the one that the run's settings name."""
+    """The column for a run's page: of ``baseline``, else of the one in its settings."""
     named = (run.ours.get("settings") or {}).get("baseline")
     if not run.results or (baseline is None and not named):
         return Beside()

@@ -1,4 +1,4 @@
-"""The tables of layouts as text: for a terminal or a page, for a paper, for a script."""
+"""The tables of layouts as text: for a terminal or page, a paper, or a script."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ UNKNOWN = "N/A"
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:
-    """The tables of the layouts that a run names, as they stand below its own; empty where there are none.
-
-    What fails is one warning with the command that prints it later, and never the reason why a run does.
-    """
+    """The tables of the layouts that a run names, below its own; empty without any.
+    A failure is one warning with the command that prints it later, and never fails the run."""
     texts = []
     names: Sequence[str] = ()
     with Caught() as failure:  # the results are there already
@@ -95,8 +93,8 @@ def _latex_cell(value: Cell, digits: int) -> str:
 
 
 def csv_tables(tables: Iterable[Table]) -> str:
-    """One cell a line: table, row, column, value; the row by its first cell. Numbers are whole, what is unknown is
-    empty. A note stands in the column ``note``."""
+    """CSV with one cell a line: table, row (its first cell), column, value.
+    Numbers are not rounded, what is unknown is empty. A note stands in the column ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value"))

@@ -19,7 +19,7 @@ def cell(text: str, *, limit: int = MAX_CELL) -> str:
 def table_lines(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, right_aligned: AbstractSet[str] = frozenset()
 ) -> list[str]:
-    """The lines of a table. Cells are taken as they are: pass what comes from outside through :func:`cell`."""
+    """The lines of a table. Cells are not escaped: pass foreign text to :func:`cell`."""
     widths = [max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     right = [header in right_aligned for header in headers]
     rules = (
@@ -37,7 +37,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: wide East Asian characters take two, combining marks none."""
+    """Terminal columns: two for wide East Asian characters, none for combining marks."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

@@ -1,4 +1,4 @@
-"""Notes on a number: the trials that it leaves out, the tasks of a group that have no value, what repeats another."""
+"""Notes on a number: trials left out, group tasks without value, repetitions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NUMBERS = attrgetter("value", "n", "scored", "failed", "unscored", "unavailable
 
 
 def missing(result: Result) -> str:
-    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
-    Suspended scoring comes first, then whether there was nothing to score."""
+    """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
+    The bounds are how much that could change it. Suspended scoring comes first, then nothing to score."""
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
     counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []
@@ -103,8 +103,8 @@ def _with_counts(member: Result) -> str:
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
-    """The numbers that tables leave out: of a piece that alone makes another number, equal to its own; of a slice,
-    where the number is unavailable in all of its task, or there is nothing to score. Files of results keep them."""
+    """The numbers that tables leave out, though results files keep them.
+    A piece's that alone makes an equal one; a slice's unavailable in all of its task, or with nothing to score."""
     known = {Key.of(result): result for result in results}
     found = {key for key in known if key.slice and is_none(known.get(key._replace(slice="")))}
     for key, result in known.items():
@@ -123,5 +123,5 @@ def is_none(whole: Result | None) -> bool:
 
 
 def is_unavailable(whole: Result | None) -> bool:
-    """Whether a number of a whole task is unavailable: no trial has it, and none has lost it."""
+    """Whether a whole task's number is unavailable: no trial has it or has lost it."""
     return whole is not None and whole.unavailable > 0 and is_none(whole)

@@ -1,4 +1,4 @@
-"""The numbers of results files as rows: groups above their tasks, each whole and by its slices, runs side by side."""
+"""Numbers of results files as rows: groups above tasks, slices, runs side by side."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Notes(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A metric over a task, a group or a slice, with one number for each run (None: that run has none).
+    """A metric over a task, group or slice, one number a run (None: the run has none).
 
     ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for each run after the first why its
     number does not compare with the first one's, empty where it does; ``absent`` says for each run what stands in the
@@ -199,7 +199,7 @@ def _notes(
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> Notes:
-    """A slice does not repeat how much of its task was asked. A group is comparable if all of its tasks are."""
+    """Notes: a slice omits how much was asked; a group compares if all its tasks do."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
         return Notes(left_out=NO_DATA)

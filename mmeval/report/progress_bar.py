@@ -1,4 +1,4 @@
-"""How far a run is: a bar with rate, time left and failures on a terminal, a few lines elsewhere."""
+"""A run's progress: a bar (rate, time left, failures) on a terminal, else lines."""
 
 from __future__ import annotations
 

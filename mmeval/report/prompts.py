@@ -12,7 +12,8 @@ _MAX_LINE = 2000
 
 
 def write_prompts(selection: Selection, out: TextIO) -> None:
-    """The first rendered prompt of each task that can be asked: roles, text, and a placeholder for each medium."""
+    """Write each task's first prompt: roles, text, and a placeholder for each medium.
+    A task that cannot be asked has none."""
     for task in selection:
         out.write(f"{first_prompt(task)}\n")
 

@@ -1,4 +1,4 @@
-"""The end of a run, of ``score`` and of ``mmeval.evaluate``: files into the run folder, tables as text."""
+"""The end of ``run``, ``score`` and ``mmeval.evaluate``: files, tables as text."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def finish(
     page: bool,
     show: Callable[[str], None] | None = None,
 ) -> Published:
-    """Write the files of a run, show its tables and those of its layouts, hand its results to the loggers, and write
-    its page if there is to be one."""
+    """Write a run's files and page (if wanted), show its tables, call its loggers."""
     published = publish(outcome, context, moment=moment, log_samples=log_samples, baseline=baseline)
     if show is not None:
         show(published.table)
@@ -61,7 +60,7 @@ def publish(
     log_samples: bool = False,
     baseline: Baseline | None = None,
 ) -> Published:
-    """Write the results file, and the samples files if they are wanted; return what they hold, with the tables.
+    """Write results and (if wanted) samples files; return what they hold, with tables.
 
     The numbers of ``baseline`` stand in the tables alone. What keeps the exit code from being 0, what of a baseline
     does not compare, and notes on the answers go to the log, one warning each.
@@ -89,12 +88,9 @@ def publish(
 
 
 def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> None:
-    """Write the report of a run whose results file was just written, and log where it is. The numbers of ``baseline``
-    stand beside its own.
-
-    A report that cannot be written is one warning with the command that makes it later. Raises Interrupted after
-    Ctrl-C, which takes nothing of the results.
-    """
+    """Write the report of a run whose results were just written, and log where it is.
+    ``baseline``'s numbers stand beside its own. A failure is one warning with the command that makes it later.
+    Raises Interrupted after Ctrl-C, which takes nothing of the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
         with Caught() as failure:  # of whatever the report reads; the results are there already

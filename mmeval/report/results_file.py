@@ -1,4 +1,4 @@
-"""The results file, in the layout of lm-evaluation-harness: its readers load it unchanged.
+"""The results file in lm-evaluation-harness's layout: its readers load it as is.
 
 What that layout has no place for stands beside it under ``mmeval``: counts of what was not scored, bounds, intervals,
 slices, and what keeps the result from being compared.
@@ -33,8 +33,8 @@ _FILTER = "none"
 
 @dataclass(frozen=True)
 class Published:
-    """What a run has left: ``document`` is the content of the results file, as JSON values; ``samples`` are the samples
-    files by task, empty where none were wanted."""
+    """The files of a run: ``document`` is the results file's content, as JSON values.
+    ``samples`` are the samples files by task, empty where none were wanted."""
 
     table: str
     file: Path
@@ -50,7 +50,8 @@ def file_time(moment: datetime) -> str:
 def write_results(
     outcome: RunOutcome, context: ReportContext, *, moment: datetime, task_hashes: Mapping[str, str] | None = None
 ) -> Path:
-    """Write ``results_<time>.json`` into the run folder, or where the context says. Raises StorageError."""
+    """Write ``results_<time>.json`` into the run folder, or where the context says.
+    Raises StorageError."""
     file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
@@ -105,8 +106,8 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
 
 
 def _numbers(results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True) -> dict[str, Any]:
-    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. A value that is unknown is null; its
-    standard error is "N/A", as readers of this layout expect."""
+    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices.
+    A value that is unknown is null; its standard error is "N/A", as readers of this layout expect."""
     found: dict[str, dict[str, Any]] = {name: {"alias": alias} for name, alias in aliases.items()}
     for result in results:
         if result.slice:
@@ -187,8 +188,8 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
 
 
 def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Which trials of the run folder the numbers are about: so many repeats of each sample, and where flags chose among
-    the samples, from which to which place in the data set (``samples``; null: all that the folder has)."""
+    """Which trials of the run folder the numbers are about.
+    So many repeats of each sample; where flags chose, their range in the data set (``samples``; null: all it has)."""
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}

@@ -1,4 +1,4 @@
-"""The samples file: one JSON line a sample, in lm-evaluation-harness's layout, with the ordered parts beside it."""
+"""The samples file: JSON lines of lm-evaluation-harness with ordered parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample with its trials, in the order of the repeats, and the scores of each trial by output name."""
+    """A sample, its trials in the order of repeats, and each trial's scores by output."""
 
     index: int
     sample: Sample
@@ -66,8 +66,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """One line. A metric's own key is the mean of the repeats that were scored, null when none was. ``inapplicable``,
-    ``warnings`` and ``finish_reason``, each by repeat, are there only where one is not empty, or no plain stop."""
+    """A samples file's line; a metric's key is the mean of scored repeats, or null.
+    ``inapplicable``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not empty, or no plain stop."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
@@ -131,10 +131,8 @@ def _sha(text: str) -> str:
 
 
 def sample_rows(folder: Path, task: Task, score_set: Path | None, wanted: Wanted) -> Iterator[SampleRow]:
-    """The samples of a task with their trials and scores, in the order of the data set.
-
-    ``score_set`` is the folder of the task's scores, None when nothing was scored.
-    """
+    """A task's samples with their trials and scores, in the order of the data set.
+    ``score_set`` is the folder of the task's scores, None when nothing was scored."""
     scores = ScoreRows(score_set)
     with closing(Journal(folder / "journal", MediaStore(folder / "media"), writable=False)) as journal:
         chosen = (rows for rows in trial_rows(folder, task.name) if wanted(rows.trial["i"], rows.trial["n"]))

@@ -1,4 +1,4 @@
-"""The tables on stdout: Markdown, one row a number, with its uncertainty and its notes."""
+"""The tables on stdout: Markdown, one row a number, with uncertainty and notes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,8 @@ def render(
     roles: Mapping[str, BackendSpec] | None = None,
     baseline: Column | None = None,
 ) -> str:
-    """The line with the settings, the table of tasks, and the table of groups if any group has a number.
-
-    ``document`` is the content of the results file. ``roles`` are those that were asked besides the model.
-    ``baseline`` is a column of another run's numbers.
-    """
+    """The settings line, the table of tasks, and that of groups if any has a number.
+    ``document`` is the results file's content, ``roles`` those besides the model, ``baseline`` another run's column."""
     shown: Sequence[Task | UnavailableTask | Group] = (*selection.tasks, *selection.left_out, *selection.groups)
     names = {one.name: one for one in shown}
     rows = [row for row in number_rows([document], [context.model], empty=True) if row.task in names]
@@ -57,7 +54,7 @@ def _settings_line(selection: Selection, context: ReportContext, roles: Mapping[
 
 
 def _profiles(selection: Selection) -> Iterator[str]:
-    """The profiles that are not standard, with their tasks where others have another one."""
+    """The profiles that are not standard, with their tasks where others have another."""
     of = {task.name: str(task.config.get("profile") or "standard") for task in selection}
     for profile in sorted({*of.values()} - {"standard"}):
         tasks = [name for name, own in of.items() if own == profile]

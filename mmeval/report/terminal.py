@@ -1,4 +1,4 @@
-"""Writing to a terminal: text that cannot steer it, and nothing once its reader has gone."""
+"""Writing to a terminal: escaped text, and nothing once its reader has gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
 
 
 def write_line(line: str) -> None:
-    """A line on stderr, escaped. A bar of tqdm is taken away first, if tqdm is imported."""
+    """Write an escaped line to stderr; a bar of tqdm (if imported) is cleared first."""
     safe = escaped(line)
     try:
         if "tqdm" in sys.modules:
@@ -27,7 +27,7 @@ def write_line(line: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Send a standard stream nowhere from now on: the interpreter flushes it once more when it ends."""
+    """Discard a standard stream: the interpreter flushes it once more when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())
@@ -46,7 +46,7 @@ class _StderrHandler(logging.Handler):
 
 
 def configure(level: str) -> None:
-    """Send mmeval's log of ``level`` and above, and warnings of everything else, to stderr. May be called again."""
+    """Log mmeval from ``level`` up, others' warnings, to stderr. May be called again."""
     root = logging.getLogger()
     for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
         root.removeHandler(handler)

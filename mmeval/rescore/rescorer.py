@@ -1,4 +1,4 @@
-"""Scoring a run folder again: other metrics, switches or judges on the answers that it has; no model is asked."""
+"""Scoring a run folder again: other metrics, switches or judges, no new answers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class _StoredTrials(Runner):
         )
 
     def _subsets(self) -> Iterator[tuple[str, Subset]]:
-        """What part of each task's samples the folder holds, where the run chose among them."""
+        """The part of each task's samples in the folder, where the run chose among them."""
         for run, asked in zip(self.runs, self._asked, strict=True):
             if (made := self.data[run.task.name].get("subset")) is not None:
                 yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
@@ -181,10 +181,8 @@ class _StoredTrials(Runner):
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
-    """The backends that the metrics ask. An agent may ask any role, so where one judges the run's others come along.
-
-    Raises MissingError or UsageError with the whole command, where one of the run cannot be made again.
-    """
+    """The backends that the metrics ask; all of the run's where one is an agent.
+    An agent may ask any role. Raises MissingError or UsageError with the whole command where one cannot be made."""
     present = {*options.roles_of_run, *options.roles}
     asked = {role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)}
     backends = _made(selection, options, asked)

@@ -1,4 +1,4 @@
-"""The tasks and groups of a run folder as they were when the run was made, to be scored again."""
+"""The tasks and groups of a run folder as they were when it was made, to rescore."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from mmeval.task.task import Group, GroupMetric, Selection, TaskMetric, TaskOver
 def stored_selection(
     record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str], *, metrics: tuple[str, ...] = ()
 ) -> Selection:
-    """The tasks and groups of a run as they were when it was made, with other metrics and switches where these are
-    given. Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
+    """A run's tasks and groups as they were, with other metrics and switches if given.
+    Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
     for metric in metrics:
         load_metric(metric)
     listed = {entry["metric"] for config in record["tasks"].values() for entry in _listed(config)}
@@ -56,8 +56,9 @@ def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[Unavail
 
 
 def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tuple[TaskMetric, ...]:
-    """The metrics that are asked for with the pieces that these are made of. A piece of what cannot be computed all the
-    same is not scored for it, which may cost calls; one that is itself unavailable stays, as the reason."""
+    """The metrics that are asked for, with the pieces that these are made of.
+    A piece of what cannot be computed all the same is not scored for it, which may cost calls; one that is itself
+    unavailable stays, as the reason."""
     asked = {load_metric(name).name for name in names}
     kept: list[TaskMetric] = []
     pieces: set[str] = set()
@@ -69,8 +70,7 @@ def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tup
 
 
 def left_aside(record: Mapping[str, Any], selection: Selection) -> dict[str, tuple[str, ...]]:
-    """The metrics of a run that are not among those of a selection of its tasks, by task; tasks that have all of
-    theirs are not there."""
+    """By task, the metrics of a run that a selection leaves out, where it leaves any."""
     found = {}
     for task in selection:
         own = {metric.bound.name for metric in task.metrics}
@@ -80,8 +80,8 @@ def left_aside(record: Mapping[str, Any], selection: Selection) -> dict[str, tup
 
 
 def check_any_available(selection: Selection, names: Collection[str]) -> None:
-    """Raises MissingError where none of the metrics that were asked for by name can be computed here, whatever the
-    pieces that came along."""
+    """Raises MissingError where no metric asked for by name can be computed here.
+    Pieces that came along do not count."""
     asked = {load_metric(name).name for name in names}
     metrics = [metric for task in selection for metric in task.metrics if metric.bound.name in asked]
     if metrics and all(metric.unavailable for metric in metrics):

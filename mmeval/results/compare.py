@@ -1,5 +1,5 @@
-"""What two numbers must have in common to compare: the task's version and data, its protocol, the definition of the
-metric, and its judges."""
+"""What two numbers must have in common to compare.
+The task's version and data, its protocol, the definition of the metric, and its judges."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ _DEFINITION = ("version", "switches", "aggregation")
 
 
 def unlike(first: Mapping[str, Any], other: Mapping[str, Any], tasks: Iterable[str], output: str) -> str:
-    """Why a number of one results file does not compare with that of a later one; empty where it does.
-
-    The files are given as their content, the number by its tasks and its name. A derived number compares if its pieces
-    do.
-    """
+    """Why a number of a results file does not compare with a later file's; else empty.
+    The files are given as their content, the number by its tasks and its name. A derived number compares if all of
+    its pieces do."""
     return next(filter(None, (_difference(first, other, task, output) for task in tasks)), "")
 
 
@@ -47,7 +45,7 @@ def _metric(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any
 
 
 def _judges(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
-    """Each role that judged with the model that served it, or that was asked for; None for a metric without judge."""
+    """Each judging role with the model that served or was asked for; None: no judge."""
     rows = ours.get("judges", {})
     if not metric.get("judged", task in rows):
         return None

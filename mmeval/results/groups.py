@@ -1,4 +1,4 @@
-"""Tasks in their groups, and slices in their tasks: what belongs to what, and in which order it is shown."""
+"""Tasks in groups, slices in tasks: what belongs where, and in which order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Members = Mapping[str, Collection[str]]
 
 
 class Sliced(Protocol):
-    """A number, or the name of one, of a task as a whole (empty) or of one ``slice`` of it (``label=value``)."""
+    """A task's number or its name: whole (empty) or of a ``slice`` (``label=value``)."""
 
     @property
     def slice(self) -> str: ...
@@ -20,7 +20,7 @@ _Sliced = TypeVar("_Sliced", bound=Sliced)
 
 
 def depths(names: Iterable[str], members: Members) -> dict[str, int]:
-    """The depth of each group and task, in the order in which they are shown: groups first, their members below."""
+    """The depths of groups and tasks as shown: groups first, their members below."""
     names = list(names)
     inner = {name for group in members.values() for name in group}
     found: dict[str, int] = {}
@@ -45,8 +45,8 @@ def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> No
 
 
 def slice_by_slice(items: Sequence[_Sliced], *, every: bool = False) -> list[_Sliced]:
-    """What belongs to one task: the whole first, then each slice with all its metrics. Of several breakdowns only the
-    first is kept, unless ``every`` one is wanted: the others are often dozens of rows."""
+    """A task's items: the whole first, then each slice with all its metrics.
+    Of several breakdowns only the first is kept, unless ``every`` one is wanted: others are often dozens of rows."""
     first = next((_breakdown(item) for item in items if item.slice), "")
     kept = [item for item in items if every or not item.slice or _breakdown(item) == first]
     order = {name: at for at, name in enumerate(dict.fromkeys(["", *(item.slice for item in kept)]))}

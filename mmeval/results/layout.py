@@ -30,10 +30,8 @@ Cell: TypeAlias = str | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its title, the headers, rows of as many cells, and the notes below it.
-
-    Numbers are written with so many ``digits`` behind the point, and whole where a program reads them.
-    """
+    """A table: its title, headers, rows of as many cells, and the notes below it.
+    Numbers are written with so many ``digits`` behind the point, and whole where a program reads them."""
 
     title: str
     headers: tuple[str, ...]
@@ -67,8 +65,8 @@ def layouts_of(run: StoredRun) -> list[str]:
 
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
-    """The tables of a layout; a note below the first names the model and the judges. Raises UnknownNameError,
-    PluginError where the layout fails on this run."""
+    """The tables of a layout; a note below the first names the model and the judges.
+    Raises UnknownNameError, PluginError where the layout fails on this run."""
     layout = load_layout(name)
     with Caught() as failure:
         return _with_provenance(list(layout(run)), run)
@@ -84,8 +82,7 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
-    """The scores of one number, of the trials that the run counts, in the order of the data set; empty where nothing
-    was scored."""
+    """A number's scores of the counted trials, in data set order; empty if unscored."""
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 

@@ -1,4 +1,4 @@
-"""Provenance: the models behind the numbers of a stored run, and the numbers that its newest results leave out."""
+"""The models behind a stored run's numbers, and what its newest results leave out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def made_with(run: StoredRun) -> str:
-    """One line: the model, the judges and captioners as their servers call them, the profile, and the run's name."""
+    """One line: model, judges and captioners as served, profile, and the run's name."""
     shown = {task.name for task in run.tasks}
     rows = [row for task, judges in run.ours.get("judges", {}).items() if task in shown for row in judges]
     players: dict[str, dict[str, None]] = {}
@@ -35,14 +35,13 @@ def _named(row: Mapping[str, Any]) -> str:
 
 
 def unavailable_tasks_of(run: StoredRun) -> Iterator[str]:
-    """What the newest results of a run do not hold of it, with the command that makes results of all; at most one
-    line."""
+    """What a run's newest results lack, and the command to make all; at most one line."""
     if aside := run.ours.get("left_aside"):
         yield without(aside, str(run.folder))
 
 
 def without(aside: Mapping[str, Any], folder: str) -> str:
-    """Which metrics a scoring was not asked for (``aside``, by task), and how to see their numbers again."""
+    """The metrics a scoring left out (``aside``, by task), and how to see them again."""
     names = ", ".join(dict.fromkeys(str(name) for own in aside.values() for name in own))
     return (
         f"these results are without {names}, which the last scoring was not asked for; what is scored of them is kept: "

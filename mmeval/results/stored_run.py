@@ -1,4 +1,4 @@
-"""A run folder, for reading: JSON rows, one trial at a time, without plugins and mostly without records."""
+"""A run folder for reading: JSON rows by trial, no plugins, mostly no records."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ TaskRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """What a run folder holds of one trial. ``scores`` is None where the trial as it stands was not scored; ``size`` is
-    how many bytes its lines take."""
+    """A trial in a run folder; ``scores`` is None where its latest form has none.
+    ``size`` is how many bytes its lines take."""
 
     index: int
     repeat: int
@@ -43,7 +43,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A task of a run: its resolved task file, and where its score rows lie (None: nowhere)."""
+    """A task of a run: its resolved file and where its score rows lie (None: nowhere)."""
 
     name: str
     config: TaskRow
@@ -61,18 +61,17 @@ class StoredTask:
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
     def score_rows(self) -> Iterator[TaskRow]:
-        """The score rows of every trial, also where scoring has not come to its end; none where nothing was scored."""
+        """Each trial's score rows, also of unfinished scoring; none if nothing is scored."""
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set))
 
     def samples(self) -> Iterator[TaskRow]:
-        """The samples as they were recorded, in no order; one that changed meanwhile stands there again."""
+        """The samples as recorded, in no order; one that changed meanwhile appears again."""
         for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
             yield row["sample"]
 
     def trials(self) -> Iterator[StoredTrial | None]:
-        """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
-        damaged."""
+        """Each trial in its latest form in data set order; None for a damaged record."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         for row, sample, size in trial_rows(self.folder, self.name):
             try:
@@ -86,10 +85,8 @@ class StoredTask:
 
 
 class StoredRun:
-    """A run folder, for reading. ``results`` is the content of its newest results file, empty where there is none.
-
-    Raises MissingDataError where there is no run, UsageError for one that is damaged.
-    """
+    """A run folder for reading; ``results`` is its newest results file, or empty.
+    Raises MissingDataError where there is no run, UsageError for one that is damaged."""
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:
         self.folder = folder
@@ -145,7 +142,7 @@ class StoredRun:
 
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
-    """The newest results file of a run: in its folder, or where ``--output_path FILE.json`` has put it."""
+    """The newest results file of a run: in its folder or ``--output_path FILE.json``."""
     found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if found is None and named.suffix == ".json":
@@ -187,8 +184,8 @@ class ScoreRows:
         self._next: tuple[int, int, TaskRow] | None = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
-        """The row of a trial and its size in bytes; None where it has none, or one of another answer. Trials must be
-        asked for in their order."""
+        """A trial's row and its size in bytes; None without one, or for another answer.
+        Trials must be asked for in their order."""
         while self._next is not None and self._next[0] < key:
             self._next = next(self._rows, None)
         if self._next is None or self._next[0] != key:
@@ -200,14 +197,14 @@ class ScoreRows:
 
 
 def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, TaskRow]]:
-    """Rows with the key of their trial and their place; what names no trial is left out."""
+    """Rows with their trial's key and place, without those that name no trial."""
     for offset, row in rows:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             yield trial_key(row["i"], row["n"]), offset, row
 
 
 def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
-    """The score rows of a set, each with the place of its line, also where scoring has not come to its end."""
+    """A set's score rows, each with the place of its line, also of unfinished scoring."""
     if not (folder / ROWS).is_file():
         yield from read_rows(folder / FINISHED)
         return
@@ -237,7 +234,7 @@ class _Verdicts:
         self._file = path.open("rb") if path is not None and len(keys) else None
 
     def of(self, key: int) -> list[TaskRow]:
-        """Those of a trial; where it was judged again, the later ones. Trials must be asked for in their order."""
+        """A trial's rows, the later ones if judged again. Ask for trials in their order."""
         order, keys = self._order, self._keys
         while self._at < len(order) and keys[order[self._at]] < key:
             self._at += 1
@@ -254,7 +251,7 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
-    """Which trials the numbers are about, by what a results file has under ``asked`` of their task."""
+    """The trials that the numbers count, by ``asked`` of their task in a results file."""
     if asked is None:
         return every_trial
     repeats, samples = asked["repeats"], asked["samples"]

@@ -20,8 +20,8 @@ from mmeval.task.task import Group, Task
 
 @dataclass(frozen=True)
 class TaskNumber:
-    """One number of a task: an output of a metric, and how its scores become one value. The aggregator is named, so
-    that this can be sent to another process."""
+    """One number of a task: a metric's output, and how its scores become one value.
+    The aggregator is named, so that this can be sent to another process."""
 
     name: str
     range: tuple[float, float]
@@ -32,7 +32,7 @@ class TaskNumber:
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """The numbers of a task, each whole and by every value of the labels in ``breakdown``."""
+    """A task's numbers, each whole and by every value of the labels in ``breakdown``."""
 
     task: str
     numbers: tuple[TaskNumber, ...]
@@ -56,10 +56,8 @@ def task_results(
     *,
     bootstrap_iters: int = BOOTSTRAP_ITERS,
 ) -> list[Result]:
-    """The numbers of a task over the trials that are wanted, from the finished rows of its score set.
-
-    ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone.
-    """
+    """A task's numbers over the wanted trials, from its score set's finished rows.
+    ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone."""
     columns = {n.name: Scores(range=n.range, higher_is_better=n.higher_is_better) for n in task.numbers}
     fill(columns, finished_rows(scores, wanted))
     places = _slices(task, next(iter(columns.values()))) if columns else {}
@@ -85,7 +83,7 @@ def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Uns
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Put rows into columns; equal labels are one object, so that a long run stays small."""
+    """Put rows into columns; equal labels are one object, to keep a long run small."""
     interned: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         labels = row.get("labels")
@@ -145,8 +143,8 @@ def _results(
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
-    """The groups' numbers, in the order of the groups. A group may count other groups among its members; a task that
-    it reaches twice, directly and through one of them, counts once."""
+    """The groups' numbers, in the order of the groups.
+    A task that a group reaches twice, directly and through another group among its members, counts once."""
     by_name = {group.name: group for group in groups}
     whole = {(result.task, result.metric): result for result in results if not result.slice}
 

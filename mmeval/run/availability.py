@@ -1,8 +1,9 @@
-"""What is unavailable to a run, found before anything is asked: data, metrics, and backends that describe media.
+"""What is unavailable to a run, found before anything is asked.
 
-A task that is named by itself is required: without its data there is no run. One that is named as a member of a group
-is left out, and its group states of how many tasks its number is. A task whose filter keeps no sample counts as one
-without data: the few bundled samples of a benchmark with many domains, for example.
+This is data, metrics, and backends that describe media. A task that is named by itself is required: without its data
+there is no run. One that is named as a member of a group is left out, and its group states of how many tasks its
+number is. A task whose filter keeps no sample counts as one without data: the few bundled samples of a benchmark with
+many domains, for example.
 """
 
 from __future__ import annotations
@@ -30,11 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 def with_data(selection: Selection, *, strict: bool) -> Selection:
-    """The selection without those members of its groups whose data are not here; the data of the others are open.
-
+    """The selection without group members whose data are missing; others' are open.
     Raises MissingDataError where the data of a task are missing that is named by itself, where nothing would be left,
-    and for any task when ``strict``.
-    """
+    and for any task when ``strict``."""
     members = {group.name: group.members for group in selection.groups}
     optional = {task for group in members for task in tasks_inside(group, members)}
     if not optional or len(selection.tasks) == 1:
@@ -65,8 +64,8 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
 
 
 def _check_any(task: Task, dataset: Dataset) -> None:
-    """Raises MissingDataError where a task's filter keeps no sample, though they have its labels, and where there is no
-    sample. Reads up to the first one that it keeps."""
+    """Raises MissingDataError where a filter keeps no sample though its labels exist,
+    or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
     with Caught() as failure:  # of the loader, which is reported when it is the row's turn
         for sample in dataset if task.filter else ():
@@ -82,7 +81,7 @@ def _check_any(task: Task, dataset: Dataset) -> None:
 
 
 class OpenedData:
-    """A data set that was opened to see whether it is there, and is not opened again. ``source`` is what opened it."""
+    """A data set opened once, to see whether it is there; ``source`` opened it."""
 
     def __init__(self, source: Callable[[], Dataset], dataset: Dataset) -> None:
         self.source = source
@@ -93,8 +92,8 @@ class OpenedData:
 
 
 def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
-    """Warn of metrics that cannot be computed here, whole or in part. Raises MissingError for the first whole one when
-    ``strict``; what the user has skipped is no fault."""
+    """Warn of metrics that cannot be computed here, whole or in part.
+    Raises MissingError for the first whole one when ``strict``; what the user has skipped is no fault."""
     tasks = list(tasks)
     for lacking in unavailable_in(tasks):
         if strict:
@@ -107,8 +106,8 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
 
 
 class UnavailableMetrics(NamedTuple):
-    """Metrics of some tasks that cannot be computed for one ``reason``; with ``pieces`` those that are made of other
-    numbers and go without these."""
+    """Metrics of some tasks that cannot be computed for one ``reason``.
+    With ``pieces``, those that are made of other numbers and go without these."""
 
     tasks: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -123,8 +122,8 @@ class UnavailableMetrics(NamedTuple):
 
 
 def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """The metrics of tasks that are unavailable, by reason, in the order of the tasks. One that is made of another
-    which is unavailable is left out: the reason is given with the piece."""
+    """The unavailable metrics of tasks by reason, in the order of the tasks.
+    One that is made of another which is unavailable is left out: the reason is given with the piece."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         for metric in task.metrics:
@@ -142,8 +141,8 @@ _NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 
 
 def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """The metrics of tasks that are made of what there is of their pieces, by why some are not there. Of a metric of
-    the task that is unavailable :func:`unavailable_in` gives the reason."""
+    """Metrics that are made of only some of their pieces, by why others are missing.
+    Of a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         lost = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
@@ -161,7 +160,7 @@ def _columns(entries: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 
 class Undescribed(NamedTuple):
-    """Kinds of media that no backend of a role accepts, for some metrics of some tasks."""
+    """Kinds of media that no backend of a role accepts, for metrics of some tasks."""
 
     role: str
     kinds: tuple[PartKind, ...]
@@ -184,8 +183,8 @@ class Undescribed(NamedTuple):
 
 
 def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:
-    """The kinds that tasks may ask for and no backend accepts, once for all tasks that lack the same. Where the data
-    state for each sample what it asks for, that may be media of any kind."""
+    """The kinds asked for that no backend accepts, once for tasks that lack the same.
+    Where the data state for each sample what it asks for, that may be media of any kind."""
     found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
     for task in tasks:
         wanted: Collection[str] = task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS

@@ -1,4 +1,4 @@
-"""Makes the backends of a run, one for each role, and checks that the tasks ask them."""
+"""Makes the backends of a run, one a role, and checks that the tasks ask them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROLE_LIMIT = "max_connections"
 
 
 class WorkerFiles(NamedTuple):
-    """Where worker processes write beside this one: the run folder, and its journal, which adopts what they write."""
+    """The run folder and the journal that adopts what worker processes write there."""
 
     run: Path
     journal: Journal
@@ -58,7 +58,7 @@ class Backends:
             self.named[role] = made[key]
 
     def identities(self, selection: Selection) -> dict[str, Any]:
-        """Who makes the answers: the model, and for an agent every role that it may ask, which are all but judges."""
+        """The model, and for an agent every role that it may ask: all but the judges."""
         model = self.named[MODEL]
         found: dict[str, Any] = {"model": dict(model.identity)}
         if isinstance(model, ProgramBackend):
@@ -78,8 +78,8 @@ class Backends:
         batch_size: BatchSize = AUTO,
         beside: WorkerFiles | None = None,
     ) -> dict[str, BackendRuntime]:
-        """How each role is asked; roles with the same backend share its limit. Without a run folder ``beside`` which
-        worker processes could write, a local model answers in this process alone."""
+        """How each role is asked; roles with the same backend share its limit.
+        Without a run folder ``beside`` that worker processes could write, a local model answers in this process."""
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
@@ -131,8 +131,7 @@ def _positive(value: object) -> int:
 
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that is not asked: no metric and no task file names it, and no backend is an agent,
-    which may ask any."""
+    """Raises UsageError for a role that nothing asks. An agent may ask any role."""
     check_variants(backends, _by_kind(tasks))
     if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
         return
@@ -144,7 +143,8 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 
 
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that is not asked and that looks like a misspelt one, before its backend is made."""
+    """Raises UsageError for an unasked role that looks misspelt.
+    This happens before its backend is made."""
     given = tuple(roles)
     check_variants(given, _by_kind(tasks))
     asked = _asked(tasks, given)
@@ -154,7 +154,7 @@ def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
 
 
 def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:
-    """The roles that task files and metrics name, with the variants of these that are present."""
+    """The roles that task files and metrics name, with the variants present of them."""
     asked = {role for task in tasks for metric in task.metrics for role in metric.bound.asked_roles(present)}
     return asked.union(*(task.roles for task in tasks))
 
@@ -164,8 +164,8 @@ def _by_kind(tasks: Sequence[Task]) -> set[str]:
 
 
 def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UnknownNameError for a parameter of one modality that the command line gives and the model does not know.
-    One that only a task file gives is said, once: the model is asked without it."""
+    """Raises UnknownNameError for a modality's parameter that the model does not know.
+    Where only a task file gives it, not the command line, that is reported once: the model is asked without it."""
     left_out: dict[tuple[str, str], list[str]] = {}
     for task in tasks:
         for role, params in ((MODEL, task.params), *task.roles.items()):
@@ -184,7 +184,7 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
 
 
 def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:
-    """A batch size that has no effect is said, not refused: commands are often shared between backends."""
+    """Report a batch size without effect: commands are often shared between backends."""
     if batch_size == AUTO:
         return
     local = [backend for backend in backends.values() if isinstance(backend, BatchBackend)]

@@ -1,4 +1,4 @@
-"""What keeps the numbers of a finished run from being whole: a line for each cause, with what to do.
+"""Why a finished run's numbers are not whole: a line for each cause, with advice.
 
 First what was not asked: data that cannot be read, trials that failed. Then what was asked and has no score. Last what
 has a score that may surprise: replies that could not be read and count, and numbers of nothing.
@@ -52,7 +52,7 @@ def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator
 
 
 def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
-    """What was not answered. ``again`` is what asks for it again, said only where that can help."""
+    """What was not answered; ``again`` asks for it again, stated if that can help."""
     if (bad := tally.bad).count:
         yield f"{bad.said} (bad_sample); correct the data, then {again} asks the rest, and what is answered is kept"
         yield from bad.lines()
@@ -79,7 +79,7 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
 
 
 def unasked_complaints(counts: RunCounts) -> Iterator[str]:
-    """Why a run without any failure has no number, where not a single trial could be asked."""
+    """Why a run without failures has no number, where no trial could be asked."""
     if counts.none_asked:
         none = (
             "the only trial could not"
@@ -97,9 +97,9 @@ def unscored_complaints(
     *,
     way: str,
 ) -> Iterator[str]:
-    """The numbers that lack trials, with the most frequent reason; those that lack them for one cause in one line. The
-    rows are read again only for these. Numbers that are suspended are told elsewhere, and so is what a derived one
-    lacks because its pieces do. ``way`` is what tries again, said only where that can help."""
+    """The numbers that lack trials, with the most frequent reason, one line a cause.
+    Rows are read only for these. Suspended numbers are reported elsewhere, and so is what a derived one lacks as its
+    pieces do. ``way`` is what tries again, stated only where that can help."""
     results = list(results)
     unscored = {(result.task, result.metric): result.unscored for result in results if not result.slice}
     run_of = {run.task.name: (run, chosen) for run, chosen in zip(runs, wanted, strict=True)}
@@ -143,7 +143,7 @@ def _giving(run: TaskRun, output: str) -> BoundMetric:
 
 
 def _advice(result: Result, found: Counter[Unscored], switches: Collection[str], way: str) -> str:
-    """What can be done for the unscored trials of a number. A trial without any reason was not scored yet."""
+    """Advice for a number's unscored trials; one without a reason was not scored yet."""
     counts: Counter[Cause] = Counter()
     for why, count in found.items():
         counts[why.cause] += count
@@ -160,7 +160,7 @@ def _advice(result: Result, found: Counter[Unscored], switches: Collection[str],
 
 
 def most_frequent(found: Counter[Unscored]) -> str:
-    """The reason of most, in brackets; reasons that differ only in numbers and in what they quote are of one kind."""
+    """The most frequent reason, in brackets; numbers and quotes make no difference."""
     kinds = _kinds(found)
     if not kinds:
         return ""
@@ -205,8 +205,8 @@ COUNTED: Mapping[tuple[str, str], str] = {
 
 
 def unread_complaints(runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path) -> Iterator[str]:
-    """A line for all tasks, from the evidence of their scores (``mmeval.judge.verdict.UNREAD``); one for each switch
-    that makes such replies count. Rows are read only where a metric has it."""
+    """A line for each switch that makes unread replies count, over all tasks.
+    They are in the scores' evidence (``mmeval.judge.verdict.UNREAD``); rows are read only where a metric has it."""
     for (switch, value), worth in COUNTED.items():
         found: dict[str, int] = {}
         for run, chosen in zip(runs, wanted, strict=True):
@@ -233,8 +233,8 @@ def _unread(said: Any) -> int:
 
 
 def nothing_to_score(runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]) -> Iterator[str]:
-    """One line for each number that has nothing to score, with the reason that its metric gives and the tasks in which
-    it is so. Of a task's rows only those up to the first reason are read."""
+    """One line for each number with nothing to score: the metric's reason, the tasks.
+    Of a task's rows only those up to the first reason are read."""
     numbers: dict[str, list[str]] = {}
     for result in results:
         if not result.slice and is_of_nothing(result):

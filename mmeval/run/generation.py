@@ -1,4 +1,4 @@
-"""Generation: every job put to the model, as many at once as the roles allow, each answer handed on to scoring."""
+"""Generation: as many jobs to the model as roles allow, each answer to scoring."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ MOST_LANES = 4
 
 
 class Generation:
-    """Puts jobs to the model. Lanes take jobs from one iterator; a lane carries one trial at a time from its prompt to
-    its score rows."""
+    """Puts jobs to the model, in lanes that take them from one iterator.
+    A lane carries one trial at a time from its prompt to its score rows."""
 
     def __init__(
         self, runs: Sequence[TaskRun], broker: Broker, scorer: Scorer | None, progress: Progress, *, lanes: int
@@ -65,8 +65,8 @@ class Generation:
         self._broker.stop()
 
     async def run(self, jobs: Iterator[Job]) -> None:
-        """Until the jobs are done. Raises the first error that concerns the whole run, after the answers that were in
-        flight have come; where the data cannot be read on, after those that are under way have been scored."""
+        """Run until the jobs are done. Raises the first error that concerns the whole run.
+        First the answers in flight come; where the data cannot be read on, those that are under way are scored."""
         try:
             async with self._grace:
                 async with asyncio.TaskGroup() as group:
@@ -97,7 +97,7 @@ class Generation:
             await self._scorer.drain()
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
-        """How many trials the journal answers, and how many are still to be asked or cannot be."""
+        """How many trials the journal answers, and how many are to be asked or cannot be."""
         return Counter(self._standing(job) for job in jobs)
 
     async def _lane(self, jobs: Iterator[Job]) -> None:
@@ -121,7 +121,7 @@ class Generation:
             self._broker.live_trials -= 1
 
     def _fail(self, error: Exception) -> None:
-        """Nothing more is sent, at once; what is in flight may have been paid for, so it gets a moment to arrive."""
+        """Send nothing more; calls in flight may be paid for and get a moment to arrive."""
         self.stop()
         if self._failure is None:
             self._failure = error
@@ -129,12 +129,12 @@ class Generation:
 
     @property
     def _spare(self) -> int:
-        """Lanes that are open beyond those that can send: a call that rests holds no connection."""
+        """Open lanes beyond those that can send: a call that rests holds no connection."""
         return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
 
     def _take_over(self) -> None:
-        """A call rests before it is sent again, and another lane may use its connection meanwhile. Where no lane is
-        open the model is done, and the call is that of a judge behind the same backend."""
+        """Let another lane use the connection while a call rests before it is sent again.
+        Where no lane is open the model is done, and the call is that of a judge behind the same backend."""
         if not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes:
             self._open_lane()
 
@@ -236,7 +236,7 @@ def _answer(result: object, run: TaskRun) -> Interleaved:
 
 
 def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:
-    """The answer with its placeholders read in the task's own spellings, where it names some."""
+    """The answer with placeholders read in the task's own spellings, if it names any."""
     if not run.spellings or not any(mark in part.raw for part in output.parts for mark in "<#"):
         return output
     return output.respelled(run.spellings)

@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: the first stops new work and waits for what is in flight, the second leaves at once."""
+"""Ctrl-C and SIGTERM: the first stops new work, the second leaves at once.
+After the first, calls in flight may still arrive."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ GRACE_SECONDS = 10.0
 
 
 class Stoppable(Protocol):
-    """Work that can be told to begin nothing new. ``in_flight`` counts the calls that were sent and not answered."""
+    """Work that can be stopped; ``in_flight`` counts calls sent and not yet answered."""
 
     def stop(self) -> None: ...
 
@@ -31,17 +32,15 @@ _stops: dict[int, Callable[[], None]] = {}
 
 
 def interrupt_thread(identity: int) -> None:
-    """Do to the work of another thread what Ctrl-C does to the main thread's; nothing where none is under way."""
+    """Stop another thread's work as Ctrl-C stops the main thread's; nothing if idle."""
     stop = _stops.get(identity)
     if stop is not None:
         stop()
 
 
 async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress) -> None:
-    """Run a coroutine to its end, or until the user stops it. Raises Interrupted, or what the coroutine raises.
-
-    Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops it.
-    """
+    """Run a coroutine to its end or the user's stop. Raises Interrupted or its error.
+    Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops it."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     signals: list[int] = []
@@ -68,7 +67,7 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
 
 @contextmanager
 def _told(loop: asyncio.AbstractEventLoop, stop: Callable[[int], None]) -> Iterator[None]:
-    """While the block lasts, ``stop`` is called with the number of each signal that should end it."""
+    """Call ``stop`` with the number of each ending signal while the block lasts."""
     if threading.current_thread() is not threading.main_thread():
         identity = threading.get_ident()
 

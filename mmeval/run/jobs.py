@@ -1,4 +1,4 @@
-"""Jobs: which samples of which tasks are put to the model, how often, in which order."""
+"""Jobs: which samples of which tasks are asked, how often, in which order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One trial to make. ``position`` is the task's place in the run, ``index`` the sample's in its data set."""
+    """One trial to make.
+    ``position`` is the task's place in the run, ``index`` the sample's in its data set."""
 
     position: int
     task: Task
@@ -54,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ChosenTrials:
-    """Which trials of one task belong to this run: the samples that were taken, times the repeats."""
+    """One task's trials in this run: the samples that were taken, times the repeats."""
 
     repeats: int
     taken: IndexSet
@@ -64,7 +65,7 @@ class ChosenTrials:
 
 
 class JobQueue:
-    """The jobs of a run. Iterating reads the data sets, one sample at a time; ``chosen`` fills up meanwhile."""
+    """The jobs of a run. Iterating reads one sample at a time and fills ``chosen``."""
 
     def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
         _check_draw(options)
@@ -86,8 +87,8 @@ class JobQueue:
             yield from self._jobs(position)
 
     def readable(self) -> Iterator[Job]:
-        """The jobs of each task as far as its data can be read; why not further is warned of, and stands in
-        ``faults``. Raises StorageError, which concerns every task."""
+        """Each task's jobs as far as its data can be read.
+        Why not further is a warning and in ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
             with Caught(StorageError) as failure:
@@ -108,7 +109,7 @@ class JobQueue:
                 yield Job(position, task, index, sample, line, repeat)
 
     def _written(self, task: Task, index: int, sample: Sample) -> tuple[Sample, bytes]:
-        """The sample with its line; without its content where a medium of it cannot be read, as the others go on."""
+        """The sample with its line; without content if one of its media cannot be read."""
         try:
             return sample, self._line(task, index, sample)
         except (ContentError, MissingDataError) as error:
@@ -116,8 +117,8 @@ class JobQueue:
             return bad, self._line(task, index, bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
-        """The chosen samples of a task, each with its place in the data set. Raises UsageError for an id that stands
-        twice; one that cannot be asked is given another then."""
+        """The chosen samples of a task, each with its place in the data set.
+        Raises UsageError for an id that stands twice; one that cannot be asked is given another then."""
         ids: set[int] = set()
         for index, sample in self._choices[position]:
             if sample.fault:
@@ -143,17 +144,16 @@ class JobQueue:
         return line
 
     def size(self, position: int) -> int:
-        """How many samples of a task are chosen; an upper limit where a filter has yet to be applied."""
+        """How many samples of a task are chosen; an upper limit before a filter is run."""
         return self._choices[position].size
 
     def total(self) -> int:
-        """How many trials there will be; an upper limit where a filter has yet to be applied."""
+        """How many trials there will be; an upper limit before a filter is applied."""
         return sum(choice.size * task.repeats for task, choice in zip(self.tasks, self._choices, strict=True))
 
     def check(self) -> None:
-        """Raises UsageError for a task of which no sample is left, and where no sample of any task can be asked. Opens
-        the data, and reads them up to the first sample that is chosen and can be asked; where samples are drawn, reads
-        them all."""
+        """Raises UsageError if a task has no sample left, or no sample can be asked.
+        Opens the data, and reads them up to the first chosen sample that can be asked; where samples are drawn, all."""
         for choice in self._choices:
             choice.check()
         first = ""
@@ -166,8 +166,8 @@ class JobQueue:
             raise UsageError(f"not a single sample can be asked; the first is {first}. Correct the data")
 
     def doubts(self, *, scoring: bool) -> Iterator[str]:
-        """Where a task's data have another size than its file says, which of its first samples cannot be asked, and
-        what the others lack that it counts on, a label or a rubric, say."""
+        """What looks wrong in a task's data: another size than its file states,
+        first samples that cannot be asked, others without what it counts on, a label or a rubric, say."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
                 yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
@@ -185,8 +185,7 @@ class JobQueue:
         return self._choices[position].dataset
 
     def data(self) -> dict[str, dict[str, Any]]:
-        """By task, what is recorded of its data: fingerprint, number of rows, where they come from, and how samples
-        were chosen among them."""
+        """By task, what is recorded of its data: fingerprint, rows, source, sample choice."""
         found = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             dataset = choice.dataset
@@ -206,8 +205,7 @@ class JobQueue:
         return found
 
     def subsets(self) -> dict[str, Subset]:
-        """By task, what part of its samples was taken so far; tasks that neither a flag nor their data narrowed are
-        left out."""
+        """By task, the part of its samples taken so far; tasks taken whole are left out."""
         found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
         return {name: subset for name, subset in found.items() if subset is not None}
 
@@ -254,13 +252,13 @@ def _check_draw(options: RunOptions) -> None:
 
 
 def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:
-    """A sample that cannot be asked, under a name that no earlier one has that was asked. No call is named
-    by it, so the name stays free."""
+    """A sample that cannot be asked, under a name that no earlier asked one has.
+    No call is named by it, so the name stays free."""
     return replace(sample, id=f"{sample.id} (sample {index})") if _mark(sample.id) in ids else sample
 
 
 def _refuse_twice(ids: set[int], task: Task, index: int, sample: Sample) -> None:
-    """Calls are named by their sample's id. The ids are held as 64-bit hashes, to stay small."""
+    """Refuse an id used twice: it names calls. 64-bit hashes of ids keep this small."""
     mark = _mark(sample.id)
     if mark in ids:
         raise UsageError(
@@ -275,8 +273,7 @@ def _mark(name: str) -> int:
 
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
-    """Media that a loader holds in memory (a parquet column) have no file of their own: the run keeps them, so that
-    the sample can be read again."""
+    """Store media that are in memory (a parquet column), to read the sample again."""
     for content in (*(message.content for message in sample.input), *sample.references):
         for part in content.parts:
             if part.media is not None and part.media.path is None:
@@ -284,7 +281,7 @@ def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
 
 
 class DataFault(NamedTuple):
-    """Why the data of a task could not be read on, after so many trials; ``exit_code`` is what the error means."""
+    """Why a task's data could not be read on, after so many trials, and its exit code."""
 
     error: BaseException
     made: int

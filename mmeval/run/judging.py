@@ -1,4 +1,4 @@
-"""Judged metrics: programs over the roles of the run, one for each metric and trial, a bounded number at a time."""
+"""Judged metrics: one program a metric and trial, a bounded number at a time."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ class Judging:
         self._stopped = True
 
     async def offer(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
-        """Judge a trial if there is room, else put it off until ``drain``: a model that is faster than its judge does
-        not wait for it. Of what is put off a number is held, and the trial is read from the run folder again."""
+        """Judge a trial if there is room, else put it off until ``drain``.
+        A model faster than its judge need not wait. Only a number is held; the trial is read from the folder again."""
         if self._to_judge(run, trial) and self._room.locked():
             self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(trial_key(index, trial.repeat))
         else:
             await self.add(run, index, trial, trial_digest)
 
     async def add(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
-        """Judge a trial that has an answer to judge, once there is room. Raises what concerns the whole run."""
+        """Judge an answered trial once there is room. Raises what concerns the whole run."""
         if self._failure is not None:
             raise self._failure
         if self._stopped or not self._to_judge(run, trial):
@@ -90,7 +90,7 @@ class Judging:
         task.add_done_callback(self._under_way.discard)
 
     async def drain(self) -> None:
-        """Until every trial is judged, those that were put off too. Raises what concerns the whole run."""
+        """Judge all trials, also those put off. Raises what concerns the whole run."""
         self._last = True
         while self._put_off:
             _, (run, keys) = self._put_off.popitem()
@@ -147,8 +147,8 @@ class Judging:
     async def _verdict(
         self, run: TaskRun, bound: BoundMetric, index: int, trial: Trial, trial_digest: str
     ) -> dict[str, Score]:
-        """One judged metric; its failure costs only its own score. A verdict is shared by all calls that ask the same:
-        of equal answers, other repeats, other tasks."""
+        """Scores of one judged metric; its failure costs only its own score.
+        A verdict is shared by all calls that ask the same: of equal answers, other repeats, other tasks."""
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True)
         scores = await self._scores(bound, trial, run, scope)
@@ -166,8 +166,8 @@ class Judging:
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
-    """How many trials at a time keep the judges busy: each of their calls with a follower, since a trial is also read,
-    parsed and written, and as many as a model gives in one burst."""
+    """How many trials at a time keep the judges busy.
+    Each judge's call with a follower, as a trial is also read, parsed and written, and as many as one model burst."""
     asked = {role for run in runs for bound in run.judged for role in bound.asked_roles(broker.roles)}
     judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
     model = broker.roles.get(MODEL)
@@ -175,8 +175,7 @@ def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
 
 
 def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """The lines of one metric's calls for one trial; ``identities`` are those of the roles. What was never sent has
-    none."""
+    """The lines of a metric's sent calls for a trial; ``identities`` are the roles'."""
     lines = []
     for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
         response = exchange.response

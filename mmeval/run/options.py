@@ -1,4 +1,4 @@
-"""What a run is asked to do, as one record: the command line, a configuration file and Python all make this."""
+"""What a run is to do, as a record: command line, file and Python all make one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BackendSpec:
-    """A backend by name and arguments. Equal specs share one instance. ``instance`` is one that was made already, which
-    only Python can give."""
+    """A backend by name and arguments; equal specs share one instance.
+    ``instance`` is one that was made already, which only Python can give."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class BackendSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions:
-    """How answers are scored, and what that may cost. Each field is the flag of the same name."""
+    """How answers are scored, and at what cost. Each field is the flag of its name."""
 
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     max_connections: int = 64
@@ -55,7 +55,7 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class RunOptions(ScoringOptions):
-    """Everything that steers a run besides its tasks. Each field is the flag of the same name."""
+    """What steers a run besides its tasks. Each field is the flag of the same name."""
 
     model: BackendSpec
     output_path: Path
@@ -84,11 +84,9 @@ class RunOptions(ScoringOptions):
 
 @dataclass(frozen=True)
 class RescoreOptions(ScoringOptions):
-    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
-
-    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
-    added to all of its tasks.
-    """
+    """What ``mmeval score`` is to do.
+    ``overrides`` may change switches, profile and skipped metrics. ``metrics`` are the only ones to compute (empty:
+    those of the run); one that no task of the run lists is added to all of its tasks."""
 
     folder: Path
     metrics: tuple[str, ...] = ()
@@ -99,7 +97,8 @@ class RescoreOptions(ScoringOptions):
 
 @dataclass(frozen=True)
 class RunCounts:
-    """Trials of a run. ``kept`` were answered by an earlier process, ``since`` (ISO time) says when it began."""
+    """Trials of a run.
+    ``kept`` were answered by an earlier process, ``since`` (ISO time) says when it began."""
 
     kept: int = 0
     new: int = 0
@@ -116,8 +115,8 @@ class RunCounts:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """How far a run has come with a task of which it has not made every trial; ``of`` is None where a filter chooses
-    and what it keeps was not counted."""
+    """How far a run has come with a task whose trials are not all made.
+    ``of`` is None where a filter chooses and what it keeps was not counted."""
 
     made: int
     of: int | None
@@ -125,7 +124,7 @@ class Unfinished:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What came of a run: where it lies, the numbers, and the exit code that tells the truth about it."""
+    """What came of a run: its folder, its numbers, and the true exit code."""
 
     folder: Path
     model_name: str

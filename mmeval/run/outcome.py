@@ -26,7 +26,7 @@ def finished_results(
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Put the score rows in order and make the numbers of every task, over the trials that are wanted.
+    """Order the score rows, and make each task's numbers over the wanted trials.
 
     They are made where the scoring happened, so that this process need not import what they take; without a ``scorer``
     nothing was scored. ``suspended`` names, by task, the numbers that the loss of a judge leaves without a value.
@@ -60,8 +60,8 @@ def worst_unscored(results: Iterable[Result]) -> int:
 
 
 def exit_code(counts: RunCounts, tolerated: float) -> int:
-    """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates, or when not a single
-    trial could be asked."""
+    """3 when more was lost than is tolerated, or no trial could be asked; else 0.
+    ``--max_unscored`` is ``tolerated``: a count, or a share below 1."""
     if counts.none_asked:
         return EXIT_INCOMPLETE
     total = counts.kept + counts.new + counts.failed
@@ -70,7 +70,7 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
 
 
 def last_line(outcome: RunOutcome) -> str:
-    """The last line of a run that does not end with 0, which says why; empty for every other."""
+    """The last line of a run that does not end with 0, which says why; else empty."""
     if outcome.error:
         return f"error: {outcome.error}"
     if outcome.exit_code != EXIT_INCOMPLETE:

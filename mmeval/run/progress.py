@@ -21,8 +21,8 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass
 class Remarks:
-    """What there is to say about the answers of a run, in trials, whether asked now or kept. None of it is an error:
-    the trials are scored as they are."""
+    """Notes on a run's answers, in trials, whether asked now or kept.
+    None of it is an error: the trials are scored as they are."""
 
     answered: int = 0
     cut_off: int = 0
@@ -89,7 +89,7 @@ class RunTally:
 
 
 class Progress(Protocol):
-    """What a run reports while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
+    """Reports of a run; ``total`` counts trials, ``kept`` those of an earlier process.
 
     ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is called for each, also
     before. ``waiting`` names the roles that every call waits for, "" when the outage is over. ``loading`` names the

@@ -1,4 +1,4 @@
-"""The run: put tasks to a model or take stored trials, score, aggregate, and continue where a process stopped."""
+"""The run: ask a model or read stored trials, score, aggregate, and continue."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SYNC_SECONDS = 10.0
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
-    """Put the tasks to the model, score, aggregate. The same call again continues, and asks nothing twice.
+    """Ask the model, score, aggregate. Called again it continues, asks nothing twice.
 
     Raises UsageError or MissingError before anything is sent, Interrupted when the user stops it; everything that was
     answered is kept in every case.
@@ -74,10 +74,8 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
 
 
 class Runner(ABC):
-    """One process's work on a run folder: trials are scored, and the numbers made of all that are chosen.
-
-    Its subclasses are the two sources of trials: new ones, and those that a folder has recorded.
-    """
+    """One process's work on a run folder: trials are scored, and numbers made of them.
+    Its subclasses are the two sources of trials: new ones, and those that a folder has recorded."""
 
     scores = True
     """Whether trials are scored."""
@@ -100,14 +98,14 @@ class Runner(ABC):
 
     @abstractmethod
     def prepare(self, media: MediaStore) -> Backends:
-        """Make the backends, and raise what would refuse the run, before anything is written or sent."""
+        """Make the backends; raise what would refuse the run, before writing or sending."""
 
     def folder(self) -> RunFolder:
         return RunFolder(self.path)
 
     @abstractmethod
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
-        """Claim the folder for this run. The broker has no roles yet. Raises IdentityChangedError."""
+        """Claim the folder; the broker has no roles yet. Raises IdentityChangedError."""
 
     @abstractmethod
     def begin(self) -> Coroutine[Any, Any, None]:
@@ -134,7 +132,7 @@ class Runner(ABC):
         """The outcome with what depends on the source."""
 
     def run(self) -> RunOutcome:
-        """Raises what ``prepare`` and ``open`` raise, BudgetSpentError, and Interrupted when the user stops it."""
+        """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError, Interrupted."""
         options, started = self.options, time.time()
         plans = [scoring_plan(task, self.path / "media") for task in self.selection]
         with ExitStack() as stack:
@@ -248,15 +246,15 @@ def run_path(options: RunOptions) -> Path:
 
 
 def model_name(options: RunOptions) -> str:
-    """What a model is called in folders and tables: its tag, else the model, path or name that was given."""
+    """A model's name in folders and tables: its tag, else model, path or name given."""
     args = options.model.args
     own = args.get("model") or args.get("pretrained") or args.get("name")
     return options.model_tag or str(own or options.model.name)
 
 
 def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, JobQueue]:
-    """Make the backends and open the data, so that what would refuse the run does so before anything is written or
-    sent. Raises UsageError or MissingError."""
+    """Make the backends and open the data, before anything is written or sent.
+    Raises UsageError or MissingError for what would refuse the run."""
     try:
         backends = Backends({MODEL: options.model, **options.roles})
     except MissingError:  # for a misspelt role no key is needed
@@ -273,8 +271,8 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
 
 
 def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool = True) -> None:
-    """Raises UsageError for a role that no task asks and an option that the model does not know; warns of media that
-    no backend can describe."""
+    """Raises UsageError for a role that no task asks or an unknown model option.
+    Warns of media that no backend can describe."""
     check_roles(backends.named, tasks)
     check_options(backends.named, tasks)
     for gap in undescribed(tasks, backends.named) if scoring else ():
@@ -282,7 +280,7 @@ def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool =
 
 
 def limits_and_prices(options: ScoringOptions, backends: Backends) -> tuple[Limits, Prices]:
-    """What a run may spend, and what its calls cost. Raises UsageError for a budget in dollars without a price."""
+    """A run's limits and prices. Raises UsageError for a dollar budget without prices."""
     limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
     prices = load_prices(options.model_cost_config)
     check_prices(limits, prices, backends.named)
@@ -305,7 +303,8 @@ def _chosen_samples(jobs: JobQueue, position: int) -> Iterator[Sample]:
 
 
 def run_identity(backends: Backends, selection: Selection, options: RunOptions) -> dict[str, Any]:
-    """What must stay the same for a run folder to be continued: who answers, the seed, how reasoning is split off."""
+    """What must stay the same for a run folder to be continued:
+    who answers, the seed, how reasoning is split off."""
     tags = options.reasoning_tags
     return {
         **backends.identities(selection),
@@ -315,7 +314,7 @@ def run_identity(backends: Backends, selection: Selection, options: RunOptions) 
 
 
 def _most_trials(selection: Selection, options: RunOptions) -> float:
-    """How many trials there can be, as far as ``--limit`` tells; infinite where the data decide."""
+    """The most trials there can be by ``--limit``; infinite where the data decide."""
     limit = options.limit
     return math.inf if limit is None or limit < 1 else sum(limit * task.repeats for task in selection)
 

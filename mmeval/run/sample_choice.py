@@ -1,4 +1,4 @@
-"""The choice: which samples of a task's data set a run takes, by filter, name, limit, offset or draw."""
+"""Which samples of a task a run takes, by filter, name, limit, offset or draw."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class IndexSet:
 
 
 class SampleChoice:
-    """The chosen samples of one task. Iterating reads the data set, one sample at a time, in its order.
+    """The chosen samples of one task, read one at a time in the order of its data set.
 
     ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones is wanted, the data set is read
     once before that, when the first of these is needed.
@@ -50,7 +50,7 @@ class SampleChoice:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The task's data set, opened once. Raises UsageError for a named index that it does not have."""
+        """The data set, opened once. Raises UsageError for a named index that is missing."""
         dataset = self._task.dataset()
         for index in self._named or ():
             if not 0 <= index < len(dataset):
@@ -61,7 +61,7 @@ class SampleChoice:
 
     @property
     def size(self) -> int:
-        """How many samples are chosen; an upper limit where a filter has yet to be applied."""
+        """How many samples are chosen; an upper limit before a filter is applied."""
         whole = len(self.dataset)  # opened here at the latest: what it lacks is found before anything is asked
         if self._named is not None:
             return len(set(self._named))
@@ -76,8 +76,7 @@ class SampleChoice:
 
     @property
     def subset(self) -> Subset | None:
-        """What part of the samples was taken, and how it was chosen; None where no flag chooses and the data are
-        whole."""
+        """What part of the samples was taken, and how; None for whole data without flags."""
         options = self._options
         given = (
             ("samples", self._named is not None),
@@ -92,7 +91,7 @@ class SampleChoice:
 
     @property
     def another_size(self) -> str:
-        """What is to be said of data that hold fewer rows than the task file expects, or more; else empty."""
+        """What to report where data have fewer or more rows than expected; else empty."""
         there, should = len(self.dataset), self._task.expected.rows
         if should is None or there == should:
             return ""
@@ -101,19 +100,19 @@ class SampleChoice:
 
     @property
     def _fewer(self) -> bool:
-        """Whether the data hold less than the task file expects, as far as they were counted."""
+        """Whether the data, as far as counted, hold less than the task file expects."""
         expected, there = self._task.expected, self._of
         lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
         return lacks_rows or (expected.samples is not None and there is not None and there < expected.samples)
 
     @property
     def _whole(self) -> int | None:
-        """How many samples the whole data would give; None where a filter chooses and the task file does not say."""
+        """How many samples all the data give; None if filtered and not in the task file."""
         expected = self._task.expected
         return expected.samples if self._task.filter or expected.samples is not None else expected.rows
 
     def check(self) -> None:
-        """Raises UsageError where no sample is left. Where a filter chooses, reads up to the first that it keeps."""
+        """Raises UsageError if no sample is left; reads up to a filter's first match."""
         left = self.size > 0
         if left and self._task.filter:
             left = next(self._chosen(), None) is not None
@@ -121,8 +120,8 @@ class SampleChoice:
             raise UsageError(f"{self._task.name}: {self._why_empty()}")
 
     def fault(self) -> str:
-        """Why none of the chosen samples can be asked: the first of them, in words. Empty where one can be, and where
-        the data cannot be read so far. Reads up to the first that can be asked."""
+        """Why none of the chosen samples can be asked: the first of them, in words.
+        Empty where one can be, or the data cannot be read so far. Reads up to the first that can be asked."""
         first = ""
         with Caught():  # of the loader, which is told when it is the row's turn
             for _, sample in self._chosen():
@@ -133,7 +132,7 @@ class SampleChoice:
         return ""
 
     def first(self, count: int) -> list[Sample]:
-        """The first samples that the filter keeps, whichever are chosen; fewer where a row cannot be read."""
+        """The first samples the filter keeps, chosen or not; fewer if a row is unreadable."""
         found: list[Sample] = []
         with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))
@@ -218,7 +217,7 @@ class SampleChoice:
 
     @property
     def _of(self) -> int | None:
-        """How many samples the task has; None where a filter chooses and they were not counted."""
+        """How many samples the task has; None where a filter chooses and was not counted."""
         if self._draw is not None:
             return len(self._order)
         return self._counted if self._task.filter else len(self.dataset)

@@ -1,5 +1,5 @@
-"""Suspended scoring: a judge is lost in the middle of a run. What was judged until then stays, the rest has no verdict,
-and one command asks for it later."""
+"""Suspended scoring, when a judge is lost in the middle of a run.
+What was judged until then stays, the rest has no verdict, and one command asks for it later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = ("true", "false", "null", "none")
 
 @dataclass
 class Suspension:
-    """Which numbers of which tasks are suspended, and why. Nothing is suspended in the beginning."""
+    """Which numbers of which tasks are suspended, and why; none in the beginning."""
 
     outputs: dict[str, set[str]] = field(default_factory=dict)
     """By task, the names of its suspended numbers."""
@@ -35,8 +35,7 @@ class Suspension:
     """What was lost, each once."""
 
     def add(self, task: str, bound: BoundMetric, lost: RoleLostError, *, with_it: Collection[str] = ()) -> bool:
-        """Suspend a metric of a task, with the numbers that are made of its own. Returns whether this is the first that
-        is heard of the loss."""
+        """Suspend a metric and the numbers made of it; return whether the loss is new."""
         self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
         if any(lost.reason == known.reason for known in self.losses):
             return False
@@ -47,15 +46,15 @@ class Suspension:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
     def exit_code(self, otherwise: int) -> int:
-        """What a suspended run ends with, whatever may be unscored: 4 where something has to be supplied (another key,
-        weights that are not there), else 3."""
+        """A suspended run's exit code, whatever may be unscored; ``otherwise`` for others.
+        4 where something has to be supplied (another key, weights that are not there), else 3."""
         if not self.losses:
             return otherwise
         missing = any(lost.exit_code == EXIT_MISSING for lost in self.losses)
         return EXIT_MISSING if missing else EXIT_INCOMPLETE
 
     def complaints(self, results: Iterable[Result], way: str) -> Iterator[str]:
-        """Why scoring was suspended, with the ``way`` to ask for the missing verdicts and for nothing else."""
+        """Why scoring was suspended, with the ``way`` to ask for missing verdicts alone."""
         missing: Counter[str] = Counter()
         for result in results:
             if result.suspended and not result.slice:  # a trial may lack the verdicts of several metrics
@@ -77,7 +76,7 @@ def score_command(
     agents: Collection[str] = (),
     recorded: Collection[str] = (),
 ) -> str:
-    """``mmeval score`` with the judges of a run, so that it goes on with the same scores. Secrets are hidden.
+    """``mmeval score`` with a run's judges, to go on with its scores. Hides secrets.
 
     ``agents`` are the roles that agents play: where one of them judges, it may ask any other role. Those that the
     folder has ``recorded`` are asked without being named; one is named all the same where its secret is not kept.

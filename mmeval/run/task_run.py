@@ -29,9 +29,9 @@ USUAL_PROTOCOL = "single"
 
 @dataclass(frozen=True)
 class TaskRun:
-    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds
-    that the model under test can give (None: it is not asked); ``whole``: it has whole answers, so that the task's
-    protocol is not followed; ``present`` are the roles that the run has."""
+    """A task of a run; ``scores`` is None when nothing is scored.
+    ``judged`` are the metrics that ask a role; ``gives`` are the kinds that the model under test can give (None: it is
+    not asked); ``whole``: it has whole answers, so the protocol is not followed; ``present`` are the run's roles."""
 
     task: Task
     plan: ScoringPlan
@@ -44,8 +44,8 @@ class TaskRun:
     present: frozenset[str] = frozenset()
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds to ask for. Where the task allows a partial output, those that the model can give; all of them
-        when it can give none, so that the sample is found unsupported."""
+        """The kinds to ask for; where the output may be partial, those the model can give.
+        All of them when it can give none, so that the sample is found unsupported."""
         kinds = self.task.wanted(sample)
         if not self.task.partial_output or self.gives is None:
             return kinds
@@ -58,8 +58,7 @@ class TaskRun:
         return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
 
     def role(self, name: str) -> Role:
-        """A role as the task's programs see it: with the generation parameters that the task file gives it, and with
-        the variants that the run has of it."""
+        """A role with the task file's generation parameters and the run's variants of it."""
         return role_for(name, self.task.roles, self.present)
 
     def judging_key(self, bound: BoundMetric) -> str:
@@ -80,7 +79,7 @@ class TaskRun:
         self.scores.verdicts.add(lines)
 
     def scored_as_missing(self, trial: Trial) -> bool:
-        """Whether the benchmark's own rule for an empty answer has already given the score."""
+        """Whether the benchmark's own rule for an empty answer has given the score."""
         return self.plan.missing_output is not None and trial.output is not None and trial.output.empty
 
     def left_to_judge(self) -> int:
@@ -104,8 +103,8 @@ def task_run(
     data: str = "",
     scoring: bool = True,
 ) -> TaskRun:
-    """A task's place in a run folder. ``backends`` are the run's by role: a score set is keyed by who judges, and by
-    the fingerprint of the ``data``."""
+    """A task in a run folder; ``backends`` are the run's by role.
+    A score set is keyed by who judges, and by the fingerprint of the ``data``."""
     judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
     scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
@@ -133,8 +132,8 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
 
 
 def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """What identifies the judge when a metric asks a role. Which roles an agent asks is not known, so all other roles
-    but the model belong to it."""
+    """What identifies the judge when a metric asks a role.
+    Which roles an agent asks is not known, so all other roles but the model belong to it."""
     own = dict(backends[role].identity)
     if not isinstance(backends[role], ProgramBackend):
         return own
@@ -143,7 +142,7 @@ def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, A
 
 
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
-    """What the numbers of a task depend on besides the answers: it names the score set."""
+    """What the numbers of a task depend on besides answers: it names the score set."""
     asked = sorted({role for m in task.metrics for role in m.bound.asked_roles(backends)})
     metrics = [
         {

@@ -63,6 +63,7 @@ _MOST_FOLDERS = 1000
 
 def load(source: DataSource) -> InterleavedDataset:
     """Rows of the documented schema, from parquet or JSONL with a folder of media.
+
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     for option in source.options:
         if option not in OPTIONS:

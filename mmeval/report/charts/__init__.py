@@ -1,4 +1,4 @@
-"""Charts of a run's numbers as SVG: for the page, which gives them their colours, and as files of their own."""
+"""Charts of a run's numbers as SVG: for the page, and as files of their own."""
 
 from mmeval.report.charts.chosen import Chart, charts_of
 from mmeval.report.charts.files import png, standalone

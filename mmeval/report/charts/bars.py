@@ -20,7 +20,7 @@ SERIES = 6
 
 @dataclass(frozen=True)
 class ChartBar:
-    """A value (None: there is none, with the reason in ``absent``) with its interval, and the number of its series."""
+    """A value (None: ``absent`` is the reason), its interval, its series' number."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -36,8 +36,8 @@ def bars(
     spread: Sequence[float] | None = None,
     narrow: bool = False,
 ) -> Drawing:
-    """Horizontal bars in labelled groups. ``series`` names the colours where there are several; ``spread`` is the range
-    of the values, where it is known. A ``narrow`` drawing is as wide as a phone, with the labels above their bars."""
+    """Horizontal bars in labelled groups; ``series`` names the colours of several.
+    ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the labels above the bars."""
     width = NARROW if narrow else WIDTH
     ends = [
         end for _, group in groups for bar in group for end in (bar.value, *(bar.interval or ())) if end is not None

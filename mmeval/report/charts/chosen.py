@@ -1,4 +1,4 @@
-"""Which charts a report has: the numbers of tasks and groups, and the breakdowns of each task."""
+"""The charts of a report: numbers of tasks and groups, breakdowns of each task."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST_BARS = 60
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, and what it shows in words. ``cut`` is the part of its rows that it has
-    a place for, which the title says too; empty where it shows all. It is drawn when the drawing is asked for."""
+    """A chart: its name as a file's, its title, and what it shows in words.
+    ``cut`` is the part of its rows that has a place (also in the title), empty for all. It is drawn on request."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class Chart:
 
     @cached_property
     def narrow(self) -> Drawing | None:
-        """The drawing for a phone; None where there is none, as another chart shows the same."""
+        """The drawing for a phone; None where another chart shows the same."""
         return None if self.draw_narrow is None else self.draw_narrow()
 
 
@@ -45,7 +45,7 @@ Ranges = Mapping[str, Sequence[float] | None]
 
 
 def charts_of(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> list[Chart]:
-    """The charts of some rows: ``names`` are those of the runs. A number alone makes no chart."""
+    """The charts of some rows of the runs ``names``. A number alone makes no chart."""
     return [*_whole(rows, names, ranges), *_breakdowns(rows, names, ranges)]
 
 
@@ -78,7 +78,7 @@ def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> I
 
 
 def _cut(rows: Sequence[NumberRow], what: str) -> str:
-    """``the first 60 of 75 slices`` of rows for which a chart has no place; empty where it shows all."""
+    """``the first 60 of 75 slices`` where not all rows have a place; else empty."""
     return f"the first {MOST_BARS} of {counted(len(rows), what)}" if len(rows) > MOST_BARS else ""
 
 
@@ -136,7 +136,7 @@ def _known(row: NumberRow) -> bool:
 
 
 def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:
-    """The lowest and the highest number of each run in which they differ, for those who do not see the chart."""
+    """Each run's lowest and highest number in words, for readers without the chart."""
     several = len(names) > 1
     said = []
     for at, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Charts as files of their own, for papers and slides: SVG with its style and a white ground, and PNG."""
+"""Charts as files for papers and slides: SVG with style and white ground, PNG."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def standalone(drawing: Drawing) -> str:
 
 
 def png(drawing: Drawing) -> bytes:
-    """The drawing as a PNG. Raises MissingExtraError with the command that installs what draws it."""
+    """The drawing as a PNG. Raises MissingExtraError with the install command."""
     resvg = need("resvg_py", "svg")
     drawn: bytes | list[int] = resvg.svg_to_bytes(
         svg_string=standalone(drawing),

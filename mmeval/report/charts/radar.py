@@ -23,8 +23,8 @@ def radar(
     *,
     spread: Sequence[float] | None = None,
 ) -> Drawing:
-    """Each series has one value a label; where one is missing its outline is open there. A series without any value is
-    left out of the legend."""
+    """A radar chart: one value a label for each series, an open outline without one.
+    A series without any value is left out of the legend."""
     scale = scale_for([value for _, values in series for value in values if value is not None], spread)
     drawn = {name: at for at, (name, values) in enumerate(series) if any(value is not None for value in values)}
     names = drawn if len(series) > 1 else {}

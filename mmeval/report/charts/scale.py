@@ -16,12 +16,12 @@ class Scale:
     ticks: tuple[float, ...]
 
     def share(self, value: float) -> float:
-        """Where a value stands: 0 at the low end, 1 at the high one; what is outside stands at its end."""
+        """The place of a value, from 0 at the low end to 1 at the high one, clipped."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
-    """The whole range of a metric where it is known, else from zero to round numbers around the values."""
+    """A metric's whole range if known, else zero to round numbers around the values."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min([0.0, *finite]), max([0.0, *finite])) if spread is None else (spread[0], spread[1])
     if not high > low:

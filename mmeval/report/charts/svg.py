@@ -1,4 +1,4 @@
-"""SVG as text: elements whose texts and attributes are escaped, put into one drawing."""
+"""SVG as text: elements with escaped texts and attributes, put into one drawing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Drawing:
         self._items: list[str] = []
 
     def add(self, element: str, classes: str, text: str = "", **attributes: float | str) -> None:
-        """An element. Underscores in the names of attributes are hyphens; numbers are rounded."""
+        """Add an element. Underscores in attributes become hyphens; numbers are rounded."""
         given = {"class": classes, **{name.replace("_", "-"): _plain(value) for name, value in attributes.items()}}
         written = " ".join(f'{name}="{escape(xml_text(value))}"' for name, value in given.items())
         self._items.append(f"<{element} {written}>{escape(xml_text(text), quote=False)}</{element}>")
@@ -45,7 +45,7 @@ class Drawing:
 
 
 def xml_text(text: str) -> str:
-    """Text in which what XML cannot hold, and what turns the direction of writing, is replaced."""
+    """Replace what XML cannot hold and what turns the direction of writing."""
     clean = _NO_XML.sub("�", text)
     return "".join("�" if unicodedata.category(char) == "Cf" else char for char in clean)
 
@@ -57,7 +57,7 @@ def fitted(text: str, chars: int) -> str:
 
 
 def text_width(text: str) -> float:
-    """Units that a label takes: rather too many than too few, as the reader's font is not known."""
+    """A label's width in units, rather too large, as the reader's font is unknown."""
     return sum(_char_width(char) for char in text)
 
 

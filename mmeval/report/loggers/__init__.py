@@ -1,1 +1,1 @@
-"""Loggers: plugins that take finished results elsewhere. None is in use unless it is named."""
+"""Loggers: plugins that take finished results elsewhere, used only if named."""

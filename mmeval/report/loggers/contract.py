@@ -1,4 +1,4 @@
-"""The logger contract: what takes the results of a finished run elsewhere, and what happens when it cannot."""
+"""The logger contract: what takes a run's results elsewhere, and how it may fail."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _log = logging.getLogger(__name__)
 
 
 class Logger(Protocol):
-    """The plugin contract of ``mmeval.loggers``: a class that is called with the logger's arguments as keywords, before
-    anything is asked. It raises MissingError or UsageError for what it lacks."""
+    """The plugin contract of ``mmeval.loggers``: a class, called before a run asks.
+    It gets the logger's arguments as keywords, and raises MissingError or UsageError for what it lacks."""
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
-        """Take the results elsewhere. Called once, after every file is written; whatever it raises is a warning."""
+        """Take the results elsewhere, once, after all files are written.
+        Whatever it raises is a warning."""
         ...
 
 
@@ -45,7 +46,7 @@ def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
 
 
 def log_results(loggers: Mapping[str, Logger], outcome: RunOutcome, published: Published) -> None:
-    """Hand finished results to each logger. One that fails costs a warning: the results lie in their files."""
+    """Hand results to each logger; a failure is a warning, as the files have them."""
     for name, logger in loggers.items():
         with Caught() as failure, contextlib.redirect_stdout(sys.stderr):  # stdout holds the tables and nothing else
             logger.log(outcome, published)
@@ -54,13 +55,13 @@ def log_results(loggers: Mapping[str, Logger], outcome: RunOutcome, published: P
 
 
 def need_package(package: str, extra: str) -> None:
-    """Raises MissingExtraError when a logger's package is not installed. Nothing is imported."""
+    """Raises MissingExtraError if a logger's package is missing. Imports nothing."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(package, extra)
 
 
 def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
-    """Every number that is known, slices left out: ``task/metric``, its ``_stderr`` and the counts behind it."""
+    """Known numbers without slices: ``task/metric``, its ``_stderr`` and its counts."""
     numbers: dict[str, float] = {}
     for result in (*outcome.results, *outcome.group_results):
         if result.slice:
@@ -72,12 +73,12 @@ def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
 
 
 def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
-    """All results as the columns and rows of one table, slices and groups included; None where a value is unknown."""
+    """All results, slices and groups included, as one table; None where unknown."""
     columns = ("task", "slice", "metric", "value", "stderr", "scored", "failed", "unscored", "n", "higher_is_better")
     results = (*outcome.results, *outcome.group_results)
     return columns, [[getattr(result, column) for column in columns] for result in results]
 
 
 def described(published: Published) -> dict[str, Any]:
-    """What a tracker shows of how the numbers came about: settings, versions and configurations of the tasks."""
+    """How the numbers came about, for a tracker: settings, versions, configurations."""
     return {key: published.document[key] for key in ("config", "configs", "versions", "n-samples", "model_name")}

@@ -1,4 +1,4 @@
-"""Weights & Biases: the numbers of a run as one of its runs, with the results file beside them."""
+"""Weights & Biases: a run's numbers as one of its runs, with the results file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data as scripts: one JSON value handed to one function, in which nothing can end the script or start another."""
+"""Data as scripts: a call with a JSON value that cannot end or start a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ MAX_DEPTH = 60
 
 
 def script(call: str, *values: Any) -> bytes:
-    """``mmeval.<call>(<json>, ...);`` as UTF-8. NaN and infinity become null, what nests too deeply is cut."""
+    """``mmeval.<call>(<json>, ...);`` as UTF-8.
+    NaN and infinity become null, what nests too deeply is cut."""
     body = b",".join(_json(value) for value in values)
     return b"mmeval.%b(%b);\n" % (call.encode(), body)
 
@@ -49,8 +50,8 @@ def _shallow(value: Any, depth: int = 0) -> Any:
 
 
 class Chunks:
-    """Items in files of ``size``: ``<name>-0000.js`` calls ``mmeval.<name>(0, [...])``. ``before`` is called before
-    each file, to finish what its items still lack."""
+    """Items by ``size`` in files: ``<name>-0000.js`` has ``mmeval.<name>(0, [...])``.
+    ``before`` is called before each file, to finish what its items still lack."""
 
     def __init__(self, folder: Path, name: str, size: int, *, before: Callable[[], None] | None = None) -> None:
         self._folder, self._name, self._size, self._before = folder, name, size, before

@@ -1,4 +1,4 @@
-"""Code in colour: the words of a text by their kinds, as Pygments finds them, in a few classes that the page knows."""
+"""Code in colour: a text's words in the few classes of the page, by Pygments."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ class _Text(NamedTuple):
 
 
 class Colours:
-    """Colours the code of one report, many texts at a time: what finds the words runs apart, and asking it costs."""
+    """Colours a report's code, many texts at a time, as each call of a process costs."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], _Text]] = []
         self._refused = 0
 
     def later(self, shown: dict[str, Any]) -> None:
-        """Add to a part of code its ``language`` and its ``tokens``, words in order with their classes, with the next
-        ``fill``. A text that has neither a fence nor colours gets no tokens."""
+        """Add its ``language`` and ``tokens`` to a part of code with the next ``fill``.
+        ``tokens`` are words in order with their classes; a text that has neither a fence nor colours gets none."""
         found = _unfenced(shown["text"])
         shown["language"] = found.language
         if found.inner != shown["text"]:
@@ -90,8 +90,8 @@ class Colours:
             self._colour(batch)
 
     def _colour(self, batch: Sequence[tuple[dict[str, Any], _Text]]) -> None:
-        """A text by the language that its fence declares, else by the one that it looks like. Where some are too much
-        together, each is asked for alone."""
+        """Colour texts by the language of their fence, else by the one they look like.
+        Where some are too much together, each is asked for alone."""
         if self._refused >= MOST_REFUSED:
             return
         try:

@@ -19,7 +19,7 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """One call of a trial and the journal's line that answers it; None where the call failed, or the line has gone."""
+    """A trial's call and its journal line (None: the call failed or the line is gone)."""
 
     path: str
     role: str
@@ -32,7 +32,7 @@ class ShownExchange:
 
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
-    """The calls of a trial. An unsupported one ends with a call that was never made, which is none of them."""
+    """The calls of a trial, without the unmade one that ends an unsupported trial."""
     found = [ShownExchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
     if (trial.row.get("error") or {}).get("kind") == "unsupported":
         return [exchange for exchange in found if exchange.line is not None]
@@ -65,7 +65,8 @@ def details(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """What is written of a trial. ``outputs`` says of each metric under which number its verdicts stand."""
+    """What is written of a trial.
+    ``outputs`` says of each metric under which number its verdicts stand."""
     sample = trial.sample
     whole = trial.size <= MAX_TEXT  # nothing in it can be too long, so nothing has to be looked through
     return {

@@ -1,4 +1,4 @@
-"""The index of a report: one row a trial, by columns; and what the text filter searches."""
+"""The index of a report: one row a trial, by columns, and the filter's text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Index:
         self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
-        """The rows that follow are those of this task. ``ours`` is what the results file has under ``mmeval``."""
+        """Begin the rows of a task; ``ours`` is what the results file has in ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._lacking = lacking(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
@@ -68,7 +68,7 @@ class Index:
                 self._metrics.setdefault(row["metric"], _metric(row["metric"], row.get("higher_is_better", True), None))
 
     def add(self, trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None, labels: TaskRow) -> None:
-        """A trial's row. What its record lacks is found before anything is added, so that the columns stay alike."""
+        """Add a trial's row. Its record is read first, so that the columns stay alike."""
         scores: Mapping[str, TaskRow] = {} if trial.scores is None else trial.scores["scores"]
         values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
         status = _status(error, scores, self._lacking) if self._is_counted(trial.index, trial.repeat) else "uncounted"
@@ -103,7 +103,7 @@ class Index:
         return scores, labels
 
     def tally(self, run: int) -> Mapping[str, int]:
-        """How many trials of a run have each status; runs are counted from 0 in their order."""
+        """The number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
 
     def to_json(self, *, made: str, version: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Index:
 
 
 def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:
-    """The labels by which the task's numbers are broken down, as its score row has them, else as the sample has."""
+    """The trial's labels for breakdowns, by its score row, else by its sample."""
     if trial.scores is not None and "labels" in trial.scores:
         found: dict[str, Any] = trial.scores["labels"]
         return found
@@ -163,7 +163,7 @@ def _spoken(part: TaskRow) -> str:
 
 
 def searched(trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None) -> str:
-    """What the text filter looks into: the name, what was asked, answered and expected, and why there is no score."""
+    """The text that the filter searches: name, input, answer, references, error."""
     sample = trial.sample
     contents = [*(m["content"] for m in sample["input"]), output or (), *sample["references"][:3]]
     texts = [str(sample["id"])]
@@ -176,13 +176,14 @@ def searched(trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRo
 
 
 def lacking(ours: TaskRow, task: str) -> frozenset[str]:
-    """The numbers that are unavailable in all of a task, by what the results file has under ``mmeval``."""
+    """The numbers unavailable in all of a task, by ``mmeval`` in the results file."""
     rows = (row for row in ours.get("results", ()) if row["task"] == task and not row.get("slice"))
     return frozenset(row["metric"] for row in rows if is_unavailable(Result.from_json(row)))
 
 
 def _status(error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]) -> str:
-    """What is ``lacking`` in all of the task tells no trial from another: it counts where there is nothing else."""
+    """A trial's status.
+    What is ``lacking`` in all of the task counts only where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
     telling = [score for name, score in scores.items() if name not in lacking]

@@ -1,4 +1,4 @@
-"""The tables of layouts on the page: those of a benchmark's paper, below the numbers of the run."""
+"""The tables of layouts on the page: those of a paper, below the run's numbers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ log = logging.getLogger(__name__)
 
 
 class Papers(NamedTuple):
-    """The tables of each layout as the template takes them, and a note on each layout that could make none."""
+    """The tables of each layout for the template, and a note on each without any."""
 
     layouts: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
-    """The layouts that the runs name, each run with what it is called (empty where it is the only one).
-
-    A run without numbers has none. A layout that fails, or is not installed here, is a note, and the page is made all
-    the same.
-    """
+    """The layouts that the runs name, each run with its label (empty for a sole one).
+    A run without numbers has none. A layout that fails, or is not installed here, is a note; the page is still made."""
     found: list[dict[str, Any]] = []
     notes: list[str] = []
     for run, called in runs:

@@ -21,8 +21,8 @@ _TEXTS = frozenset({"text", "code", "reasoning"})
 
 
 class PartWriter:
-    """Turns parts as a run folder has them into the parts of details files. Code gets its language and words with the
-    next ``colours.fill()``."""
+    """Turns parts of a run folder into parts of details files.
+    Code gets its language and words with the next ``colours.fill()``."""
 
     def __init__(self, places: Places, previews: Previews, colours: Colours) -> None:
         self._places, self._previews, self._colours = places, previews, colours
@@ -85,6 +85,6 @@ class PartWriter:
 
 
 def _given_name(row: Mapping[str, Any]) -> str:
-    """The name that a medium was given; nothing for one that is only known by its digest."""
+    """The name given to a medium; empty for one known only by its digest."""
     name = str(row.get("name", ""))
     return "" if _DIGEST.fullmatch(name) else name[:300]

@@ -1,4 +1,4 @@
-"""Where the media of a run lie, as addresses that a page in the report's folder can show."""
+"""Where a run's media lie, as addresses for a page in the report's folder."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MEDIA = "media"
 
 @dataclass(frozen=True)
 class MediaPlace:
-    """Where a medium is. ``note`` says why it cannot be shown; empty where it can. ``src`` is its address for a
-    browser, ``media`` the medium for decoders, which compare its bytes with the recorded digest."""
+    """Where a medium is; ``note`` says why it cannot be shown, empty where it can.
+    ``src`` is its address for a browser, ``media`` the medium for decoders, which check its recorded digest."""
 
     media: Media | None = None
     src: str = ""
@@ -38,10 +38,8 @@ class MediaPlace:
 
 
 class Places:
-    """Finds media of one run for a page in ``shown``; ``into`` is where the report is being written.
-
-    With ``copy`` every medium is put into the report (as a hard link where that is possible).
-    """
+    """Finds a run's media for a page in ``shown``; the report is written to ``into``.
+    With ``copy`` every medium is put into the report (as a hard link where that is possible)."""
 
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
         self._run, self._shown, self._into, self._copy = run.resolve(), shown, into, copy
@@ -90,7 +88,7 @@ class Places:
 
 
 def linked_or_copied(source: Path, target: Path) -> None:
-    """A file under another name: a hard link, or a copy where the disk has none. Links are followed."""
+    """Hard link a file, or copy it where the disk has no links. Follows symlinks."""
     try:
         os.link(source.resolve(), target)
     except OSError:

@@ -1,7 +1,7 @@
-"""What is made to be looked at: SVG as PNG, pages of PDFs, meshes as vertices and faces; each once for its content.
+"""Previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
 
-Previews lie in the report's ``media`` folder under the digest of what they show. Those of the report before are taken
-over. Making them may take a bounded time; the next report makes what is left over.
+They lie in the report's ``media`` folder, once for each content, under its digest. Those of the report before are
+taken over. Making them may take a bounded time; the next report makes what is left over.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _MESHES = ("model/obj", "model/off", "model/ply", "model/stl", "model/gltf-binar
 
 
 class Previews:
-    """Makes previews into a report. ``before`` is the report that it replaces; ``seconds`` is how long making them may
-    take in all, None for as long as it takes. ``left_over`` counts those for which there was no time."""
+    """Makes previews into a report; ``before`` is the report that it replaces.
+    ``seconds`` limits the time of all (None: no limit). ``left_over`` counts those for which there was no time."""
 
     def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
@@ -56,8 +56,8 @@ class Previews:
         self.left_over = 0
 
     def of(self, media: Media) -> dict[str, Any]:
-        """What is to be added to a medium that no element shows as it is: ``src``, ``pages``, ``mesh`` or ``text``, and
-        a ``note`` where it cannot be shown."""
+        """What shows a medium that has no element: ``src``, ``pages``, ``mesh``, ``text``.
+        There is a ``note`` where it cannot be shown."""
         make = self._maker(media.mime)
         if make is None:
             return {"note": f"files of type {media.mime} are not shown"}
@@ -159,8 +159,8 @@ class Previews:
 
 
 def too_large(media: Media) -> str:
-    """Why a browser is not given a picture: its header declares more pixels than anybody looks at, or has no size at
-    all. Empty where nothing speaks against it; without the extra ``image`` only PNG and GIF are looked at."""
+    """Why a browser is not given a picture; empty where nothing speaks against it.
+    Its header declares too many pixels, or no size at all. Without the extra ``image`` only PNG and GIF are read."""
     from mmeval.decode.picture_header import check_size
 
     try:
@@ -200,8 +200,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 
 
 def _text(media: Media) -> dict[str, Any]:
-    """The beginning of a document that is text. The digest of all of it is compared first: a foreign record
-    cannot name another file."""
+    """The beginning of a text document, after all of it was compared with its digest.
+    A foreign record cannot name another file."""
     from mmeval.decode import document_text
 
     text = document_text(media, limits=LIMITS)

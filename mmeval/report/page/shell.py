@@ -24,7 +24,7 @@ _JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
 def write_shell(into: Path, context: Mapping[str, Any]) -> None:
-    """Render the template (its head says what it is given), and copy the page's scripts and styles."""
+    """Render the template (its head lists what it gets), copy scripts and styles."""
     (into / "index.html").write_bytes(rendered(context).encode("utf-8", "replace"))
     assets = into / "assets"
     assets.mkdir()
@@ -51,8 +51,8 @@ def _template(compiled: FileSystemBytecodeCache | None) -> Template:
 
 
 def _compiled() -> FileSystemBytecodeCache | None:
-    """Where the template is kept compiled, as Python keeps modules and where it does: compiling is half of what the
-    report of a small run takes. None where Python would keep none."""
+    """The template's compiled form, where Python keeps modules (None: it keeps none).
+    Compiling is half of what the report of a small run takes."""
     from jinja2 import FileSystemBytecodeCache
 
     try:

@@ -1,4 +1,4 @@
-"""A run in plain words: what was asked, how much of it was scored, how sure the numbers are, what they cost."""
+"""A run in plain words: what was asked and scored, how sure it is, what it costs."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def _judged(ours: TaskRow) -> Iterator[str]:
 
 
 def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
-    """For each task the result of the metric that lacks most. One that is unavailable in all of it lacks nothing of a
-    trial, unless there is no other."""
+    """For each task the result of the metric that lacks most.
+    One that is unavailable in all of it lacks nothing of a trial, unless there is no other."""
     found: dict[str, Result] = {}
     for row in rows:
         result = row.results[0]
@@ -98,7 +98,7 @@ def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
 
 
 def _lack(result: Result) -> tuple[bool, int]:
-    """Less for a metric that lacks more. It lacks nothing of an answer of which it says nothing."""
+    """The less for a metric that lacks more; an inapplicable answer lacks nothing."""
     return is_unavailable(result), result.scored + result.inapplicable
 
 

@@ -19,7 +19,7 @@ _STATUSES = ("scored", "failed", "unscored", "unavailable", "inapplicable", "uns
 def tables(
     rows: Sequence[NumberRow], names: Sequence[str], *, uncounted: bool = False, beside: Column | None = None
 ) -> list[dict[str, Any]]:
-    """One table of tasks and groups with the runs side by side; none where there is no number.
+    """One table of tasks and groups, runs side by side; none where there is no number.
 
     With ``uncounted`` trials among the samples, the links lead to the others alone. ``beside`` is a column of a
     baseline's numbers.

@@ -1,7 +1,5 @@
-"""A report folder from run folders: data, page and previews are written beside the old report, which is then replaced.
-
-Nothing is held of a trial but its row in the columns of the index.
-"""
+"""Writes a report folder beside the old one, which is then replaced.
+Nothing is held of a trial but its row in the columns of the index."""
 
 from __future__ import annotations
 
@@ -51,8 +49,8 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, Recursio
 
 @dataclass(frozen=True)
 class Made:
-    """A report: its page, how many trials it shows, how many previews there was no time for, and how many trials have
-    records that cannot be shown."""
+    """A report's page, and how many trials it shows.
+    Also how many previews there was no time for, and how many trials have records that cannot be shown."""
 
     page: Path
     trials: int
@@ -78,7 +76,7 @@ def write_report(
     baseline: Baseline | None = None,
     made: datetime | None = None,
 ) -> Made:
-    """Write the report of some runs into ``folder``, in the place of the report that is there.
+    """Write the report of some runs into ``folder``, in place of the report there.
 
     ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as long as it takes). ``results``
     is the results file of a single run, where it is not the newest one of its folder; ``baseline`` stands beside the

@@ -1,4 +1,4 @@
-"""Tables of numbers as text: for a terminal or a page, for a paper, for a spreadsheet."""
+"""Tables of numbers as text: for a terminal or page, a paper, a spreadsheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["TABLES", "TableFormat"]
 
 
 class TableFormat(NamedTuple):
-    """How rows become text, how its file is called, and whether it holds every slice or the first breakdown alone."""
+    """How rows become text, how its file is called, and which slices it holds:
+    every one, or the first breakdown alone."""
 
     render: Callable[[Sequence[NumberRow], Sequence[str]], str]
     file: str

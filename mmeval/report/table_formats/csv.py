@@ -1,4 +1,4 @@
-"""Numbers for a spreadsheet or a script: one a line, with everything that is known of it."""
+"""Numbers for a spreadsheet or a script: one a line, with all that is known of it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """A line for each run's number, with its own notes; what is unknown is empty. Of a number that a run does not have
-    the notes say so."""
+    """CSV with a line for each run's number and its notes; what is unknown is empty.
+    The notes state it where a run does not have a number."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

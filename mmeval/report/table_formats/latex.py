@@ -1,4 +1,4 @@
-r"""A table for LaTeX, with the rules of the package booktabs: ``\input`` it into a table environment."""
+r"""A table for LaTeX with booktabs rules, to ``\input`` into a table environment."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str
                 f"{short} of {sum(reasons.values()):,}" if number in given else f"{short} of all"
             )
     for reason, shorts in alike.items():
-        yield f"UnavailableMetrics: {', '.join(shorts)}: {reason}."
+        yield f"Lacking: {', '.join(shorts)}: {reason}."
 
 
 def _about_trials(pool: Pool) -> Iterator[str]:

@@ -177,7 +177,7 @@ def test_what_was_lost_is_no_0_and_is_said(tmp_path: Path) -> None:
     line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
 
     assert (line["SC"], line["tau"], line["Scored"], line["Lacks"]) == (100.0, 100.0, "1/3", "1 failed, 1 unscored")
-    assert "UnavailableMetrics: SC of 1: unscored for a test." in found[FIELD.format(MEANING)].notes
+    assert "Lacking: SC of 1: unscored for a test." in found[FIELD.format(MEANING)].notes
 
 
 def test_a_number_that_nothing_here_gives_has_no_column_and_keeps_no_other_from_counting(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_number_that_nothing_here_gives_has_no_column_and_keeps_no_other_from_
     assert line == {"tau": 100.0, "SC": 100.0, "Scored": "1/1", "Lacks": ""}
     assert "SQCS abs" not in found["UniM by difficulty (%)"].headers
     assert not any(note.startswith("SQCS of means") for note in found[FIELD.format(MEANING)].notes)
-    assert "UnavailableMetrics: GQ of all, SQCS of all: unavailable for a test." in found[FIELD.format(MEANING)].notes
+    assert "Lacking: GQ of all, SQCS of all: unavailable for a test." in found[FIELD.format(MEANING)].notes
 
 
 def test_a_domain_of_which_all_was_lost_is_left_out_of_the_mean_and_said(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_number_whose_scoring_was_suspended_is_not_that_of_what_came_before(tm
     line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
 
     assert (line["SC"], line["GQ"]) == (None, 50.0)
-    assert "UnavailableMetrics: SC of 1: scoring was suspended." in found[FIELD.format(MEANING)].notes
+    assert "Lacking: SC of 1: scoring was suspended." in found[FIELD.format(MEANING)].notes
 
 
 def test_what_a_judge_has_not_come_to_is_lacking(tmp_path: Path) -> None:
