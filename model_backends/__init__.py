@@ -1,1 +1,1 @@
-"""Backends answer requests. Each module or package holds one and has its name in ``--model``."""
+"""Backends answer requests: one a module or package, with its name in ``--model``."""

@@ -11,7 +11,8 @@ from mmeval.records import Request, Response, Sample
 
 
 class EmptyBackend:
-    """Takes and gives everything, and answers without any part. Its score is that of an empty answer."""
+    """Answers every request without any part: the score of an empty answer.
+    It takes and gives all kinds."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 

@@ -11,7 +11,8 @@ from mmeval.records import Request, Response, Sample
 
 
 class ReferenceBackend:
-    """Takes and gives everything. A correct metric gives it the best value wherever a reference exists.
+    """Answers with the reference, which a correct metric gives the best value.
+    Takes and gives everything.
 
     When a request wants only some of the kinds, as each pass of ``independent_passes`` does, it is answered with the
     reference's parts of these kinds. A sample without a reference gets an ``unsupported`` error, so that it is counted

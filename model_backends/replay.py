@@ -1,4 +1,4 @@
-"""Replays answers made elsewhere: each trial gets the answer in files for its sample and repeat."""
+"""Replays answers made elsewhere: for each trial that of its sample and repeat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class ReplayBackend:
-    """Answers made elsewhere, read from files in a format that 'mmeval ls formats' lists. No model is asked.
+    """Answers made elsewhere, in files of a format that 'mmeval ls formats' lists.
+    No model is asked.
 
     Takes and gives everything. A trial without an answer fails with an error of the kind ``no_answer``. The content of
     the files is the model's identity: changed files are another model.
@@ -29,10 +30,8 @@ class ReplayBackend:
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 
     def __init__(self, path: str, format: str = "mmeval", name: str = "", **options: Any) -> None:
-        """``path`` is the folder or file, ``name`` what the tables call the model, ``options`` belong to the format.
-
-        Raises UsageError or MissingDataError for what cannot be read.
-        """
+        """Read ``path`` (folder or file) as model ``name``, by the format's ``options``.
+        Raises UsageError or MissingDataError for what cannot be read."""
         self._path, self._format, self._name, self._options = Path(path).expanduser(), format, name, options
         if not self._path.exists():
             raise MissingDataError(f"{self._path}: nothing is there; name the folder of the answers with path=")
@@ -47,7 +46,7 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Report which answers are there, missing, left over, or of a protocol that is not followed."""
+        """Report answers that are there, missing, left over, or of another protocol."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[AnswerPlace] = set()

@@ -1,1 +1,1 @@
-"""Metrics of the quality of an answer's items, and scores that combine it with their correctness."""
+"""Metrics of the quality of an answer's items, alone or with their correctness."""

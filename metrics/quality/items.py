@@ -1,4 +1,4 @@
-"""Items of an answer, which the metrics of quality score one by one, and the score of the answer.
+"""Items of an answer, scored one by one by the metrics of quality.
 
 Each of those metrics scores the items of one kind: the answer's pictures, its sounds, its text. Its value is their
 mean, and its evidence holds the quality of each, from which :mod:`unim_gq` takes the mean over all kinds.
@@ -34,7 +34,8 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The quality of one item from 0 to 1 with its terms, or None with the reason. ``cause`` is that of a ``Score``."""
+    """The quality of one item from 0 to 1 with its terms, or None with the reason.
+    ``cause`` is that of a ``Score``."""
 
     quality: float | None
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -60,8 +61,8 @@ class ItemScore:
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
-    """The items of a kind in order, numbered by tag or else by place (``image1``). One that is named twice by the same
-    number counts once; a tag without a file is an item, too."""
+    """The items of a kind in order, numbered by tag or else by place (``image1``).
+    One named twice by the same number counts once; a tag without a file is an item, too."""
     found: dict[tuple[str, str | int], Item] = {}
     for at, part in enumerate(content.parts):
         if part.kind == kind:
@@ -76,7 +77,7 @@ def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
 def quality_of_media(
     trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: Unreadable = "zero"
 ) -> Score:
-    """The mean quality of the answer's items of a kind, each measured alone; inapplicable without items.
+    """The mean quality of items of a kind, measured alone; inapplicable without any.
 
     A file that is missing or damaged is an item of quality 0, or, where ``unreadable`` is ``unscored``, one without a
     quality. One above the limits of decoding never has one, since it was not decoded.
@@ -90,7 +91,7 @@ def quality_of_media(
 
 
 def in_released_digits(quality: float) -> float:
-    """A quality as the released scorers round it: a score out of 100 with two decimals."""
+    """A quality rounded as in the released scorers: out of 100, with two decimals."""
     return round(round(100 * quality, 2) / 100, 4)
 
 
@@ -117,8 +118,8 @@ def _measured(item: Item, measure: Callable[[Media], ItemScore], unreadable: Unr
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """The mean over items with their labels. Unavailable items are left out, and an answer with only such items is
-    unavailable; it is unscored, with bounds, while the quality of another item is unknown."""
+    """The mean over items with their labels.
+    Unavailable items are left out (if all are: unavailable). While another is unknown it is unscored, with bounds."""
     evidence = {ITEMS: [one.to_json(label) for label, one in scored]}
     counted = [(label, one) for label, one in scored if not one.left_out]
     if not counted:

@@ -1,4 +1,4 @@
-"""Semantic-quality coupled score (SQCS) of UniM: mostly the correctness of an answer, partly its quality."""
+"""Semantic-quality coupled score (SQCS, UniM): mostly correctness, partly quality."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sqcs(
     of: Annotated[Sequence[str], Checked(_pair_fault)] = ("semantic_correctness", "unim_gq"),
     eta: Share = ETA,
 ) -> Score:
-    """The correctness, of which a part depends on the quality: ``correctness * (eta + (1 - eta) * quality)``.
+    """Correctness, partly by quality: ``correctness * (eta + (1 - eta) * quality)``.
 
     Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the correctness first; both must
     lie between 0 and 1. Unscored where a piece is, with the bounds that follow from the known one, unless the score is

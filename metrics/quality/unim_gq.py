@@ -1,4 +1,4 @@
-"""Generation quality (GQ) of UniM: how well each item of an answer is made, its text, its files and its code."""
+"""Generation quality (GQ) of UniM: how well the items of an answer are made."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ which pieces."""
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.1 (GQ)", takes_missing=True, reference_free=True)
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
-    """The mean quality of an answer's items: its text, which is one, each of its files and pieces of code.
+    """The mean quality of an answer's items: its text, each file, each piece of code.
 
     Range 0 to 1, higher is better. ``of`` names the outputs that score the items of one modality each. The items are
     pooled from their evidence, so that every item counts the same, not every modality; each is limited to 0 and 1. A
@@ -57,7 +57,7 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
 
 
 class _Span(NamedTuple):
-    """The range of the qualities of some unknown items. ``several``: their number is not known."""
+    """The range of the qualities of unknown items. ``several``: so is their number."""
 
     low: float
     high: float
@@ -65,7 +65,7 @@ class _Span(NamedTuple):
 
 
 class _Items(NamedTuple):
-    """The items of a piece: the known qualities, the ranges of the others, and whether some are left out."""
+    """A piece's items: known qualities, ranges of others, whether some are left out."""
 
     known: Sequence[float] = ()
     spans: Sequence[_Span] = ()
@@ -103,8 +103,7 @@ def _held(quality: float) -> float:
 
 
 def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, float]:
-    """The range of the mean. Items of unknown number may outweigh all others, so that the mean may come arbitrarily
-    close to theirs."""
+    """The range of the mean; items of unknown number may outweigh all others."""
     counted = [span for span in spans if not span.several]
     lows, highs = ([*known, *(span[at] for span in counted)] for at in (0, 1))
     several = [span for span in spans if span.several]

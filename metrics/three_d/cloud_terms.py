@@ -39,7 +39,8 @@ class _Measures(NamedTuple):
 
 
 def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
-    """T, G and S of points (n x 3) whose largest extent is 1; ``padded`` as :func:`neighbourhoods_of` has it.
+    """T, G and S of points (n x 3) whose largest extent is 1.
+    ``padded`` as in :func:`neighbourhoods_of`.
 
     A cloud of fewer than eight points has no term above 0.
     """
@@ -75,15 +76,15 @@ def surface_likeness(dimension: Numbers) -> float:
 
 
 def lonely_share(nearest: Numbers) -> float:
-    """The share of points whose nearest distance is above the 95th percentile: by construction about .05, and 0 only
-    where many distances are equal. It is part of the definition, although it hardly differs between clouds."""
+    """The share of points whose nearest distance is above the 95th percentile.
+    By construction about .05, and 0 only where many distances are equal; it is part of the definition all the same."""
     import numpy as np
 
     return float((nearest > np.percentile(nearest, FAR_QUANTILE)).mean())
 
 
 def agreement(near: Neighbourhoods) -> float:
-    """The mean absolute cosine between the normal of a point and those of its neighbours."""
+    """The mean absolute cosine between the normals of a point and of its neighbours."""
     import numpy as np
 
     total = np.zeros(len(near.normal))
@@ -93,7 +94,7 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """The share of points whose normals by few and by many neighbours are more than 30 degrees apart."""
+    """The share of points whose normals by few and many neighbours differ by over 30°."""
     import numpy as np
 
     compared = _signed_cosines(cosines) if angles == "signed" else np.abs(cosines)
@@ -101,8 +102,8 @@ def sharp_share(cosines: Numbers, angles: Angles) -> float:
 
 
 def _signed_cosines(cosines: Numbers) -> Numbers:
-    """Released scorer (UniM, 3D quality v3): the direction of a normal counts, though it is arbitrary, so that two
-    normals of one plane that point to its two sides are an angle of 180 degrees."""
+    """Released scorer (UniM, 3D quality v3): the arbitrary sign of a normal counts.
+    Two normals of one plane that point to its two sides are an angle of 180 degrees."""
     return cosines
 
 

@@ -1,4 +1,4 @@
-"""Faces of a mesh that cut others: triangles are tested in pairs, for a bounded number of faces."""
+"""Faces of a mesh that cut others, tested in pairs for a bounded number of faces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Pairs(NamedTuple):
 
 
 def crossing_share(corners: Numbers, faces: Indices, rng: np.random.Generator) -> Crossings:
-    """The share of faces that cut through another one with which they have no vertex in common.
+    """The share of faces that cut through another with which they share no vertex.
 
     ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that touch, or lie in one plane, do
     not cut; nor do those whose edges alone meet. Faces that share a vertex touch there; whether they also cut elsewhere
@@ -95,8 +95,8 @@ class _Boxes:
             yield np.flatnonzero(size == each)
 
     def near(self, chosen: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
-        """Batches of the chosen faces, each with all faces whose boxes may overlap its own, until all are done or
-        ``most_pairs`` is reached."""
+        """Batches of the chosen faces, with all faces whose boxes may overlap theirs.
+        They end when all are done or ``most_pairs`` is reached."""
         import numpy as np
 
         done, size, left = 0, _FIRST_BATCH, most_pairs
@@ -141,7 +141,7 @@ def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
 
 
 def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
-    """Which pairs of triangles cut: an edge of the one goes through the inside of the other."""
+    """Which pairs of triangles cut: an edge of one goes through the inside of another."""
     import numpy as np
 
     found = np.zeros(len(pairs.one), bool)
@@ -165,7 +165,8 @@ def _side(heights: Numbers) -> Any:
 
 
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
-    """How far each of three corners lies above the plane of a triangle; 0 where that has no direction."""
+    """How far each of three corners lies above the plane of a triangle.
+    0 where that has no direction."""
     import numpy as np
 
     normal = cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Edges(NamedTuple):
-    """The different edges of a mesh, each with its two ends (e x 2), how many sides of faces lie at it, and the faces
-    at those that join exactly two of them (a x 2)."""
+    """The different edges of a mesh with their ``ends`` (e x 2).
+    ``counts`` are the sides of faces at each, ``neighbours`` the faces at those that join exactly two (a x 2)."""
 
     ends: Indices
     counts: Indices
@@ -48,8 +48,8 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
 
 
 def _in_order(keys: Indices) -> tuple[Indices, Indices]:
-    """Sorted keys and their former places. Where both fit into one number, that is sorted, which is several times
-    faster."""
+    """Sorted keys and their former places.
+    Where both fit into one number, that is sorted, which is several times faster."""
     import numpy as np
 
     places = len(keys).bit_length()

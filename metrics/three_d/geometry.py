@@ -34,7 +34,7 @@ class Geometry(NamedTuple):
 
 
 def geometry_of(media: Media, ply: Ply) -> Geometry:
-    """The points and faces of a file as stored; with ``cloud`` only the points of a PLY file.
+    """The points and faces of a file as stored; as ``cloud`` only the points of a PLY.
 
     Raises CorruptMediaError for a file without vertices, MediaLimitError for one of more than a million faces, two
     million vertices, or, as a cloud, half a million points.
@@ -50,7 +50,7 @@ def geometry_of(media: Media, ply: Ply) -> Geometry:
 
 
 def of_size_one(geometry: Geometry) -> Geometry:
-    """Moved so that the middle of its box is the origin, and scaled so that the largest side of that is 1."""
+    """Move the middle of its box to the origin, and scale its largest side to 1."""
     import numpy as np
 
     shown = geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points

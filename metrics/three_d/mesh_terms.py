@@ -42,7 +42,7 @@ class MeshRules(NamedTuple):
 
 
 def mesh_terms(points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator) -> Terms:
-    """T, G and S of a mesh (points n x 3, faces m x 3, m at least 1) whose largest extent is 1.
+    """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) of largest extent 1.
 
     A mesh without any face that has a direction is not a surface: with ``degenerate`` faces dropped, all terms are 0.
     """
@@ -72,7 +72,7 @@ def _topology(
 
 
 def _dead_defects() -> tuple[float, float]:
-    """Released scorer (UniM, 3D quality v3): no mesh has an edge of more than two faces or a face that cuts another.
+    """Released scorer (UniM, 3D quality v3): two kinds of defects are never found.
 
     It asks its mesh library for the number of faces at edges under a name that does not exist, and its search for
     cutting faces ends in an error for any mesh; both errors are caught and read as no defect.

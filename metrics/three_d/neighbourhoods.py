@@ -27,9 +27,10 @@ _CHUNK = 8192
 
 
 class Neighbourhoods(NamedTuple):
-    """For each of n points: the distance to the nearest other, the mean of those to the nearest eight, the intrinsic
-    dimension there, the share of the scatter across the plane (0 to 1/3), the normal (n x 3), the cosine between
-    normals through few and through many neighbours (-1 to 1), and the nearest points whose normals are compared."""
+    """Measures of the neighbourhoods of n points.
+    For each: the distance to the nearest other, the mean of those to the nearest eight, the intrinsic dimension
+    there, the share of the scatter across the plane (0 to 1/3), the normal (n x 3), the cosine between normals
+    through few and through many neighbours (-1 to 1), and the nearest points whose normals are compared."""
 
     nearest: Numbers
     spacing: Numbers
@@ -41,8 +42,9 @@ class Neighbourhoods(NamedTuple):
 
 
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
-    """The neighbourhoods of at least three points. With too few other points all of them are used; with ``padded``, the
-    missing neighbours of the dimension are infinitely far away, as in the released scorer."""
+    """The neighbourhoods of three points or more.
+    With too few other points all of them are used; with ``padded``, the missing neighbours of the dimension are
+    infinitely far away, as in the released scorer."""
     import numpy as np
     from scipy.spatial import cKDTree
 
@@ -76,7 +78,7 @@ def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoo
 
 
 def scatter(columns: Numbers) -> Numbers:
-    """The covariances (n x 3 x 3) of n neighbourhoods of k points (3 x k x n): mean product less product of means."""
+    """The covariances (n x 3 x 3) of n neighbourhoods of k points (3 x k x n)."""
     import numpy as np
 
     means = columns.mean(axis=1)
@@ -89,7 +91,7 @@ def scatter(columns: Numbers) -> Numbers:
 
 
 def _share_across(covariances: Numbers) -> Numbers:
-    """The smallest part of the scatter as a share of the whole: 0 in a plane, a third without any direction."""
+    """The smallest part of the scatter, as a share: 0 in a plane, a third at most."""
     import numpy as np
 
     values = np.maximum(np.linalg.eigvalsh(covariances), 0.0)
@@ -98,7 +100,7 @@ def _share_across(covariances: Numbers) -> Numbers:
 
 
 def intrinsic_dimension(distances: Numbers) -> Numbers:
-    """The local dimension at each of n points, from the sorted distances to its neighbours (n x k).
+    """The local dimension at n points, from sorted distances to neighbours (n x k).
 
     ``k - 1`` over the sum of the logarithms of the ratios between the last distance and each before (the estimate of
     Levina and Bickel), from 1 to 5; 5 where all are equally far, 1 where the last is infinitely far.

@@ -1,4 +1,4 @@
-"""Normals of planes through neighbourhoods: the direction in which points scatter least.
+"""Normals of planes through neighbourhoods: where points scatter least.
 
 The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed form (Eberly, "A Robust
 Eigensolver for 3x3 Symmetric Matrices", the version without iterations). The sign of a normal, and the choice among
@@ -23,8 +23,8 @@ ON_DIAGONAL, OFF_DIAGONAL = ((0, 0), (1, 1), (2, 2)), ((0, 1), (0, 2), (1, 2))
 
 
 class Values(NamedTuple):
-    """Eigenvalues of n matrices in rising order (each n), and whether the last of them stands apart from the others
-    more clearly than the first."""
+    """Eigenvalues of n matrices in rising order (each n).
+    Also whether the last of them stands apart from the others more clearly than the first."""
 
     first: Numbers
     second: Numbers
@@ -52,7 +52,7 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 
 def _along_axes(diagonals: Numbers) -> Numbers:
-    """The axis with the smallest scatter; the third axis among equals, and for points at one place."""
+    """The axis of the smallest scatter; the third among equals, and for equal points."""
     import numpy as np
 
     x, y, z = (diagonals[:, axis, axis] for axis in range(3))
@@ -61,7 +61,8 @@ def _along_axes(diagonals: Numbers) -> Numbers:
 
 
 def _smallest(matrices: Numbers) -> Numbers:
-    """The vector of the smallest value: the cross product of the other two, unless it stands apart itself."""
+    """The vector of the smallest value.
+    It is the cross product of the other two, unless it stands apart itself."""
     import numpy as np
 
     values = _values(matrices)
@@ -75,7 +76,7 @@ def _smallest(matrices: Numbers) -> Numbers:
 
 
 def _values(matrices: Numbers) -> Values:
-    """By the cosines of a third of an angle: roots of the characteristic polynomial of (matrix - mean) / size."""
+    """Roots of the characteristic polynomial of (matrix - mean) / size, by cosines."""
     import numpy as np
 
     off = _off_squares(matrices)
@@ -95,7 +96,8 @@ def _values(matrices: Numbers) -> Values:
 
 
 def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
-    """The vector of a value that stands apart: the longest one orthogonal to two rows of (matrix - value)."""
+    """The vector of a value that stands apart.
+    It is the longest one orthogonal to two rows of (matrix - value)."""
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)
@@ -108,7 +110,7 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
 
 
 def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> Numbers:
-    """The vector of the middle value, in the plane at right angles to a given vector of another value."""
+    """The vector of the middle value, at right angles to a given one of another value."""
     import numpy as np
 
     one, two = _plane(given)

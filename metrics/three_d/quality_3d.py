@@ -1,4 +1,4 @@
-"""Quality of 3D items without a reference: topology T, geometry G and sampling S of meshes and point clouds.
+"""Quality of 3D items without a reference: topology T, geometry G and sampling S.
 
 Each term is a weighted sum of measures from 0 to 1; ``variation`` is one less e to the minus interquartile range over
 median.
@@ -107,7 +107,7 @@ def quality_3d(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """How sound the answer's 3D items are: the mean of topology T, geometry G and sampling S, over its items.
+    """How sound 3D items are: the mean of topology (T), geometry (G), sampling (S).
 
     Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glb; without faces: a cloud), moved and
     scaled to a box whose largest side is 1. For a mesh, T measures that it is closed, in one piece and without
@@ -169,7 +169,8 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
 
 
 def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
-    """Why the released scorer has no score for a file; empty if it has one, or is not followed."""
+    """Why the released scorer has no score for a file.
+    Empty if it has one, or is not followed."""
     if len(stored.faces):
         return ""
     if rules.ply == "cloud" and media.mime != PLY:
@@ -180,8 +181,8 @@ def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
 
 
 def _lacks_a_neighbour(points: int) -> bool:
-    """Released scorer (UniM, 3D quality v3): it asks for 12 and for 32 neighbours of each point without checking their
-    number, and fails for clouds of 8 to 12 and of 32 points."""
+    """Released scorer (UniM, 3D quality v3): it fails for 8 to 12 points and for 32.
+    It asks for 12 and for 32 neighbours of each point without checking their number."""
     return FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
 
 

@@ -1,4 +1,4 @@
-"""Measures from 0 to 1: the variation of numbers, the share of outliers, and weighted sums."""
+"""Measures from 0 to 1: variation of numbers, share of outliers, weighted sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FAR = 2.5
 
 
 def variation(numbers: Numbers) -> float:
-    """0 (all equal) to 1: one less e to the minus interquartile range over the size of the median.
+    """0 (all equal) to 1, by the interquartile range over the size of the median.
+    One less e to the minus that ratio.
 
     Numbers that are not finite are left out; of fewer than four it is 0. Where the median is zero, the mean absolute
     value is used.
@@ -38,7 +39,7 @@ def variation(numbers: Numbers) -> float:
 
 
 def far_share(numbers: Numbers) -> float:
-    """The share of numbers more than two and a half standard deviations from their mean; 0 where all are equal."""
+    """The share of numbers over 2.5 standard deviations from the mean; 0 if all equal."""
     import numpy as np
 
     if not len(numbers):

@@ -1,4 +1,4 @@
-"""The surface of a mesh: normals and areas of its faces, the angles between them, their shape, points on it."""
+"""The surface of a mesh: faces with normals, areas, angles and shapes; its points."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SMALLEST_SQUARES = 1e-12
 
 
 class Faces(NamedTuple):
-    """For each of m faces: its corners (m x 3 x 3), its normal (m x 3, zeros where it has none), its area, the sum of
-    the squares of its sides."""
+    """The corners (m x 3 x 3), normals, areas and summed squared sides of m faces.
+    Normals are m x 3, zeros where a face has none."""
 
     corners: Numbers
     normals: Numbers
@@ -46,7 +46,7 @@ def faces_of(points: Numbers, faces: Indices) -> Faces:
 
 
 def cross(one: Numbers, two: Numbers) -> Numbers:
-    """The cross products of rows of three (faster than numpy's, which takes any width)."""
+    """The cross products of rows of three (faster than numpy's for any width)."""
     import numpy as np
 
     found = np.empty_like(one)
@@ -66,15 +66,15 @@ def dots(one: Numbers, two: Numbers) -> Numbers:
 
 
 def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
-    """The angles, 0 to pi, between the normals of pairs of faces; half of pi where one of them has none."""
+    """The angles, 0 to pi, between normals of pairs of faces; pi / 2 without a normal."""
     import numpy as np
 
     return np.arccos(np.clip(dots(normals[pairs[:, 0]], normals[pairs[:, 1]]), -1.0, 1.0))
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
-    """How near each face is to an equilateral triangle: ``constant`` times its area over the squares of its sides, at
-    most 1. With four times the root of three, an equilateral one has 1."""
+    """How near each face is to an equilateral triangle, at most 1.
+    ``constant`` times its area over its squared sides: four times the root of three gives an equilateral one 1."""
     import numpy as np
 
     return np.clip(constant * faces.areas / (faces.squares + SMALLEST_SQUARES), 0.0, 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Terms:
-    """Topology (T), geometry (G) and sampling (S), each from 0 to 1, and their measures."""
+    """Topology (T), geometry (G) and sampling (S) from 0 to 1, with their measures."""
 
     topology: float
     geometry: float

@@ -26,7 +26,7 @@ DOVER_NAME = "VQAssessment/DOVER"
 
 
 class Branch(NamedTuple):
-    """The weight of a branch, and the mean and spread of its scores over the videos that it was fitted to."""
+    """A branch's weight, and the mean and spread of its scores on the fitted videos."""
 
     weight: float
     mean: float
@@ -63,7 +63,7 @@ def video_quality(
     unreadable: Unreadable = "zero",
     seed: int = 0,
 ) -> list[Score]:
-    """How good the answer's videos look, by DOVER's technical and aesthetic branches; the mean over the videos.
+    """How good videos look by DOVER's technical and aesthetic branches; their mean.
 
     Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32 pixels in three clips of 32
     frames, the aesthetic one 32 whole frames of 224 x 224; which ones follows from the video and ``seed``. A video that
@@ -98,7 +98,7 @@ class _Network(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """The mean score of each branch. Raises WeightsError for a module that does not give two."""
+    """The mean score of each branch. Raises WeightsError unless the module gives two."""
     torch = need("torch", "hf")
     network = loaded(model, _network)
     with opening(network.folder), torch.inference_mode():

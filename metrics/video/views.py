@@ -1,5 +1,5 @@
-"""The two views of a video that DOVER's branches look at: fragments in full resolution for technical quality, small
-whole pictures for aesthetic quality, as its configuration for LSVQ-1080p has them."""
+"""The two views of a video for DOVER's branches, as configured for LSVQ-1080p.
+Fragments in full resolution for technical quality, small whole pictures for aesthetic quality."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Views(NamedTuple):
 
 
 def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS) -> Views:
-    """Both views of a video. Random choices follow from the bytes of the video and ``seed``.
+    """Both views of a video; random choices follow from its bytes and ``seed``.
 
     The video is decoded twice, since its number of frames is only known after the first pass; only used frames are
     kept. Raises the errors of ``mmeval.decode``.
@@ -58,8 +58,8 @@ def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMI
 
 
 def frame_numbers(count: int, *, stretches: int, length: int, rng: np.random.Generator) -> Places:
-    """Numbers of frames: from each of some equal stretches ``length`` of them, ``INTERVAL`` apart, from a random start
-    where the stretch is longer than that. A video that is too short is repeated from its first frame."""
+    """Numbers of frames: ``length`` of them from each stretch, ``INTERVAL`` apart.
+    The stretches are equal; the start is random where there is room. A short video is repeated from its first frame."""
     import numpy as np
 
     each = count // stretches
@@ -72,7 +72,7 @@ def frame_numbers(count: int, *, stretches: int, length: int, rng: np.random.Gen
 def _looked_at(
     media: Media, technical: Sequence[int] | Places, aesthetic: Places, places: Any, limits: DecodeLimits
 ) -> tuple[Pixels, Pixels]:
-    """The fragments of the frames of the first view, and the small pictures of those of the second, in their order."""
+    """The first view's frames as fragments, the second's as small pictures, in order."""
     import numpy as np
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
@@ -91,7 +91,7 @@ def _looked_at(
 
 
 def _uses(technical: Sequence[int] | Places, aesthetic: Places) -> Mapping[int, list[tuple[int | None, int]]]:
-    """The uses of each frame by its number: the clip (None: the second view), and the place in the view."""
+    """The uses of each frame by number: its clip (None: second view), its place there."""
     found: dict[int, list[tuple[int | None, int]]] = {}
     for at, number in enumerate(technical):
         found.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
@@ -101,8 +101,8 @@ def _uses(technical: Sequence[int] | Places, aesthetic: Places) -> Mapping[int, 
 
 
 def fragments(pixels: Pixels, places: Any) -> Pixels:
-    """A square from each cell of a grid over the picture, put together; ``places`` (2, grid, grid) say from 0 to 1
-    where in its cell it lies. A picture with a side too short for that is enlarged first.
+    """A square from each cell of a grid over the picture, put together.
+    ``places`` (2, grid, grid) say from 0 to 1 where in its cell. A picture with a side too short is enlarged first.
 
     Upstream makes its grid by the size before enlarging, so that it sees only a corner of a small video; here the grid
     fits the enlarged picture.
@@ -126,15 +126,15 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
 
 
 def _start(length: int, number: int, place: float) -> int:
-    """Where a fragment begins: in its cell, at a whole pixel, the last possible one left out as upstream does."""
+    """Where a fragment begins in its cell; as upstream, never at the last whole pixel."""
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)
 
 
 def resized(pixels: Pixels, height: int, width: int) -> Pixels:
-    """The picture in another size, bilinear between only the nearest pixels as upstream, so that a much smaller picture
-    keeps its noise."""
+    """The picture in another size, bilinear as upstream.
+    Only the nearest pixels count, so that a much smaller picture keeps its noise."""
     if pixels.shape[:2] == (height, width):
         return pixels
     import numpy as np
@@ -147,7 +147,7 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
 
 
 def normalised(pixels: Pixels) -> Numbers:
-    """Frames (clips, frames, height, width, 3) as a network takes them: (clips, 3, frames, height, width)."""
+    """Frames (clips, frames, height, width, 3) as (clips, 3, frames, height, width)."""
     import numpy as np
 
     numbers = (pixels.astype(np.float32) - np.asarray(MEAN, np.float32)) / np.asarray(STD, np.float32)

@@ -1,7 +1,5 @@
-"""The backend ``diffusers``: text-to-image pipelines, as models or as the tool of an agent.
-
-Nothing here imports torch before the first request that is really sent.
-"""
+"""The backend ``diffusers``: text-to-image pipelines, as models or agents' tools.
+Nothing here imports torch before the first request that is really sent."""
 
 from mmeval.model_backends.diffusers.backend import DiffusersBackend
 from mmeval.model_backends.diffusers.settings import Settings

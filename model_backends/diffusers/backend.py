@@ -26,7 +26,7 @@ _OF_WORDS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 class DiffusersBackend:
-    """A text-to-image pipeline of diffusers, run on this machine: one picture for the words of each request.
+    """A text-to-image pipeline of diffusers on this machine: one picture a request.
 
     ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face hub, ``revision`` a commit, tag
     or branch there. ``dtype`` is that of the weights (``auto``: as they were saved), ``device`` where they run (else
@@ -102,13 +102,14 @@ class DiffusersBackend:
         return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
 
     def start(self) -> None:
-        """Fetch missing files of the pipeline, and load it. Raises MissingError or UsageError with how to fix it."""
+        """Fetch missing files, and load the pipeline. Raises MissingError or UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         self._pipeline = Pipeline(self.files.folder, self.settings, self._class_name, own_code=self._own_code)
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        """One picture a request; the requests are equal in ``params``. Memory that runs out is raised as it is."""
+        """One picture for each of some requests with equal ``params``.
+        Memory that runs out is raised as it is."""
         assert self._pipeline is not None, "the core always calls start() first"
         asked: list[int] = []
         prompts: list[Prompt] = []
@@ -133,8 +134,8 @@ class DiffusersBackend:
         self._pipeline = None
 
     def _drawn(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
-        """The pictures. Raises RowError where the pipeline refuses a single row; a refused batch is repeated row by
-        row."""
+        """The pictures. Raises RowError where the pipeline refuses a single row.
+        A refused batch is repeated row by row."""
         assert self._pipeline is not None
         try:
             return self._pipeline.draw(prompts, seeds, how)
@@ -146,7 +147,7 @@ class DiffusersBackend:
             raise
 
     def _prompt(self, request: Request) -> Prompt:
-        """The prompt of a request. Raises RowError for a request that the pipeline cannot take."""
+        """The prompt of a request. Raises RowError where the pipeline cannot take it."""
         assert self._pipeline is not None
         try:
             how = drawing(request.params.options)
@@ -163,7 +164,7 @@ class DiffusersBackend:
 
 
 def prompt_of(request: Request) -> str:
-    """The words of all messages in order, without lone surrogates, which no tokenizer can read."""
+    """All messages' words in order, less lone surrogates, which no tokenizer can read."""
     texts = (message.content.text.strip() for message in request.messages)
     return "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
 
@@ -176,7 +177,7 @@ def unused(request: Request) -> list[str]:
 
 
 def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
-    """A warning if the picture has another size than requested, since some pipelines round it silently."""
+    """A warning if a pipeline has silently rounded the requested size."""
     height, width = drawn.pixels.shape[:2]
     asked = (how.get("width", width), how.get("height", height))
     return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"] if asked != (width, height) else []
@@ -196,7 +197,7 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
 
 
 def _drawing_arguments(**given: int | float | str | None) -> dict[str, Any]:
-    """The given arguments (those that are not None) as arguments of the pipeline's call."""
+    """The arguments that are not None, as arguments of the pipeline's call."""
     try:
         return drawing({f"image.{name}": value for name, value in given.items() if value is not None})
     except ValueError as error:

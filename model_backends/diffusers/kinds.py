@@ -1,4 +1,4 @@
-"""The kind of a pipeline: only those that make a picture from words alone are accepted."""
+"""The kind of a pipeline; only those that make a picture from words are accepted."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SIGN_OF = {
 
 
 def pipeline_class(index: Mapping[str, Any], where: str) -> str:
-    """The class in ``model_index.json``. Raises UsageError for one whose name is not that of a text-to-image
-    pipeline."""
+    """The class in ``model_index.json``.
+    Raises UsageError for one whose name is not that of a text-to-image pipeline."""
     named = index.get("_class_name")
     name = named[-1] if isinstance(named, list) and named else named
     if not name or not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""Loads each network of a pipeline separately, so that the library reports missing weights."""
+"""Loads a pipeline's networks one by one, so that missing weights are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
 
 def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
-    """The networks that a pipeline in a folder names, by the names of its parts, in the dtype (one of torch) given.
+    """The networks of a pipeline's folder by names of parts, in a ``dtype`` of torch.
 
     Parts with their own code, or that are not networks, are left to the library. Raises MissingDataError for weights
     that are missing or have another shape: the library would fill them with random numbers, and draw noise. ``Any``:
@@ -34,7 +34,7 @@ def _classes(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _class(library: str | None, name: str | None) -> Any:
-    """A class of diffusers, of transformers, or of a pipeline of diffusers (its safety checker); None for any other."""
+    """A class of diffusers, transformers, or a diffusers pipeline; None for any other."""
     import diffusers
 
     if library in ("diffusers", "transformers"):

@@ -28,8 +28,8 @@ _SMALLER = "memory does not suffice: give dtype=bfloat16, or a smaller pipeline"
 
 @dataclass(frozen=True)
 class Drawn:
-    """One picture: an array (height, width, channels) of numbers from 0 to 1. ``blanked`` says that the pipeline's
-    safety checker has painted it over."""
+    """One picture: an array (height, width, channels) of numbers from 0 to 1.
+    ``blanked``: the pipeline's safety checker has painted it over."""
 
     pixels: Any  # a numpy array, which has no type here
     blanked: bool = False
@@ -47,8 +47,9 @@ class Pipeline:
     """A pipeline, loaded on its device."""
 
     def __init__(self, folder: Path, settings: Settings, class_name: str, *, own_code: bool) -> None:
-        """Load it. Raises MissingExtraError without diffusers, UsageError for a pipeline that does not take words or a
-        given argument, or cannot be put on the device, MissingDataError for files that cannot be loaded."""
+        """Load the pipeline.
+        Raises MissingExtraError without diffusers, UsageError for a pipeline that does not take words or a given
+        argument, or cannot be put on the device, MissingDataError for files that cannot be loaded."""
         with _calmly():
             # No advice of the library: warnings about a prompt are in its response.
             diffusers = need("diffusers", "diffusers")
@@ -77,7 +78,7 @@ class Pipeline:
         return [name for name in how if name not in self._parameters]
 
     def read(self, words: str) -> Prompt:
-        """The prompt for some words, with a warning where it is too long, since the library cuts it silently."""
+        """The prompt for some words, with a warning where the library silently cuts it."""
         text, found = self._literals.neutral(words)
         warnings = [f"control tokens in the text were made plain words: {listed(found)}"] if found else []
         bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
@@ -89,8 +90,8 @@ class Pipeline:
         return Prompt(text, tuple(warnings))
 
     def draw(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
-        """Draw a picture for each prompt from its own seed: neighbours only change the last digits of the arithmetic.
-        Random numbers come from the CPU, so that they are the same on every device."""
+        """Draw a picture for each prompt from its own seed.
+        Random numbers come from the CPU, equal on every device; neighbours change only the last digits."""
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         told = dict(how)
@@ -126,8 +127,7 @@ class Pipeline:
 
 @contextlib.contextmanager
 def _calmly() -> Iterator[None]:
-    """Switch off progress bars and the library's advice about optional packages and prompts, whose warnings are in
-    their responses."""
+    """Switch off progress bars, and advice that the responses have as warnings."""
     need("torch", "diffusers")
     library = need("transformers", "diffusers").utils.logging
     level = library.get_verbosity()
@@ -192,7 +192,7 @@ def _best_device() -> str:
 
 
 def saved_dtype(folder: Path) -> str:
-    """The dtype in which the largest of the safe weights are saved; ``float32`` where there are none."""
+    """The dtype of the largest of the safe weights as saved; ``float32`` without any."""
     files = sorted(folder.glob("*/*.safetensors"), key=lambda path: path.stat().st_size)
     if not files:
         return "float32"

@@ -1,4 +1,4 @@
-"""The arguments of the backend and the options of a request, checked without torch."""
+"""The backend's arguments and a request's options, checked without torch."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Settings:
 
 
 def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options (``image.size``, ``image.steps``, ...) as arguments of a pipeline's call (``width``, ``height``,
-    ``num_inference_steps``, ...). Raises ValueError that names the option and what it takes."""
+    """Options such as ``image.size`` as arguments of a pipeline's call.
+    Raises ValueError that names the option and what it takes."""
     found: dict[str, Any] = {}
     for name, value in options.items():
         if name not in OPTIONS:

@@ -1,4 +1,4 @@
-"""The adapter contract: loads one family of models, asks it, and reads its output as parts."""
+"""The adapter contract: load a family of models, ask it, read its output as parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmeval.records import Request, Response
 
 
 class Adapter(ABC):
-    """Speaks one model protocol. Registered in ``mmeval.hf_adapters`` under the ``model_type`` of its models.
+    """Speaks one model protocol. Found in ``mmeval.hf_adapters`` by ``model_type``.
 
     Made from small files, without torch; ``load`` is called once before the first ``answer``, both in one thread.
     ``verified`` is False for an adapter that has never been run with a real model.
@@ -27,15 +27,15 @@ class Adapter(ABC):
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What the model takes and gives, and its modality options; only from its small files."""
+        """What the model takes and gives, and its options, by its small files alone."""
 
     @abstractmethod
     def load(self) -> None:
-        """Load weights and processor. Raises MissingError or UsageError with how to fix it."""
+        """Load weights and processor. Raises MissingError or UsageError."""
 
     @abstractmethod
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        """Answer rows that are equal in ``wants`` and ``params``: (position, response), each position once.
+        """Answer rows of equal ``wants`` and ``params``: (position, response), each once.
 
         A row that cannot be asked is answered with a typed error and does not affect others. A raised error concerns
         the whole batch: the core repeats its open rows, in halves when memory ran out, else one by one.

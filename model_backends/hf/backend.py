@@ -152,7 +152,7 @@ class HFBackend:
         return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
 
     def start(self) -> None:
-        """Fetch missing files of the model, and load it. Raises MissingError or UsageError with how to fix it."""
+        """Fetch missing files, and load the model. Raises MissingError or UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
@@ -205,8 +205,8 @@ def adapter_name(files: ModelFiles, given: str) -> str:
 
 
 def _foreign_source(name: str, adapter: Adapter) -> str:
-    """The digest of the file that defines a third-party adapter, since an edit may change answers. Empty for one of
-    ours, which has a version, and without a file."""
+    """The digest of a third-party adapter's file, since an edit may change answers.
+    Empty for one of ours, which has a version, and without a file."""
     if plugins.owner("mmeval.hf_adapters", name) == "mmeval":
         return ""
     file = getattr(sys.modules.get(type(adapter).__module__), "__file__", None)
@@ -216,7 +216,8 @@ def _foreign_source(name: str, adapter: Adapter) -> str:
 
 
 def _template_in(given: str) -> str:
-    """The text of a template file, if one is given. Raises MissingDataError, and UsageError for other files."""
+    """The text of a template file, if given.
+    Raises MissingDataError, and UsageError for other files."""
     if not given:
         return ""
     try:

@@ -31,7 +31,7 @@ _READING_PARTS = ("", "thinker_config")
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """The kinds of media that a model reads, according to both its configuration and its processor."""
+    """The kinds of media that a model reads, by both its configuration and processor."""
     configs = [files.config.get(name, {}) if name else files.config for name in _READING_PARTS]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
     found = [kind for kind in _MEDIA if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])]
@@ -54,10 +54,8 @@ def modalities(declared: object) -> tuple[str, ...]:
 
 
 def doubt(kinds: Iterable[str], model: object) -> str:
-    """How the inputs of a loaded model's class differ from those in its files (``kinds``); empty if equal.
-
-    It is checked after loading because the class needs torch: the files decide, and this is logged.
-    """
+    """How a loaded class's inputs differ from its files' (``kinds``); empty if equal.
+    It is checked after loading because the class needs torch: the files decide, and this is logged."""
     said = set(modalities(getattr(model, "input_modalities", None))) & {*_MEDIA}
     if not said or said == {*kinds}:
         return ""
@@ -66,7 +64,7 @@ def doubt(kinds: Iterable[str], model: object) -> str:
 
 
 def overruled(own: Capabilities, settings: Settings) -> Capabilities:
-    """The capabilities with the user's ``inputs`` and ``outputs`` in the place of the adapter's.
+    """The capabilities, with ``inputs`` and ``outputs`` of the user where given.
 
     Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it calls declarable, since it cannot
     give others. Raises UnknownNameError and UsageError.

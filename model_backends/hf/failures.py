@@ -7,7 +7,7 @@ from mmeval.records import ErrorKind, Response
 
 
 class RowError(MmevalError):
-    """Why one row cannot be asked or read. It becomes that row's response; other rows go on."""
+    """Why one row cannot be asked or read: its response, while other rows go on."""
 
     def __init__(self, kind: ErrorKind, text: str) -> None:
         self.kind, self.text = kind, text

@@ -9,8 +9,8 @@ from mmeval.records import GenerationParams
 
 
 def number_option(params: GenerationParams, name: str, usual: float, *, least: float = -math.inf) -> float:
-    """The number of a request's option. Raises RowError ``bad_request`` for another type, or a number that is too
-    small."""
+    """The number of a request's option.
+    Raises RowError ``bad_request`` for another type, or a number that is too small."""
     value = params.options.get(name, usual)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < least:
         above = f" of at least {least:g}" if math.isfinite(least) else ""
@@ -19,7 +19,7 @@ def number_option(params: GenerationParams, name: str, usual: float, *, least: f
 
 
 def count_option(params: GenerationParams, name: str, usual: int, *, least: int = 1) -> int:
-    """The whole number of a request's option. Raises RowError ``bad_request`` for another type."""
+    """A whole-number option. Raises RowError ``bad_request`` for another type."""
     number = number_option(params, name, usual, least=least)
     if number != int(number):
         raise RowError("bad_request", f"{name} must be a whole number, given: {params.options[name]!r}")

@@ -26,9 +26,10 @@ _SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "flo
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is loaded and asked. ``device`` is empty where ``device_map`` places the model; ``max_length`` (in
-    tokens, of prompt and answer together) is 0 where the model's own context decides. ``chat_template`` is the text of
-    one that takes the place of the model's own."""
+    """How a model is loaded and asked.
+    ``device`` is empty where ``device_map`` places the model; ``max_length`` (in tokens, of prompt and answer
+    together) is 0 where the model's own context decides. ``chat_template`` is the text of one that takes the place
+    of the model's own."""
 
     pretrained: str = DEFAULT_MODEL
     revision: str = "main"
@@ -56,7 +57,7 @@ def checked_dtype(given: str) -> str:
 
 
 def checked_device(given: str) -> str:
-    """A device in torch's spelling, or empty. Raises UnknownNameError with near names for others."""
+    """A device in torch's spelling, or empty. Raises UnknownNameError with near names."""
     named = _DEVICE.fullmatch(given)
     if given and (named is None or named[1] not in DEVICES):
         kind = given.partition(":")[0]
@@ -82,7 +83,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def accelerated(device: str) -> bool:
-    """Whether the model will probably not run on the CPU; decided before torch is imported."""
+    """Whether the model will probably not run on the CPU; decided without torch."""
     if device:
         return not device.startswith("cpu")
     drivers = ("/proc/driver/nvidia", "/dev/kfd")

@@ -1,4 +1,4 @@
-"""The backend ``openai``: any server with the OpenAI interface, over a small aiohttp transport."""
+"""The backend ``openai``: any server with the OpenAI interface, over aiohttp."""
 
 from mmeval.model_backends.openai.backend import OpenAIBackend
 

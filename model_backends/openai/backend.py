@@ -1,4 +1,4 @@
-"""The backend: chooses the endpoint of a request, and returns its answer or a typed error."""
+"""The backend: chooses a request's endpoint, returns its answer or a typed error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OFFLOAD_BYTES = 2**21
 
 
 class Endpoint(Protocol):
-    """One endpoint of the interface: encodes a request, decodes a reply. Both raise CallError."""
+    """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
 
     def encode(self, request: Request) -> Outgoing: ...
     def decode(self, received: Received, request: Request) -> Response: ...
@@ -117,7 +117,7 @@ class OpenAIBackend:
         return {"host": self._settings.host, "aiohttp": importlib.metadata.version("aiohttp")}
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer to one call; the caller decides by the error's kind whether to repeat it."""
+        """The server's answer; the caller decides by an error's kind whether to repeat."""
         latency = 0.0
         try:
             self._check(request)

@@ -1,4 +1,4 @@
-"""The endpoint ``chat/completions``: interleaved input, and text, pictures and sound in one answer."""
+"""The endpoint ``chat/completions``: interleaved input; text, pictures, sound out."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ChatEndpoint:
         self._opening: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
 
     def encode(self, request: Request) -> Outgoing:
-        """The request as it is sent. Raises CallError for parts and options that it cannot carry."""
+        """The request as sent. Raises CallError for parts or options it cannot carry."""
         seed = b', "seed": %d' % request.seed if self._settings.send_seed else b""
         messages = encode_messages(request.messages, self._settings.capabilities.inputs)
         return Outgoing(PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages))
 
     def _opened(self, request: Request) -> bytes:
-        """The body up to its seed; reused from the previous request if its parameters are the same, as in a task."""
+        """The body up to its seed, reused if the previous request's parameters are equal."""
         last = self._opening
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
@@ -110,7 +110,7 @@ def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
 
 
 def _woven(pieces: Sequence[str | Media]) -> Interleaved:
-    """Text and media in their order; placeholders in the text, if any, place the media."""
+    """Text and media in order; placeholders in the text, if any, place the media."""
     text = "".join([piece for piece in pieces if isinstance(piece, str)])
     media = [piece for piece in pieces if isinstance(piece, Media)]
     if not media and "<" not in text:

@@ -1,4 +1,4 @@
-"""Failures of a call: turns an HTTP status or a broken reply into a typed error, without keys."""
+"""Turns a failed call's HTTP status or reply into a typed error, without keys."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that the server asks to wait, from ``Retry-After`` as seconds or a date; None without it."""
+    """Seconds to wait by ``Retry-After``, in seconds or a date; None without it."""
     text = headers.get("Retry-After", "").strip()
     if not text:
         return None
@@ -121,7 +121,7 @@ def _seconds_until(text: str, now: datetime) -> float:
 
 
 def _described(body: bytes) -> tuple[str, frozenset[str]]:
-    """The message and the codes of an error body, in any of the forms that servers use."""
+    """The message and the codes of an error body, in any of the servers' forms."""
     text = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace").strip()
     try:
         data: Any = json.loads(text)

@@ -1,4 +1,4 @@
-"""The endpoints ``images/generations`` and ``images/edits``: a picture from text, or from text and pictures."""
+"""``images/generations`` and ``images/edits``: a picture from text (and pictures)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ EDITS = "images/edits"
 
 
 class ImagesEndpoint:
-    """Requests and replies of the two image endpoints. They have no seed: repeats are drawn by the server."""
+    """Requests and replies of both image endpoints; no seed, the server draws repeats."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> Outgoing:
-        """The request as it is sent. Raises CallError for input that is neither text nor picture."""
+        """The request as sent. Raises CallError for input other than text and pictures."""
         prompt, images = prompt_of(request)
         fields = {"model": self._settings.model, "prompt": prompt, "n": "1"}
         for name in ("size", "quality"):
@@ -97,7 +97,7 @@ def _files(images: Sequence[Media]) -> list[FormFile]:
 
 
 def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile]) -> Outgoing:
-    """A form with files (RFC 7578). Raises CallError for a MIME type that is not valid in a header."""
+    """A form with files (RFC 7578). Raises CallError for an invalid MIME type."""
     boundary = secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():

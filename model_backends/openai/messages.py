@@ -1,4 +1,4 @@
-"""Messages as JSON: text, pictures, sounds, videos and files in the fields of the chat interface.
+"""Messages as JSON: text, media and files in the fields of the chat interface.
 
 Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder. They have neutral names, since a
 file name such as ``cat_wrong_answer.png`` would be a hint to the model.
@@ -25,7 +25,8 @@ _PICTURES = ("image/png", "image/jpeg")
 
 
 def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
-    """The value of ``messages``: a JSON list. Raises CallError ``unsupported`` for a part that has no field.
+    """The value of ``messages``: a JSON list.
+    Raises CallError ``unsupported`` for a part that has no field.
 
     Only user messages may hold media there. The media of any other message (an earlier answer) move to the front of the
     next user message, in order, each announced by its placeholder's name.
@@ -48,12 +49,12 @@ def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -
 
 
 def spoken(content: Interleaved) -> str:
-    """A message's text as written, with placeholders and code, without hidden reasoning."""
+    """A message's text as written: placeholders and code, no hidden reasoning."""
     return "".join(part.raw if part.media is not None else words(part) for part in content.parts)
 
 
 def words(part: Part) -> str:
-    """The text of a part: empty for a medium, the raw placeholder when its medium is missing."""
+    """The text of a part: empty for a medium, the raw placeholder if it is missing."""
     if part.kind == "reasoning" or part.media is not None:
         return ""
     return part.raw if part.text is None else part.text
@@ -150,16 +151,14 @@ def _words_of(media: Media) -> str:
 
 
 def _damaged(part: Part, media: Media) -> CallError:
-    """The error for a medium that is not of its kind, a fault of the data, not the model."""
+    """The error for a medium not of its kind: a fault of the data, not the model."""
     name = media.name or "a medium"
     return CallError("bad_request", f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it")
 
 
 def data_uri(part: Part) -> bytes:
-    """A medium's bytes as a JSON string with a data URI; a vector drawing becomes a picture.
-
-    Raises CallError when it is of another kind, or cannot be drawn.
-    """
+    """A medium as a JSON string with a data URI; vector drawings become pictures.
+    Raises CallError when it is of another kind, or cannot be drawn."""
     assert part.media is not None  # checked by the caller
     mime = part.media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
@@ -170,7 +169,7 @@ def data_uri(part: Part) -> bytes:
 
 
 def _drawn(media: Media) -> bytes:
-    """A vector drawing as PNG: servers take no SVG, and its source would tell a model more than the picture."""
+    """A vector drawing as PNG: servers take no SVG, and its source would reveal more."""
     from mmeval.decode import image
 
     out = io.BytesIO()

@@ -51,7 +51,7 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The requested format. Raises CallError ``bad_request`` for one that cannot be recognised later."""
+    """The requested format. Raises CallError for one that cannot be recognised later."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError("bad_request", f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}")

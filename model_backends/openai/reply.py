@@ -37,7 +37,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """Tokens as counted by the server, under either of their two spellings; 0 without a valid number."""
+    """The server's count of tokens, in either spelling; 0 without a valid number."""
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
@@ -64,8 +64,8 @@ def fingerprint(data: dict[str, Any]) -> str:
 
 
 def medium(item: object) -> Media:
-    """The medium of one item of a reply: ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and similar
-    ones.
+    """The medium of one item of a reply.
+    Such as ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and similar ones.
 
     Raises CallError ``bad_reply`` for a link (nothing is fetched) and for data that do not decode.
     """
@@ -82,7 +82,7 @@ def medium(item: object) -> Media:
 
 
 def _inner(item: dict[str, Any]) -> object:
-    """The field with the data: the one named by ``type``, or the address in ``url`` or ``..._url``."""
+    """The field with the data: named by ``type``, or the ``url`` or ``..._url``."""
     named = item.get(str(item.get("type")))
     return named or item.get("url") or next((item[name] for name in item if name.endswith("_url")), None)
 
@@ -103,7 +103,7 @@ def _from_address(address: str) -> Media:
 
 
 def decoded(text: str) -> bytes:
-    """The bytes of base64 text, line breaks allowed. Raises CallError ``bad_reply`` when it is cut off or damaged."""
+    """The bytes of base64 text, line breaks allowed. Raises CallError ``bad_reply``."""
     try:
         return _not_empty(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):

@@ -42,7 +42,7 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """One server with its options. ``timeout`` is in seconds, for a whole call. The key is never shown."""
+    """One server and its options; ``timeout`` in seconds a call, the key never shown."""
 
     model: str
     base_url: str
@@ -68,7 +68,7 @@ class Settings:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def identity(self) -> dict[str, Any]:
-        """The settings that decide whether an answer may be reused; key and timeout do not belong to them."""
+        """The settings by which answers may be reused; not the key, nor the timeout."""
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -83,7 +83,8 @@ class Settings:
 
 
 def checked_base_url(given: str) -> str:
-    """The address of the server without a trailing slash: the argument, else OPENAI_BASE_URL, else the official one.
+    """The server's address: the argument, OPENAI_BASE_URL, or the official one.
+    It has no trailing slash.
 
     Raises UsageError for anything but a plain http or https address. Credentials and queries are refused, because the
     address is written into results.
@@ -107,10 +108,8 @@ def checked_base_url(given: str) -> str:
 
 
 def read_api_key(api_key_file: str, base_url: str) -> str:
-    """The key from the file if one is given, else from OPENAI_API_KEY; empty for a local server without one.
-
-    Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key.
-    """
+    """The key from the file or OPENAI_API_KEY; empty for a local server without one.
+    Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key."""
     key = (
         _key_in_file(Path(api_key_file).expanduser()) if api_key_file else os.environ.get("OPENAI_API_KEY", "").strip()
     )
@@ -148,10 +147,8 @@ def is_local(host: str) -> bool:
 def capabilities_of(
     endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str]
 ) -> Capabilities:
-    """What an endpoint can take and give. Raises UnknownNameError for a kind without a field.
-
-    Inputs are limited to those of the endpoint; it also decides the default outputs.
-    """
+    """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
+    Inputs are limited to those of the endpoint; it also decides the default outputs."""
     taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
     given_kinds = ", ".join(_OUTPUTS_OF[endpoint])
@@ -171,7 +168,7 @@ def kinds_in(argument: str, value: str | Sequence[str], known: Sequence[str], hi
 
 
 def checked_choice(argument: str, value: object, choices: object) -> Any:
-    """A value of a literal type. Raises UnknownNameError with near names for any other."""
+    """A value of a literal type. Raises UnknownNameError with near names for others."""
     known = get_args(choices)
     if value not in known:
         raise UnknownNameError(argument, str(value), known, f"Known: {', '.join(known)}.")

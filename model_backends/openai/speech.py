@@ -17,16 +17,14 @@ PATH = "audio/speech"
 
 
 class SpeechEndpoint:
-    """Requests and replies of ``audio/speech``. It has no seed: repeats are drawn by the server."""
+    """Requests and replies of ``audio/speech``; no seed, the server draws repeats."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> Outgoing:
-        """The encoded request: all text is read aloud, except system messages, which say how.
-
-        Raises CallError for any input but text.
-        """
+        """The encoded request: all text to read aloud; system messages say how.
+        Raises CallError for any input but text."""
         fields = {
             "model": self._settings.model,
             "input": _text(request, system=False),

@@ -1,4 +1,4 @@
-"""The transport: a pooled HTTP session for POST requests with replies of bounded size, without retries."""
+"""The transport: a pooled HTTP session for POST, bounded replies, no retries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Received(NamedTuple):
 
 
 class Transport:
-    """Sends bodies to one server. Raises MissingExtraError when aiohttp is not installed."""
+    """Sends bodies to one server. Raises MissingExtraError without aiohttp."""
 
     def __init__(self, settings: Settings) -> None:
         self._aiohttp: Any = need("aiohttp", "api")
@@ -103,7 +103,7 @@ class Transport:
         return url
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The whole body; the connection goes back to the pool, or is closed when the body was not read to its end."""
+        """The whole body; a connection that is not read to the end is closed, not pooled."""
         length = response.content_length
         if length is None or "Content-Encoding" in response.headers:
             async with response:
@@ -134,7 +134,7 @@ class Transport:
         return CallError("connection", f"the connection to {self._settings.address} was lost ({said})")
 
     def _unreached(self, error: Exception) -> CallError:
-        """The error when nothing was sent: unknown host, no server there, or an untrusted certificate."""
+        """The error when nothing was sent: unknown host, no server, untrusted certificate."""
         said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
         where = self._settings.address
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
@@ -148,7 +148,7 @@ class Transport:
 
 
 def _headers(settings: Settings) -> dict[str, str]:
-    """The headers of each request. ``identity`` prevents a small reply from unpacking into a huge one."""
+    """The headers of requests; ``identity`` keeps small replies from becoming huge."""
     headers = {
         "User-Agent": f"mmeval/{__version__}",
         "Content-Type": "application/json",

@@ -1,1 +1,1 @@
-"""MMMG: instructions for pictures, sound, speech and interleaved answers, each scored by a check of its own."""
+"""MMMG: pictures, sound, speech and interleaved answers, each with its own check."""

@@ -19,15 +19,16 @@ Absent = Literal["left out", "zero"]
 
 
 def average(values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out") -> float | None:
-    """The unweighted mean of some tasks; ``absent`` says how those without a value count. None if none counts."""
+    """The unweighted mean of tasks; ``absent``: how those without a value count.
+    None if none counts."""
     known = [values[task] for task in tasks if task in values]
     count = len(tasks) if absent == "zero" else len(known)
     return math.fsum(known) / count if count else None
 
 
 def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | None:
-    """The mean of the tasks with passes, with the authors' standard error; None where their numbers of passes differ,
-    or none has any."""
+    """The mean of the tasks with passes, with the authors' standard error.
+    None where their numbers of passes differ, or none has any."""
     known = [passes[task] for task in tasks if task in passes]
     if len({len(one) for one in known}) != 1 or not known[0]:
         return None

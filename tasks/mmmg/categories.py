@@ -1,7 +1,5 @@
-"""The categories of MMMG: which tasks count towards which averages, in the order of the paper.
-
-The authors average only within a category, since a model without sound is not worse at pictures.
-"""
+"""The categories of MMMG: tasks and their averages, in the order of the paper.
+The authors average only within a category, since a model without sound is not worse at pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Category:
-    """A category with its tasks, and the groups that the authors' leaderboard makes of them."""
+    """A category with its tasks, and its groups on the authors' leaderboard."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The copy of MMMG on the hub: parquet files with the instructions and media, without scoring fields.
+"""The hub's copy of MMMG: parquet with instructions and media, no scoring fields.
 
     category       the name of the instruction file
     instruction    the prompt (what the instruction files call ``instruction_para``)
@@ -31,7 +31,7 @@ _BATCH_ROWS = 8
 
 
 class PromptPlace(NamedTuple):
-    """A row by its prompt; ``turn`` counts the rows of its category with the same prompt, from 0."""
+    """A row by its prompt; ``turn`` counts earlier rows of the category with the same."""
 
     prompt: str
     turn: int
@@ -107,8 +107,8 @@ class CategoryMedia:
     held: Mapping[PromptPlace, Mapping[str, bytes]]
 
     def medium(self, place: PromptPlace, field: str, position: int, name: str) -> Media:
-        """The medium at a position of a row's list ``field``, in place of the file ``name``. Raises MissingDataError
-        where the copy has none."""
+        """The medium at a position of the list ``field`` of a row, for the file ``name``.
+        Raises MissingDataError where the copy has none."""
         column = f"{_COLUMN[field]}_{position}"
         data = self.held.get(place, {}).get(column)
         if data is None:
@@ -117,8 +117,8 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """The copy in the user's folder (``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself),
-    else in the cache of the hub; None where it is in neither."""
+    """The copy in the user's folder, else in the hub's cache; None without one.
+    In the folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself."""
     places = [folder / REPOSITORY, folder, _cached()]
     for place in places:
         files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()

@@ -1,5 +1,5 @@
-"""The tables of MMMG's paper: the tasks of each category with the authors' intervals, and the averages of categories
-and of the leaderboard's groups."""
+"""The tables of MMMG's paper: tasks with the authors' intervals, and averages.
+The averages are those of categories and of the leaderboard's groups."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ asked."""
 
 @dataclass(frozen=True)
 class Line:
-    """The results of one task: its value, that of each pass, the number of scored trials, and the unscored ones."""
+    """The results of one task: its value, each pass's, scored and unscored trials."""
 
     alias: str
     state: State
@@ -53,7 +53,7 @@ class Line:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make a table for each category with a task in the run, and one with the averages."""
+    """Make a table for each category with a task in the run, and one of averages."""
     asked = {task.name: _line(run, task) for task in run.tasks}
     left_out = {str(name): Line(str(name), "not asked", lacks="left out") for name in run.ours.get("left_out", {})}
     shown = [category for category in CATEGORIES if not asked.keys().isdisjoint(category.tasks)]
@@ -76,8 +76,8 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
 
 
 def _passes(scores: Scores) -> Passes:
-    """The mean of each pass, where the instruction files of a task have equal weight as in its value; empty where a
-    pass has no score of one of them."""
+    """The mean of each pass, with equal weight for each instruction file of a task.
+    Empty where a pass has no score of one of them."""
     files = [repeat_means(part) for part in scores.by_level(FILE).values() if part.values] or [repeat_means(scores)]
     if len({len(means) for means in files}) > 1:
         return ()
@@ -136,7 +136,7 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
 
 
 def _average_row(title: str, tasks: Sequence[str], lines: Mapping[str, Line]) -> tuple[Cell, ...]:
-    """One average. It is shown where each of its tasks has a value, or cannot be done by the model."""
+    """An average, shown where each task has a value or the model cannot do it."""
     states = Counter(_state_of(task, lines) for task in tasks)
     values = {task: line.value for task in tasks if (line := lines.get(task)) and line.value is not None}
     counted, lacks = f"{len(values)}/{len(tasks)}", _lacking_tasks(states)

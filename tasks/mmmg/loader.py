@@ -55,8 +55,8 @@ _OPTIONS = ("file", "having")
 
 @dataclass(frozen=True)
 class MmmgDataset:
-    """The rows of instruction files, in their order. ``media`` is the folder with ``image/`` and ``audio/``; ``copy``
-    has the media that are missing there."""
+    """The rows of instruction files, in their order.
+    ``media`` is the folder with ``image/`` and ``audio/``; ``copy`` has the media that are missing there."""
 
     files: tuple[Path, ...]
     media: Path
@@ -94,8 +94,7 @@ class MmmgDataset:
         return (line for line in lines(file) if not self.having or self.having in line.row)
 
     def check_media(self) -> None:
-        """Raise MissingDataError where media are neither in the folder nor in the copy, before the run.
-
+        """Raise MissingDataError before the run for media in neither folder nor copy.
         Rows that cannot be read are skipped; they are reported when they are read."""
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
@@ -126,7 +125,7 @@ def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
 
 
 class _Reader:
-    """Makes samples of the rows of one file. The copy is read once, when the first row needs it."""
+    """Makes samples of one file's rows; reads the copy once, when first needed."""
 
     def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
         self._file, self._folder, self._copy = file, folder, copy
@@ -153,7 +152,7 @@ class _Reader:
             yield Interleaved(_beside(pictures))
 
     def _listed(self, row: Mapping[str, Any], key: str, place: PromptPlace | None) -> dict[str, Media]:
-        """The media of a row's list by label, counted from 0 per kind as the placeholders are."""
+        """The media of a row's list by label, counted from 0 per kind like placeholders."""
         kind = NUMBERED[key]
         return {
             f"{kind}{position}": self._medium(kind, number, key, position, place)
@@ -206,7 +205,7 @@ def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
 
 
 def _beside(media: Mapping[str, Media]) -> tuple[Part, ...]:
-    """Media as parts without placeholders in the text; the list that names a medium decides its kind."""
+    """Media as parts without placeholders; the list that names one decides its kind."""
     return tuple(
         Part("image" if label.startswith("image") else "audio", media=item, label=label)
         for label, item in media.items()

@@ -76,8 +76,9 @@ def read_flat(flat: Flat) -> Interleaved:
 
 
 def flattened(output: Interleaved) -> Flat:
-    """An answer in the form of a line: with its own words if their placeholders are numbered as in the layout, else
-    with renumbered placeholders. Hidden reasoning and media of other kinds are left out."""
+    """An answer in the form of a line.
+    It has its own words if their placeholders are numbered as in the layout, else renumbered placeholders. Hidden
+    reasoning and media of other kinds are left out."""
     as_written = _as_numbered(output)
     if as_written is not None and read_flat(as_written) == output:
         return as_written
@@ -119,8 +120,8 @@ def _numbered_anew(output: Interleaved) -> Flat:
 
 
 def _words(parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]) -> Iterator[str]:
-    """The response, part by part. Placeholders without a medium are numbered after all others, so that they do not get
-    a medium."""
+    """The response, part by part.
+    Placeholders without a medium are numbered after all others, so that they do not get a medium."""
     for part, number in parts:
         if part.kind == "reasoning":
             continue

@@ -1,4 +1,4 @@
-"""Reads answers in the layout of MMMG's own scripts (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+"""Reads answers in MMMG's own layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 
 
 def read_output(path: Path, generations: int | None = None, any_instruction: bool = False) -> OutputAnswers:
-    """The answers in ``output/<model>``. ``generations`` is the number of answers to each instruction; the default is
-    in our note in the folder, else 4. With ``any_instruction`` an answer is accepted even if its line repeats another
-    instruction.
+    """The answers in ``output/<model>``.
+    ``generations`` is the number of answers to each instruction; the default is in our note in the folder, else 4. With
+    ``any_instruction`` an answer is accepted even if its line repeats another instruction.
 
     Raises MissingDataError without answers, UsageError for damaged ones.
     """
@@ -64,7 +64,7 @@ def _model_folder(path: Path) -> Path:
 
 
 class OutputAnswers:
-    """The answers of one model. Lines are checked on opening, and read again on demand."""
+    """The answers of one model, checked on opening, and read again on demand."""
 
     def __init__(self, folder: Path, generations: int | None, *, any_instruction: bool) -> None:
         self._folder, self._generations, self._any_instruction = folder, generations, any_instruction
@@ -128,7 +128,8 @@ class OutputAnswers:
         """Nothing is held open."""
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
-        """The response in a row. Raises MissingDataError for missing media, UsageError for an invalid answer."""
+        """The response in a row.
+        Raises MissingDataError for missing media, UsageError for an invalid answer."""
         own = own_of(row)
         if "error" in own:
             return error_of(own["error"])

@@ -1,4 +1,4 @@
-"""Writes answers in the layout of MMMG's own scripts (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+"""Writes answers in MMMG's own layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
 
 from __future__ import annotations
 

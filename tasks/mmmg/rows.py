@@ -33,8 +33,8 @@ _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
 
 class Line(NamedTuple):
-    """One row. ``number`` is its line in the file, from 1, ``position`` its place among the rows, from 0, and ``turn``
-    counts the rows before it that have the same prompt."""
+    """One row: its line (``number``, from 1), its place (``position``, from 0).
+    ``turn`` counts the rows before it that have the same prompt."""
 
     number: int
     position: int
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 def lines(file: Path) -> Iterator[Line]:
-    """The rows of a file in order, without blank lines. Raises UsageError for a line that is not a JSON object."""
+    """The file's rows without blank lines. Raises UsageError if one is no JSON object."""
     prompts: Counter[str] = Counter()
     for position, row in enumerate(read_jsonl(file)):
         if not isinstance(row.values, dict):
@@ -54,7 +54,7 @@ def lines(file: Path) -> Iterator[Line]:
 
 
 def labels(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels for metrics: every field that is neither a prompt nor a list of media."""
+    """The labels for metrics: all fields but prompts and lists of media."""
     return {name: value for name, value in row.items() if name not in _NOT_LABELS}
 
 
@@ -67,7 +67,7 @@ def text(row: Mapping[str, Any], key: str) -> str:
 
 
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    """The numbers of media files in a field; empty without the field. Raises UsageError for anything else."""
+    """The numbers of media files in a field, if any. Raises UsageError if invalid."""
     found = row.get(key) or []
     if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
         raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
@@ -75,7 +75,7 @@ def numbers(row: Mapping[str, Any], key: str) -> list[int]:
 
 
 def medium_file(kind: TagKind, file: str, number: int) -> str:
-    """The path of a numbered medium, below the folder of the instructions or of the answers.
+    """The path of a numbered medium below the folder of instructions or answers.
 
     >>> medium_file("image", "i_edit_text", 3)
     'image/i_edit_text_3.png'

@@ -1,1 +1,1 @@
-"""UniM: questions and answers that interleave seven modalities, over thirty domains in three fields."""
+"""UniM: interleaved questions and answers of seven modalities in thirty domains."""

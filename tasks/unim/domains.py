@@ -1,4 +1,4 @@
-"""The domains of UniM: their numbers and names in the paper, their fields, and how many instances each level has.
+"""The domains of UniM: the paper's numbers, names, fields, instances by level.
 
 The data have their own words for domains, of which few are known. Each domain therefore lists the likely spellings; any
 other word is kept and counts as another domain.
@@ -21,7 +21,7 @@ LEVELS = ("easy", "medium", "hard")
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain: ``number`` and ``title`` are the paper's, ``counts`` are its instances by level (its table 13).
+    """A domain: the paper's ``number``, ``title`` and ``counts`` by level (table 13).
     ``words`` are the spellings that the data may have, ours first."""
 
     number: int

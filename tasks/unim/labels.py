@@ -1,4 +1,4 @@
-"""The labels of a UniM record: field, domain, difficulty, capabilities. Unreadable ones are reported."""
+"""UniM labels (field, domain, difficulty, capabilities); reports unreadable ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _SHOWN = 80
 
 
 class Names(NamedTuple):
-    """Field and domain in the paper's terms; the data call them ``domain`` and ``subdomain``. Empty if unknown."""
+    """Field and domain in the paper's terms, empty if unknown.
+    The data call them ``domain`` and ``subdomain``."""
 
     field: str = ""
     domain: str = ""
@@ -47,7 +48,7 @@ ANY = Names()
 
 
 def word(value: object) -> str:
-    """A name in lower snake case, without the running number of a folder such as ``1_math``."""
+    """A name in lower snake case, without a folder's running number (``1_math``)."""
     return _word(str(value))
 
 
@@ -102,10 +103,8 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
 
 
 def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels ``capabilities``, a list that may be empty, and ``capability_weights`` where the record has weights.
-
-    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is left out.
-    """
+    """The labels ``capabilities`` (maybe empty) and ``capability_weights`` (if any).
+    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is left out."""
     found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}

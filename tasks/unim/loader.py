@@ -41,8 +41,7 @@ VARIANTS = ("placeholder", "caption")
 
 @dataclass(frozen=True)
 class UnimDataset:
-    """The samples of ``wanted``, and those with an unknown domain, in the order of the files' paths, then of the
-    records.
+    """The samples of ``wanted`` or an unknown domain, ordered by file and record.
 
     ``files`` lie under ``records``, which is ``root`` or a folder in it; ``captions`` are the files of the caption
     variant, under a folder of the same layout. With ``as_captions`` the questions are those of the caption variant.
@@ -57,8 +56,8 @@ class UnimDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The digest of the files of both variants: of their bytes, and of their paths, which may name field and
-        domain."""
+        """The digest of the files of both variants.
+        It is of their bytes, and of their paths, which may name field and domain."""
         files = [(file.relative_to(self.records), file) for file in self.files]
         files += [(file.relative_to(self.root), file) for file in self.captions]
         return digest([[path.as_posix(), sha256_of(file)] for path, file in files])
@@ -72,8 +71,8 @@ class UnimDataset:
         return sum(count for counts in held for names, count in counts if belongs(names, self.wanted))
 
     def __iter__(self) -> Iterator[Sample]:
-        """A later record with a repeated id gets ``#2``, ``#3`` and so on after it: ids are known to be unique within a
-        domain's file, not across the files of a domain."""
+        """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on added.
+        Ids are known to be unique within a domain's file, not across the files of a domain."""
         seen = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
         for file in self.files:
@@ -94,8 +93,8 @@ class UnimDataset:
     def _caption(
         self, captions: Captions, record: Record, place: Place, identity: Identity, here: Counter[str]
     ) -> Caption | None:
-        """The caption variant of a record, or the record itself where the data have no other variant. ``here`` counts
-        the records of each identity in the file."""
+        """The caption variant of a record, or the record itself in data without variants.
+        ``here`` counts the records of each identity in the file."""
         if self.records.name == CAPTION_FOLDER:
             return caption_of(record)
         if not identity.known:
@@ -105,7 +104,7 @@ class UnimDataset:
 
 
 def _own_id(name: str, seen: Counter[str]) -> str:
-    """The name, or the name with the next number that makes it unique; ``seen`` counts earlier names."""
+    """The name, if need be with a number to be unique; ``seen`` counts earlier names."""
     own = name
     while seen[own]:
         seen[name] += 1
@@ -115,7 +114,7 @@ def _own_id(name: str, seen: Counter[str]) -> str:
 
 
 def load(source: DataSource) -> UnimDataset:
-    """The records of UniM's published layout, of the field or domain that ``dataset_name`` names, or all.
+    """The records of UniM's published layout, all or those of ``dataset_name``.
 
     The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked with captions in place of their
     media. Raises MissingDataError without records, UnknownNameError for an unknown option or name.

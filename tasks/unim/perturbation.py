@@ -41,7 +41,7 @@ def items_of(content: Interleaved) -> Counter[PartKind]:
 
 
 def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Interleaved:
-    """An answer with ``k`` more modalities or items, or ``-k`` fewer; the seed decides which, and their places.
+    """An answer with ``k`` more (``-k`` fewer) modalities or items, drawn by the seed.
 
     An added modality has one item. Items are removed so that no modality is lost. An added item is a tag without a
     medium, with a free number. With the same seed a larger ``k`` removes or adds the same and more. Raises ValueError
@@ -57,8 +57,8 @@ def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Inter
 
 
 def curve(answers: Sequence[Interleaved], damage: Damage, *, draws: int = 1) -> list[Point]:
-    """The mean structure scores of damaged answers against themselves, for each of the paper's ``k``. Every answer is
-    damaged ``draws`` times, each time by another seed."""
+    """The mean structure scores of damaged answers against themselves, by ``k``.
+    Every answer is damaged ``draws`` times for each of the paper's ``k``, each time by another seed."""
     return [_mean(k, (_scored(answer, damage, k, seed) for seed in range(draws) for answer in answers)) for k in STEPS]
 
 

@@ -26,16 +26,16 @@ TEMPLATE = (
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text about text and pictures. The model can also draw, but the library has no decoder for its picture codes, and
-    prevents them.
+    """Text about text and pictures, as a chat model.
+    The model can also draw, but the library has no decoder for its picture codes, and prevents them.
 
     With the original decoder, a subclass overrides ``decode_codes``: then answers have pictures, in the order of the
     stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        """The picture of ``codes`` (entries of the code book, row by row) in a form that ``to_picture`` takes, in
-        0..255."""
+        """The picture of ``codes`` in a form that ``to_picture`` takes, in 0..255.
+        ``codes`` are entries of the code book, row by row."""
         raise NotImplementedError
 
     @property

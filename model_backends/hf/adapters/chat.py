@@ -36,7 +36,7 @@ Answer: TypeAlias = tuple[int, Response]
 
 
 class ChatAdapter(Adapter):
-    """Any chat model of the library: takes text, pictures, sounds and frames, and gives text.
+    """Any chat model of the library: text, pictures, sounds and frames in, text out.
 
     A subclass speaks another protocol by overriding steps, in the order in which a batch goes through them:
     ``load_processor``, ``load_model``, ``literals`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
@@ -123,11 +123,11 @@ class ChatAdapter(Adapter):
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tensors, padded on the left. An error for a single row fails only that row."""
+        """The prompts as tensors, padded on the left. A row's error fails only that row."""
         return encode_rows(self.processor, rows)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
-        """Processors of scores before a token is chosen, such as a grammar: ``(input_ids, scores) -> scores``."""
+        """Processors of scores, such as a grammar: ``(input_ids, scores) -> scores``."""
         return []
 
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
@@ -184,13 +184,13 @@ class ChatAdapter(Adapter):
         return text
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """The last logits processor of a call, which chooses tokens by the rows' own seeds."""
+        """The last logits processor of a call: chooses tokens by the rows' own seeds."""
         sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
         return RowSampler([row.request.seed for row in rows], sampling, self.own.ends[0] if self.own.ends else 0)
 
     @property
     def context(self) -> int:
-        """The most tokens of prompt and answer together; a huge number where it is not stated."""
+        """The most tokens of prompt and answer together; a huge number where not stated."""
         known = [size for size in (self.settings.max_length, self.own.context) if size]
         return min(known, default=1 << 40)
 
@@ -203,7 +203,7 @@ class ChatAdapter(Adapter):
             raise RowError("bad_request", f"max_tokens must be at least 1, given: {request.params.max_tokens}")
 
     def _encoded(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """The rows that can be encoded and fit into the context, as tensors; the others get errors."""
+        """The rows that can be encoded and fit, as tensors; the others get errors."""
         if not rows:
             return [], {}
         try:
@@ -227,7 +227,7 @@ class ChatAdapter(Adapter):
         return fitting, self.encode(fitting)
 
     def _one_by_one(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """Encode again after a failed batch, without the rows that cannot be encoded alone."""
+        """Encode again after a failed batch, without rows that cannot be encoded alone."""
         good: list[Row] = []
         for row in rows:
             kept, _ = yield from self._encoded([row])
@@ -235,8 +235,8 @@ class ChatAdapter(Adapter):
         return good, self.encode(good) if good else {}
 
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
-        """The answers of rows that fit. A row that needs more room than its longest neighbour leaves in the context is
-        asked again without it, so that its answer is the same as alone."""
+        """The answers of rows that fit.
+        A row for which its longest neighbour leaves too little room is asked again without it, and answers as alone."""
         lengths = prompt_lengths(encoded)
         request = rows[0].request
         wanted = request.params.max_tokens or self.usual_length(request)

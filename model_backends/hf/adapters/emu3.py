@@ -1,4 +1,4 @@
-"""Emu3: one stream of tokens with words and the codes of pictures, in reading order."""
+"""Emu3: one stream of tokens with words and picture codes, in reading order."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ PLAIN_TEMPLATE = (
 
 
 class Emu3Adapter(ChatAdapter):
-    """Text and pictures in one answer, in any order and number. A grammar ensures that every started picture can be
-    drawn.
+    """Text and pictures in one answer, in any order and number.
+    A grammar ensures that every started picture can be drawn.
 
     Where pictures alone are wanted, the answer is one picture. ``image.ratio`` (``4:3``, width first) and
     ``image.area`` (in pixels) fix the size of every picture; without them it is the model's choice, and for a picture
@@ -62,8 +62,8 @@ class Emu3Adapter(ChatAdapter):
         return super().row(position, request)
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tokens alone: each picture is turned into its codes by itself. In a batch the library pads
-        pictures to one size before it does so, and the codes of the smaller ones would depend on their neighbours."""
+        """The prompts as tokens alone: each picture is turned into its codes by itself.
+        In a batch the library pads pictures to one size, on which the codes of the smaller ones would depend."""
         encoded = dict(super().encode(rows))
         pixels, sizes = encoded.pop("pixel_values", None), encoded.pop("image_sizes", None)
         if pixels is not None:
@@ -142,7 +142,7 @@ class Emu3Adapter(ChatAdapter):
         return min(int(self.processor.image_processor.max_pixels) // self._side**2, self.context)
 
     def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
-        """The codes of the prompts' pictures, each with its line ends, one after the other: a tensor of token ids."""
+        """The codes of the prompts' pictures with line ends, one after the other, as ids."""
         import torch
 
         with torch.inference_mode():
@@ -156,7 +156,7 @@ class Emu3Adapter(ChatAdapter):
         return torch.cat(found).to("cpu", torch.long)
 
     def _picture(self, block: Block) -> Media:
-        """The picture of a block, decoded alone, so that it does not depend on its neighbours."""
+        """The picture of a block, decoded alone, independent of its neighbours."""
         import torch
 
         trailing = (0, 0, 0)  # the library removes the end of a picture

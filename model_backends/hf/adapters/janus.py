@@ -1,4 +1,4 @@
-"""Janus: a model that writes, or draws one picture, in a call. It reads pictures only to write."""
+"""Janus: writes, or draws one picture, in a call; reads pictures only to write."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ UNSEEN = "pictures in the prompt were left out: this model draws from words alon
 
 
 class JanusAdapter(ChatAdapter):
-    """Text as a chat model does, or one picture of a fixed size. ``image.guidance_scale`` says how closely a picture
-    follows the prompt (1: as the words alone suggest). A picture has its fixed number of tokens, whatever
-    ``max_tokens`` says."""
+    """Text as a chat model does, or one picture of a fixed size.
+    ``image.guidance_scale`` says how closely a picture follows the prompt (1: as the words alone suggest). A picture
+    has its fixed number of tokens, whatever ``max_tokens`` says."""
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -114,7 +114,7 @@ class JanusAdapter(ChatAdapter):
         return Made((media_part(self._picture(ids)),)) if "image" in request.wants else super().split(request, ids)
 
     def _picture(self, codes: Sequence[int]) -> Any:
-        """The picture of one row, decoded alone, so that it does not depend on its neighbours."""
+        """The picture of one row, decoded alone, independent of its neighbours."""
         import torch
 
         with torch.inference_mode():
@@ -133,8 +133,8 @@ class JanusAdapter(ChatAdapter):
 
 
 class _Guidance:
-    """A logits processor for guidance. The first half of the rows has the prompt, the second has not; the difference of
-    their scores counts ``scale`` times."""
+    """A logits processor for guidance.
+    The first half of the rows has the prompt, the second has not; their scores' difference counts ``scale`` times."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale

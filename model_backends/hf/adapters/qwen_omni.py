@@ -38,7 +38,7 @@ _FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
 
 @dataclass(frozen=True)
 class Spoken(Stream):
-    """A stream with its speech, which may be cut by a limit; without speech, ``notes`` say why."""
+    """A stream with its speech (maybe cut by a limit), or ``notes`` why there is none."""
 
     speech: Media | None = None
     unfinished: bool = False
@@ -46,7 +46,7 @@ class Spoken(Stream):
 
 
 class QwenOmniAdapter(ChatAdapter):
-    """Text as a chat model does and, where sound is wanted, the speech of that text after it.
+    """Text as a chat model does and, where sound is wanted, the speech of that text.
 
     Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from the library's one generator.
     ``temperature``, ``top_p`` and ``top_k`` steer the words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k``
@@ -78,7 +78,7 @@ class QwenOmniAdapter(ChatAdapter):
         super().close()
 
     def model_class(self) -> Any:
-        """The library's class that loads the whole model; None for the class in its configuration."""
+        """The library's class of the whole model; None for the one in its configuration."""
         return None
 
     def voices(self) -> Sequence[str]:
@@ -192,7 +192,7 @@ class QwenOmniAdapter(ChatAdapter):
 
 
 class Qwen25OmniAdapter(QwenOmniAdapter):
-    """Qwen2.5-Omni. Its voices are in the file ``spk_dict.pt``, which is read as tensors without running code."""
+    """Qwen2.5-Omni; its voices in ``spk_dict.pt`` are read without running code."""
 
     usual_voice = "Chelsie"
     # The model's card asks for exactly this message; with others its speech is unreliable.
@@ -221,8 +221,8 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 
 
 class _WithoutVoices:
-    """Loads Qwen2.5-Omni like its parent class: its own method requires the file of voices, which a checkpoint without
-    a talker lacks, and does not report missing weights."""
+    """Loads Qwen2.5-Omni like its parent class, without a file of voices.
+    Its own method requires that, which a checkpoint without a talker lacks, and does not report missing weights."""
 
     @staticmethod
     def from_pretrained(folder: Any, **given: Any) -> Any:
@@ -232,7 +232,7 @@ class _WithoutVoices:
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
-    """Qwen3-Omni. It speaks under any system message, and its configuration names its voices."""
+    """Qwen3-Omni: speaks under any system message; its configuration names its voices."""
 
     usual_voice = "ethan"
 
@@ -242,8 +242,8 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
 
 class _Watch:
-    """A logits processor without an effect on scores: counts the codes of a speech, and raises RowError ``broken`` for
-    invalid scores before a code is drawn."""
+    """A logits processor that counts the codes of a speech and changes no score.
+    Raises RowError ``broken`` for invalid scores before a code is drawn."""
 
     def __init__(self, broken: str) -> None:
         self.steps = 0
@@ -257,8 +257,8 @@ class _Watch:
 
 
 class _Bound:
-    """The most codes of a speech: the request's number, else by its words, which are counted while the thinker writes.
-    Raises RowError for an invalid number."""
+    """The most codes of a speech: the request's number, else by its words.
+    These are counted while the thinker writes. Raises RowError for an invalid number."""
 
     def __init__(self, params: GenerationParams) -> None:
         self.most = count_option(params, MAX_CODES, MOST_CODES)
@@ -282,14 +282,15 @@ class _Bound:
 
 @contextmanager
 def _unpunished() -> Iterator[None]:
-    """Without the library's remark that Qwen3-Omni's talker punishes repetitions of its own codes alone: it should."""
+    """Without the library's remark on how Qwen3-Omni's talker punishes repetitions.
+    It punishes those of its own codes alone, as it should."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Passing `repetition_penalty` with `inputs_embeds`")
         yield
 
 
 def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
-    """What a request says of the voice, as the library names it. Raises RowError for values that mean nothing."""
+    """The voice options by the library's names. Raises RowError for invalid values."""
     options = params.options
     given: dict[str, Any] = {}
     if TEMPERATURE in options:

@@ -1,4 +1,4 @@
-"""Text to speech in one pass of the model: VITS, and others of the library whose pass ends in a waveform."""
+"""Text to speech in one pass: VITS, and other models that end in a waveform."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Script(NamedTuple):
 
 
 class VitsAdapter(Adapter):
-    """Reads the words of the prompt aloud, those of system messages left out: it follows no instructions.
+    """Reads a prompt aloud without its system messages: it follows no instructions.
 
     Every request is asked alone, as the model draws from the library's one generator. ``audio.voice`` is the number of
     a speaker where the model has several. Temperatures and lengths mean nothing here: the model has its own.
@@ -103,7 +103,7 @@ class VitsAdapter(Adapter):
         return waveform
 
     def _script(self, request: Request) -> Script:
-        """The words of a request as tokens. Raises RowError where none of them can be spoken."""
+        """The words of a request as tokens. Raises RowError where none can be spoken."""
         text, warnings = _text(request)
         if not text:
             raise RowError("bad_request", "the prompt holds no words that could be spoken")
@@ -123,7 +123,7 @@ class VitsAdapter(Adapter):
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:
-    """Hz, by a model's configuration or that of the vocoder inside; 0 where neither says."""
+    """Hz, by a model's configuration or its vocoder's; 0 where neither states it."""
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
         return rate
@@ -132,8 +132,8 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 
 
 def _text(request: Request) -> tuple[str, tuple[str, ...]]:
-    """All words except system messages, joined with single blanks (a vocabulary may lack the line end, which would join
-    words), and warnings for omissions."""
+    """All words except system messages, and warnings for omissions.
+    They are joined with single blanks: a vocabulary may lack the line end, which would join words."""
     for part in (part for message in request.messages for part in message.content.parts):
         if part.media is not None:
             raise RowError("unsupported", f"this model takes text, no {part.kind}")
@@ -150,7 +150,8 @@ def _words(part: Part) -> str:
 
 
 def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
-    """Characters that a tokenizer of letters drops or does not know; for another tokenizer, its unknown pieces."""
+    """Characters that a tokenizer of letters drops or does not know.
+    For another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
         known = tokenizer.get_vocab()
         return sorted({token for token in tokens if token not in known and token.strip()})
@@ -159,7 +160,7 @@ def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
 
 
 def _check_phonemes(tokenizer: Any) -> None:
-    """Raises MissingExtraError for a package that the tokenizer needs to read all characters."""
+    """Raises MissingExtraError where the tokenizer needs a package for all characters."""
     from importlib.util import find_spec
 
     for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):

@@ -20,8 +20,8 @@ _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 
 
 def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Mapping[str, Any], ...]:
-    """The arguments in which ``count`` copies of a model differ, each on a device of its own; of a model of the hub all
-    run the same ``commit``. Empty for one copy, which runs in this process.
+    """The arguments of ``count`` copies of a model, each on a device of its own.
+    Of a model of the hub all run the same ``commit``. Empty for one copy, which runs in this process.
 
     Raises UsageError where the arguments leave no device for each.
     """
@@ -69,8 +69,8 @@ def check_device(device: str) -> None:
 
 
 def release_memory(error: BaseException) -> None:
-    """Release the memory of an operation that ran out of it: the error's stack frames hold tensors, and the library
-    keeps freed memory for later."""
+    """Release the memory of an operation that ran out of it.
+    The error's stack frames hold tensors, and the library keeps freed memory for later."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

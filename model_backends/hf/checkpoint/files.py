@@ -1,4 +1,4 @@
-"""The place of a model, and the data in its small files. Reads only JSON: no torch, no code of the model."""
+"""A model's place and small files, read as JSON: no torch, no code of the model."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ SAMPLE_BYTES = 4096
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder: one of the user's (``commit`` is empty), or a snapshot of the hub, whose weights may still be
-    missing. ``name`` is the hub's name, or that of the folder without its path. ``version`` is that of the builder of a
-    model that is made here."""
+    """A model's folder: the user's (``commit`` is empty), or a snapshot of the hub.
+    A snapshot's weights may be missing. ``name`` is the hub's name, or that of the folder without its path.
+    ``version`` is that of the builder of a model that is made here."""
 
     name: str
     folder: Path
@@ -56,7 +56,7 @@ class ModelFiles:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """``config.json``. Raises MissingDataError without it, UsageError for one that is not a JSON object."""
+        """``config.json``. Raises MissingDataError, or UsageError if it is not an object."""
         return self.json(MODEL_INDEX, required=True)
 
     @property
@@ -80,10 +80,10 @@ class ModelFiles:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that changes with the model: the commit of a snapshot, the builder's version of a model that is made
-        here (machines differ in the last digits of its weights), or a digest of the names, sizes and bytes of a
-        folder's files. Of weights above a gigabyte in all, evenly spread parts of each file are hashed, including its
-        head."""
+        """A text that changes with the model.
+        It is the commit of a snapshot, the builder's version of a model that is made here (machines differ in the
+        last digits of its weights), or a digest of the names, sizes and bytes of a folder's files. Of weights above
+        a gigabyte in all, evenly spread parts of each file are hashed, including its head."""
         if self.commit or self.version:
             return self.commit or self.version
         files = sorted(path for path in self.folder.rglob("*") if path.is_file() and not _hidden(path, self.folder))
@@ -103,7 +103,7 @@ class ModelFiles:
         return frozenset(name for name, made_of in index.items() if isinstance(made_of, list) and name[:1] != "_")
 
     def fetch_weights(self) -> None:
-        """Fetch what is missing of a model of the hub. Raises MissingDataError with how to fix it."""
+        """Fetch what is missing of a model of the hub. Raises MissingDataError."""
         if not self.commit:
             return
         names = hub.file_names(self.name, self.commit, kind="model")
@@ -116,8 +116,7 @@ class ModelFiles:
             )
 
     def _lacking(self) -> str:
-        """The missing weights of the model (or of a pipeline's part), also by an index of weights; empty if
-        complete."""
+        """The missing weights of the model or a part, also by an index; empty if complete."""
         names = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
         parts = {part for part in self.components if f"{part}/config.json" in names}
@@ -137,7 +136,7 @@ class ModelFiles:
 
 
 def find_model(settings: Settings) -> ModelFiles:
-    """Find the model of a user: ``tiny``, a folder, or a name of the hub. Raises as ``find_files`` does."""
+    """Find a user's model: ``tiny``, a folder or a hub name. Raises as ``find_files``."""
     if settings.pretrained == TINY:
         from mmeval.model_backends.hf.embedded.tiny import VERSION, tiny_model
 
@@ -154,7 +153,7 @@ def find_model(settings: Settings) -> ModelFiles:
 
 
 def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelFiles:
-    """Find a folder, or fetch the small files of a model of the hub; ``index`` is the file that describes it.
+    """Find a folder, or fetch a hub model's small files, by its file ``index``.
 
     Raises MissingDataError for a model that is neither here nor on the hub, or has no ``index``, UsageError for the
     revision of a folder.
@@ -181,8 +180,8 @@ def _with_index(files: ModelFiles, index: str) -> ModelFiles:
 
 
 def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[str]:
-    """Patterns of files that are not fetched: the same weights in another format or precision, and weights outside of a
-    pipeline's ``components``."""
+    """Patterns of files that are not fetched.
+    They are the same weights in another format or precision, and weights outside of a pipeline's ``components``."""
     spare = {*_twins(names)}
     if PIPELINE_INDEX in names:
         large = (name for name in names if not name.endswith(SMALL_SUFFIXES))
@@ -191,8 +190,8 @@ def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[s
 
 
 def _twins(names: Sequence[str]) -> Iterator[str]:
-    """Weights in torch's older format besides the safe one, and variants (``model.fp16.safetensors``) besides their
-    original."""
+    """Weights in torch's older format besides the safe one, and variants.
+    Variants (``model.fp16.safetensors``) count only besides their original."""
     stems = {name: _PART.sub("", name) for name in names if name.endswith((".safetensors", ".bin"))}
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
     for name, stem in stems.items():

@@ -1,4 +1,4 @@
-"""Loads the processor and the weights of a model from its files, or raises one clear error."""
+"""Loads a model's processor and weights from its files, or raises one clear error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def load_processor(files: ModelFiles, settings: Settings) -> Any:
-    """Load the model's processor, or for a text model its tokenizer, which turns messages into tensors.
+    """Load the model's processor, or for a text model its tokenizer.
 
     Padding is on the left, and there is a token to pad with. Without torchvision, a processor with a part for videos is
     loaded without this part. ``settings.chat_template`` replaces the model's own template. ``Any``: each model's
@@ -52,8 +52,8 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
 
 
 def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None) -> Any:
-    """Load the model on its device, in its dtype and in evaluation mode. ``model_class`` is a class of the library with
-    ``from_pretrained``; without it the general ones are tried.
+    """Load the model on its device, in its dtype and in evaluation mode.
+    ``model_class`` is a class of the library with ``from_pretrained``; without it the general ones are tried.
 
     Raises MissingDataError for missing or truncated weights, UsageError for a model or a setting that cannot work here,
     MissingError for packages to install. ``Any``: each model is a class of its own.
@@ -79,18 +79,17 @@ def tokenizer_of(processor: Any) -> Any:
 
 
 def part_for(processor: Any, kind: str) -> Any:
-    """The part of a processor that reads one kind of media; None without one, where such media would be ignored
-    silently."""
+    """The part of a processor for one kind of media; None where it ignores that kind."""
     return next((part for name in _PARTS[kind] if (part := getattr(processor, name, None)) is not None), None)
 
 
 def without_torchvision() -> bool:
-    """Whether this machine lacks torchvision, with which the library reads videos. Imports nothing."""
+    """Whether torchvision, which reads videos, is missing here. Imports nothing."""
     return importlib.util.find_spec(TORCHVISION) is None
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The automatic class for this type of model, if possible one that reads more than text."""
+    """The automatic class for this type of model, if possible not one of text alone."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
@@ -113,7 +112,7 @@ def ask_for_same_digits() -> None:
 
 @contextlib.contextmanager
 def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
-    """Turn every error of the library while it loads into one message with how to fix it."""
+    """Turn each error of the library's loading into one message with how to fix it."""
     with Caught(MmevalError) as failure:
         yield
     if failure:
@@ -185,7 +184,8 @@ def _fetch_again(files: ModelFiles) -> str:
 
 
 def _way_out(files: ModelFiles, settings: Settings, error: BaseException, said: str) -> tuple[type[MmevalError], str]:
-    """The kind of a failure, and how to fix it. ``said`` is the library's message in small letters."""
+    """The kind of a failure, and how to fix it.
+    ``said`` is the library's message in small letters."""
     device = settings.device.partition(":")[0]
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (

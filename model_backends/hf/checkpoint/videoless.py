@@ -1,4 +1,4 @@
-"""A processor without its part for videos, which needs torchvision; pictures and sounds do not."""
+"""A processor without its part for videos, which alone needs torchvision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _NAMED_IN = ("processor_config.json", "preprocessor_config.json", "tokenizer_con
 
 
 def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
-    """The model's own processor with None as its video part. ``given`` are arguments of ``from_pretrained``.
+    """The model's own processor with None as its video part.
+    ``given`` are arguments of ``from_pretrained``.
 
     Raises UsageError for a model whose processor has no known name.
     """
@@ -41,7 +42,7 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
 
 
 def _class_of(files: ModelFiles) -> Any:
-    """The class of the model's processor by its files, else the library's for its type."""
+    """The class of the processor by the model's files, else the library's by its type."""
     from transformers.models.auto import processing_auto as known
 
     named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)

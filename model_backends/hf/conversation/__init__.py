@@ -1,1 +1,1 @@
-"""Conversations in the form that a model takes: messages, chat templates, rows, batches of tensors."""
+"""Conversations as a model takes them: messages, templates, rows and tensors."""

@@ -39,7 +39,7 @@ def prompt_lengths(encoded: Encoded) -> list[int]:
 
 
 def placed(encoded: Encoded, model: Any) -> Encoded:
-    """Move the tensors to the model's device, pictures and sounds in its dtype. Other values stay as they are."""
+    """Move tensors to the model's device, media in its dtype; keep other values."""
     import torch
 
     found: dict[str, Any] = {}

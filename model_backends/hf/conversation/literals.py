@@ -55,7 +55,7 @@ def _broken(token: str, by: str) -> str:
 
 
 def _is_control(token: str) -> bool:
-    """Whether it is not a plain word or a blank, which some vocabularies also list as special tokens."""
+    """Whether it is no plain word or blank, which vocabularies may list as special."""
     return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
 
 
@@ -66,7 +66,7 @@ def listed(tokens: Sequence[str], most: int = 3) -> str:
 
 
 def literals_of(processor: Any) -> Literals:
-    """The control tokens of a processor: those that its tokenizer calls special, and its placeholders of media."""
+    """A processor's control tokens: its tokenizer's special ones and placeholders."""
     tokenizer = getattr(processor, "tokenizer", processor)
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     names = {*tokenizer.all_special_tokens, *(token.content for token in added if token.special)}

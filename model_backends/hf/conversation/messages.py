@@ -1,7 +1,5 @@
-"""Messages for a processor: text items, and media as decoded objects, in the order of the parts.
-
-Media are objects, not addresses: the library drops unknown items silently, and would fetch an address itself.
-"""
+"""Messages for a processor: text items and media as decoded objects, in order.
+Media are objects, not addresses: the library drops unknown items silently, and would fetch an address itself."""
 
 from __future__ import annotations
 
@@ -32,8 +30,8 @@ VIDEO_FRAMES = 16
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """The kinds that a model takes, and their form. ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not
-    known), ``least_side`` in pixels."""
+    """The kinds that a model takes, and their form.
+    ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels."""
 
     kinds: frozenset[PartKind]
     literals: Literals = field(default_factory=lambda: Literals(()))
@@ -44,7 +42,7 @@ class Intake:
 
     @classmethod
     def of(cls, processor: Any, kinds: frozenset[PartKind], literals: Literals) -> Intake:
-        """The intake by a processor's settings. Raises UsageError for kinds that it cannot read."""
+        """The intake by a processor's settings. Raises UsageError for unreadable kinds."""
         unread = sorted(
             kind for kind in kinds - {"text", "code"} if kind not in _DECODERS or not part_for(processor, kind)
         )
@@ -63,7 +61,7 @@ class Intake:
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A video for a model: frames of shape (n, height, width, 3) uint8, ``rate`` of them a second."""
+    """A video for a model: uint8 frames (n, height, width, 3), ``rate`` a second."""
 
     frames: Any
     rate: float
@@ -77,7 +75,7 @@ class Chat:
     warnings: tuple[str, ...] = ()
 
     def objects(self, kind: str) -> list[Any]:
-        """The pictures (``image``), sounds (``audio``) or films (``video``) of all messages, in order."""
+        """The pictures (``image``), sounds (``audio``) or films of all messages, in order."""
         items = (item for message in self.messages for item in message["content"])
         return [item[kind] for item in items if item["type"] == kind]
 
@@ -106,7 +104,7 @@ class _Writer:
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
-        """The items of a message; neighbouring texts are one item, so that no template separates them."""
+        """The items of a message; neighbouring texts are one, so that they stay together."""
         items: list[Item] = []
         for part in message.content.parts:
             if part.media is not None:
@@ -194,8 +192,8 @@ _DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sou
 
 
 def _words(part: Part) -> str:
-    """The text of a part without a medium: nothing for hidden reasoning, the written text for a dangling
-    placeholder."""
+    """The text of a part without a medium.
+    Nothing for hidden reasoning, the written text for a dangling placeholder."""
     if part.kind == "reasoning":
         return ""
     return part.raw if part.text is None else part.text

@@ -17,7 +17,7 @@ have no types here."""
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A request with its position in the core's batch, and its prompt as text and objects."""
+    """A request with its position in the batch, and its prompt as text and objects."""
 
     position: int
     request: Request
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Stream:
-    """The tokens that a model has generated for one row, without the prompt and the end."""
+    """The generated tokens of one row, without the prompt and the end."""
 
     ids: Sequence[int]
     finish_reason: FinishReason = "stop"
@@ -39,7 +39,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Made:
-    """An answer as parts, in order. ``finish_reason`` is set where the parts say more than the stream does."""
+    """An answer's parts. ``finish_reason`` is set where they say more than the stream."""
 
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()

@@ -6,8 +6,8 @@ from mmeval.errors import UsageError
 
 
 def check_syntax(source: str, what: str) -> None:
-    """Raises UsageError with the line for a text that is not Jinja. ``what`` begins the message:
-    ``chat_template=FILE``.
+    """Raises UsageError with the line for a text that is not Jinja.
+    ``what`` begins the message: ``chat_template=FILE``.
 
     Without Jinja nothing is checked, since the library will ask for it.
     """

@@ -1,4 +1,4 @@
-"""Chat templates: write a conversation as the model's own text, and check that nothing is left out.
+"""Chat templates: write a conversation as the model's text, checked for omissions.
 
 A template is a program that comes with the model. Many silently drop parts that they were not written for (a system
 message, a picture in an answer, the second text), so each conversation is checked: its words must be in the text in
@@ -39,7 +39,8 @@ _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
 
 
 class ChatTemplate:
-    """A template with its faults. ``render`` writes a whole conversation with the opening of the answer."""
+    """A template with its faults.
+    ``render`` writes a whole conversation with the opening of the answer."""
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -81,14 +82,14 @@ class ChatTemplate:
         )
 
     def _turn(self, turn: Turn) -> Turn:
-        """The message with its content in the form that the template reads: a list of items, or one text."""
+        """The message with content in the template's form: a list of items, or one text."""
         items = turn["content"]
         if any(item["type"] != "text" for item in items) or not self._wants_plain(turn["role"]):
             return turn
         return {"role": turn["role"], "content": "".join(item["text"] for item in items)}
 
     def _wants_plain(self, role: str) -> bool:
-        """Whether texts of a role must be plain: a template for texts writes a list as a literal, or fails."""
+        """Whether texts of a role must be plain, since a list would fail or be a literal."""
         if role not in self._plain:
             self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(role, _MARK)
         return self._plain[role]
@@ -104,7 +105,7 @@ class ChatTemplate:
         return False
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
-        """The parts that the template drops or moves in a conversation of this shape; found once for each shape."""
+        """What the template drops or moves in such a conversation; found once per shape."""
         shape = tuple((turn["role"], tuple(item["type"] for item in turn["content"])) for turn in turns)
         if shape not in self._faults:
             self._faults[shape] = self._tried(shape)
@@ -137,7 +138,8 @@ def _items(text: str) -> list[dict[str, str]]:
 
 
 def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
-    """A conversation of a shape with marks for its texts, without one of its parts (a text is empty)."""
+    """A conversation of a shape with marks for its texts, without one of its parts.
+    A text that is left out is empty instead."""
     turns: list[Turn] = []
     marks = 0
     for turn, (role, kinds) in enumerate(shape):
@@ -160,7 +162,7 @@ def _where(whole: str, less: str) -> int:
 
 
 def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
-    """``the system message``, ``the image of the user message``, ``text 2 of the user message``."""
+    """A part's name: ``the system message``, ``text 2 of the user message``."""
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:
         return f"the {role} message"
@@ -169,14 +171,14 @@ def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether the template wrote a list of items as a literal that is not in the words."""
+    """Whether a list of items was written as a literal that is not in the words."""
     words = (item["text"] for turn in turns for item in turn["content"] if item["type"] == "text")
     return bool(_LISTED.search(text)) and not any(_LISTED.search(word) for word in words)
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
-    """The words that are missing in the text, in their order; empty when all are there. A system message may be
-    anywhere: some templates write it before the last question."""
+    """The words that are missing in the text, in order; empty when all are there.
+    A system message may be anywhere: some templates write it before the last question."""
     at = 0
     for turn in turns:
         here = 0 if turn["role"] == "system" else at

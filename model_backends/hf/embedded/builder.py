@@ -1,5 +1,5 @@
-"""Builds the embedded model: a transformer of half a million weights, fitted for a few seconds to answer every prompt
-with a phrase, a picture and another phrase.
+"""Builds the embedded model: half a million weights, fitted in a few seconds.
+It is a transformer that answers every prompt with a phrase, a picture and another phrase.
 
 It has the form of Emu3: one stream of text and picture codes. A phrase of an answer is one token, and the codes of a
 picture follow each other in rows, so that the last token nearly determines the next one. Therefore it can answer much
@@ -58,7 +58,8 @@ _TEMPLATE = (
 
 
 def build(folder: Path) -> None:
-    """Write the model into an empty folder, as ``save_pretrained`` would; the same bytes on every call on one machine.
+    """Write the model into an empty folder, as ``save_pretrained`` would.
+    The same bytes on every call on one machine.
 
     Raises MissingExtraError without torch or transformers, OSError when the disk is full. Changes the state of torch,
     so that it needs its own process.
@@ -182,8 +183,8 @@ class Stream(NamedTuple):
         return [self.begin, *words]
 
     def answer(self, chance: random.Random, prompt: Sequence[int]) -> list[int]:
-        """A sentence, mostly one picture and another sentence, sometimes no picture or several. The last token of the
-        prompt makes one of the openings likelier, and each opening has its own pictures, so that answers differ."""
+        """A sentence, mostly one picture and another sentence, at times none or several.
+        Answers differ: the prompt's last token makes one opening likelier, and each has its own pictures."""
         kinds = len(self.openings)
         opening = prompt[-1] % kinds if chance.random() < 0.7 else chance.randrange(kinds)
         ids = list(self.openings[opening])
@@ -204,7 +205,7 @@ class Stream(NamedTuple):
 
 
 def _save(model: Any, folder: Path) -> None:
-    """Save the model; raises OSError instead of the library's own error for a full disk."""
+    """Save the model; raises OSError in place of the library's error for a full disk."""
     safetensors = need("safetensors", "hf")
     try:
         model.save_pretrained(folder)

@@ -1,5 +1,5 @@
-"""The embedded model ``tiny``: made on this machine in seconds and kept in the user's cache. It tests an installation;
-its scores mean nothing."""
+"""The embedded model ``tiny``, made here in seconds and kept in the user's cache.
+It tests an installation; its scores mean nothing."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 
 def tiny_model(cache: Path | None = None) -> Path:
-    """The folder of the embedded model, which answers any prompt with text and pictures in one stream. It is made when
-    it is missing, damaged, or of an older version of its builder; several processes may do so at once.
+    """The folder of the embedded model, which answers with text and pictures.
+    It is made when it is missing, damaged, or of an older version of its builder; several processes may do so at once.
 
     ``cache`` is the user's cache of mmeval unless given. Raises StorageError when nothing can be written there,
     MissingExtraError without torch or transformers.
@@ -60,7 +60,7 @@ def _make(root: Path, folder: Path) -> None:
 
 
 def _build_apart(folder: Path) -> None:
-    """Build the model in its own process, so that torch keeps its threads and random numbers here."""
+    """Build the model in its own process, which keeps torch's state here unchanged."""
     try:
         with ProcessPoolExecutor(1, mp_context=FreshContext()) as pool:
             pool.submit(build, folder).result()
@@ -82,7 +82,7 @@ def _replace(folder: Path, made: Path) -> None:
 
 
 def _whole(folder: Path) -> bool:
-    """Whether every file has the written bytes (two megabytes take a few milliseconds)."""
+    """Whether every file has the written bytes (a few milliseconds for 2 MB)."""
     try:
         manifest: dict[str, str] = json.loads((folder / _MANIFEST).read_text("utf-8"))
         return bool(manifest) and all(_digest(folder / name) == digest for name, digest in manifest.items())

@@ -17,8 +17,8 @@ _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class BlockTokens:
-    """The ids in picture blocks. ``size_pieces`` are the tokens of digits and asterisks with their text;
-    ``placeholder`` stands for a picture of the prompt and never occurs in an answer."""
+    """The ids in picture blocks.
+    ``size_pieces``: tokens of digits and asterisks; ``placeholder``: a prompt's picture, never in an answer."""
 
     begin: int
     wrapper: int
@@ -44,7 +44,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Block:
-    """A complete picture: ``codes`` row by row, each row with its line end, so ``height * (width + 1)`` ids."""
+    """A whole picture: rows of ``codes`` with line ends, ``height * (width + 1)`` ids."""
 
     height: int
     width: int
@@ -53,7 +53,7 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture that cannot be drawn: ``cut`` when the stream ended before it, else malformed."""
+    """A picture that cannot be drawn: ``cut`` by the stream's end, else malformed."""
 
     reason: str
     cut: bool = False
@@ -86,8 +86,8 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
 
 
 def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator[Piece]:
-    """The pieces of a stream whose pictures are a run of ``length`` codes between begin and end, without size and
-    lines; each is a block of one row, without a line end."""
+    """The pieces of a stream whose pictures are runs of ``length`` codes.
+    They are between begin and end, without size and lines; each is a block of one row, without a line end."""
     text: list[int] = []
     at = 0
     while at < len(ids):
@@ -112,7 +112,7 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
 
 
 def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
-    """The end of the block that begins before ``at``: after its end token, or at a foreign token."""
+    """Where a block begun before ``at`` ends: after its end token, at a foreign token."""
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}
     while at < len(ids):
@@ -128,7 +128,7 @@ def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
 
 
 def _block(inside: Sequence[int], tokens: BlockTokens, *, ended: bool) -> Block | BrokenBlock:
-    """The picture between a begin token and the end of its block. ``ended`` says that the stream goes on after it."""
+    """The picture inside a block; ``ended`` if the stream goes on after the block."""
     cut = not ended and tokens.end not in inside
     if tokens.wrapper not in inside:
         return _broken("it has no size", cut=cut)

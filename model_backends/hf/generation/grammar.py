@@ -1,4 +1,4 @@
-"""The grammar of picture blocks: which token may come next, so that every started block can be drawn.
+"""Grammar of picture blocks: which token may come next, so that all can be drawn.
 
 The model chooses whether and when it draws, the size, and every code. Only the tokens without a choice are forced: line
 ends, and the end of the block.
@@ -22,8 +22,8 @@ _Key: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class PictureRule:
-    """What an answer may hold: words, pictures, or both; without words exactly one picture. ``fixed`` are the ids of
-    the only allowed size; without it the model chooses any size of at most ``max_codes``."""
+    """What an answer may hold: words, pictures or both; without words one picture.
+    ``fixed`` are the ids of the only allowed size; without it the model chooses any size of at most ``max_codes``."""
 
     text: bool = True
     pictures: bool = True
@@ -83,7 +83,7 @@ class RowState:
 
 
 class RunState(RowState):
-    """The state for models whose pictures are ``length`` codes between begin and end, without size and lines."""
+    """The state for pictures as runs of ``length`` codes, without size and lines."""
 
     __slots__ = ("_length",)
 
@@ -101,10 +101,8 @@ class RunState(RowState):
 
 
 class BlockMasks:
-    """The forbidden tokens of each state, as one boolean tensor over the vocabulary, made once and kept.
-
-    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped here.
-    """
+    """Each state's forbidden tokens: a boolean tensor over the vocabulary, made once.
+    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped here."""
 
     def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
         self.tokens = tokens
@@ -112,7 +110,7 @@ class BlockMasks:
         self._kept: dict[tuple[_Key, PictureRule, int, str], Any] = {}
 
     def forbidden(self, key: _Key, rule: PictureRule, like: Any) -> Any:
-        """The mask of a state, for scores whose last dimension and device are those of ``like``."""
+        """The mask of a state for scores with the last dimension and device of ``like``."""
         name = (key, rule, like.shape[-1], str(like.device))
         if name not in self._kept:
             if len(self._kept) >= _KEPT_MASKS:
@@ -173,8 +171,8 @@ MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], Row
 
 
 class BlockGrammar:
-    """A logits processor that restricts the rows of one batch to the grammar. It is made for each call of ``generate``
-    and comes before sampling. ``state`` makes the state of a row."""
+    """A logits processor that restricts the rows of one batch to the grammar.
+    It is made for each call of ``generate`` and comes before sampling. ``state`` makes the state of a row."""
 
     def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int, state: MakeState = RowState) -> None:
         self._masks, self._rule = masks, rule

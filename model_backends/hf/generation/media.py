@@ -1,4 +1,4 @@
-"""Makes media from the output of models: pictures from pixels in any usual order and range, sounds from samples."""
+"""Makes media of models' output: pictures from pixels, sounds from samples."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Span = Literal["0..1", "-1..1", "0..255"]
 
 
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
-    """A PNG of one picture: a PIL image, or a tensor or array of shape (height, width), (height, width, channels) or
-    (channels, height, width) with 1, 3 or 4 channels. Values outside ``span`` are clipped; equal pixels give equal
-    files. A picture so narrow that both orders fit has its channels first in a tensor, last in an array. ``Any``:
-    libraries differ in their types.
+    """A PNG of one picture: a PIL image, a tensor or an array.
+    Shapes are (height, width), (height, width, channels) or (channels, height, width) with 1, 3 or 4 channels. Values
+    outside ``span`` are clipped; equal pixels give equal files. A picture so narrow that both orders fit has its
+    channels first in a tensor, last in an array. ``Any``: libraries differ in their types.
 
     Raises ValueError for other shapes, and for pixels that are no numbers.
     """
@@ -30,8 +30,8 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
 
 
 def to_sound(samples: Any, rate: int) -> Media:
-    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1 at ``rate`` Hz, of any shape that holds one
-    channel, such as (n,), (1, n) or (1, 1, n). ``Any``: libraries differ in their types.
+    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1.
+    Any shape with one channel, such as (n,) or (1, 1, n), at ``rate`` Hz. ``Any``: libraries differ in their types.
 
     Raises ValueError for several channels, for no samples, and for samples that are no numbers.
     """

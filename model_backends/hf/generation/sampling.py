@@ -1,4 +1,4 @@
-"""Chooses the next token by the settings of checkpoint and request, with one random stream for each row.
+"""Chooses the next token by given settings, with one random stream for each row.
 
 The library draws for a whole batch from one generator, so that a row's draws depend on its neighbours. Here each row
 has a generator of its own, seeded by its request; ``generate`` runs greedily on scores in which the choice is made.
@@ -33,7 +33,7 @@ BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. ``temperature`` 0 is greedy; the other defaults have no effect."""
+    """How tokens are drawn. ``temperature`` 0 is greedy; other defaults do nothing."""
 
     temperature: float = 0.0
     top_k: int = 0
@@ -50,18 +50,16 @@ class Sampling:
 
     @classmethod
     def of(cls, config: Any) -> Sampling:
-        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it asks for sampling. Missing values have
-        no effect (the library itself would keep the fifty best tokens)."""
+        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it samples.
+        Missing values have no effect (the library itself would keep the fifty best tokens)."""
         said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
         given: dict[str, Any] = {name: float(value) for name, value in said.items() if value is not None}
         own = replace(cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))})
         return own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
 
     def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
-        """The sampling overridden by a request, and warnings for parameters without an effect.
-
-        Raises RowError ``bad_request`` for invalid values.
-        """
+        """The sampling overridden by a request, and warnings for unused parameters.
+        Raises RowError ``bad_request`` for invalid values."""
         asked = {name: getattr(params, name) for name in ("temperature", "top_k", "top_p")}
         given = {name: value for name, value in asked.items() if value is not None}
         chosen = replace(self, **given)
@@ -103,7 +101,7 @@ CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_
 
 
 class RowSampler:
-    """The last logits processor of a call: leaves each row one token to choose, and ends broken rows.
+    """The last logits processor: leaves each row one token, and ends broken rows.
 
     ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One number is drawn for each row and
     step, and the token is chosen at which the cumulative probability exceeds it, so that a row draws the same alone and
@@ -132,13 +130,13 @@ class RowSampler:
 
     @property
     def ignored(self) -> bool:
-        """Whether a model never used this sampler although it should: some classes ignore logits processors."""
+        """Whether a model wrongly never used it: some classes ignore logits processors."""
         return self._bad is None and not self._sampling.greedy
 
     @property
     def broken(self) -> list[bool]:
-        """For each row, whether its scores ever held NaN. Read once, after all is generated, because it waits for the
-        device."""
+        """For each row, whether its scores ever held NaN.
+        Read once, after all is generated, because it waits for the device."""
         return [False] * len(self._seeds) if self._bad is None else self._bad.tolist()
 
     def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
@@ -156,7 +154,7 @@ class RowSampler:
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
 
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
-        """A number in 0..1 for each row. Drawn on the CPU, so that they are the same for every device."""
+        """A number in 0..1 for each row, drawn on the CPU: the same for every device."""
         import torch
 
         if not self._generators:
@@ -170,7 +168,7 @@ class RowSampler:
 
 
 def _summable(input_ids: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores on a device that can sum them: CUDA has no deterministic cumulative sum."""
+    """The scores where they can be summed: CUDA has no deterministic cumulative sum."""
     import torch
 
     if scores.device.type == "cuda" and torch.are_deterministic_algorithms_enabled():

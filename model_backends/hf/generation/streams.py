@@ -1,4 +1,4 @@
-"""A checkpoint's settings of generation, and the output of ``generate`` as one stream of tokens for each row."""
+"""A checkpoint's settings of generation; ``generate``'s output as token streams."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ library's result depends on the padding by other rows."""
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A checkpoint's own settings: sampling, the length of answers, the tokens that end an answer (we write the first),
-    the padding token, the context in tokens (0: unknown), and words that end an answer. ``left_out`` are its settings
-    without an effect here (``num_beams=4``)."""
+    """A checkpoint's own settings.
+    They are sampling, the length of answers, the tokens that end an answer (we write the first), the padding token,
+    the context in tokens (0: unknown), and words that end an answer. ``left_out`` are those without an effect here
+    (``num_beams=4``)."""
 
     sampling: Sampling
     max_tokens: int
@@ -61,8 +62,8 @@ class Own:
 
 
 def settle(model: Any, tokenizer: Any) -> Own:
-    """Read the checkpoint's settings, and leave its ``generation_config`` plain: one greedy answer a row, where our
-    processors choose the tokens. Other processors of scores (a repetition penalty) stay."""
+    """Read the checkpoint's settings, and leave its ``generation_config`` plain.
+    Plain: one greedy answer a row, since our processors choose tokens; others (a repetition penalty) stay."""
     config = model.generation_config
     said = config.eos_token_id
     ends = [] if said is None else [said] if isinstance(said, int) else list(said)
@@ -91,10 +92,8 @@ def context_of(config: Any) -> int:
 
 
 def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
-    """The stream of one row up to the first token that ends an answer, without padding.
-
-    ``limit`` is the number of allowed tokens; a row that used them all without an end was cut.
-    """
+    """One row's stream up to the first token that ends an answer, without padding.
+    ``limit`` is the number of allowed tokens; a row that used them all without an end was cut."""
     for at, token in enumerate(generated):
         if token in own.ends:
             return Stream(generated[:at], "stop", at + 1)
@@ -105,8 +104,8 @@ def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
 
 
 def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
-    """The library's stopping criterion for some words, made from the whole vocabulary. None where no token can write
-    them. ``Any``: the library's own class."""
+    """The library's stopping criterion for words; None where no token can write them.
+    It is made from the whole vocabulary. ``Any``: the library's own class."""
     from transformers import StopStringCriteria
 
     try:
@@ -116,9 +115,9 @@ def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
 
 
 class StopWords:
-    """A stopping criterion: a row is done when its answer ends with a stop word. ``words``, the library's criterion,
-    would also read the prompt's last words, and end an answer for a line end of the template.
-    """
+    """A stopping criterion: a row is done when its answer ends with a stop word.
+    ``words``, the library's criterion, would also read the prompt's last words, and end an answer for a line end of
+    the template."""
 
     def __init__(self, words: Any) -> None:
         self._words, self._begin = words, 0
@@ -137,8 +136,8 @@ def _asked_in_vain(config: Any) -> Iterator[str]:
 
 
 def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
-    """The token after the end of an answer; if possible none that ends an answer, which would count as a token of an
-    answer that a stop word has ended."""
+    """The token after the end of an answer; if possible none that ends an answer.
+    That would count as a token of an answer that a stop word has ended."""
     usual: int = next(token for token in (config.pad_token_id, tokenizer.pad_token_id, *ends, 0) if token is not None)
     if usual not in ends:
         return usual

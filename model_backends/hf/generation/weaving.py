@@ -14,8 +14,8 @@ Said: TypeAlias = str | Media | BrokenBlock
 
 
 def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
-    """The answer's parts in order, up to the first stop word. Placeholders in the words, if any, place the pictures. A
-    picture that cannot be drawn becomes a dangling part and a warning."""
+    """The answer's parts in order, up to the first stop word.
+    Placeholders in the words, if any, place the pictures; one that cannot be drawn is a dangling part and a warning."""
     shown, stopped = _until(said, stop)
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
     text = "".join(piece for piece in shown if isinstance(piece, str))

@@ -1,1 +1,1 @@
-"""The published data of UniM: reads its folders, files of records and media as samples."""
+"""The published data of UniM: its folders, records and media as samples."""

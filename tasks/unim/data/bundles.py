@@ -1,4 +1,4 @@
-"""Meshes over several tags: an OBJ file, its materials and its texture, each with its own tag."""
+"""Meshes over several tags: an OBJ, its materials and texture, a tag for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MESH = "model/obj"
 
 
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
-    """The tags of the files that belong to each OBJ, by its tag, among one side's 3D media.
+    """The tags of each OBJ's files, by the OBJ's tag, among one side's 3D media.
 
     Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ before them, else to the first
     one. Without an OBJ there is no bundle.

@@ -1,4 +1,4 @@
-"""The caption variant of the data: the same records, with captions in place of the media."""
+"""The caption variant of the data: the same records, captions in place of media."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEPT = 32
 
 
 class Captions:
-    """The caption records of a data set. ``root`` is the data set's folder, ``folder`` the captions' own."""
+    """A data set's caption records; ``root`` is its folder, ``folder`` the captions'."""
 
     def __init__(self, root: Path, folder: Path, files: Sequence[Path]) -> None:
         self._root, self._folder, self._files = root, folder, tuple(files)
@@ -34,10 +34,9 @@ class Captions:
         self._index = lru_cache(maxsize=_KEPT)(self._read)
 
     def find(self, record: Record, place: Place, identity: Identity, nth: int) -> Caption | None:
-        """The captions of a record: the ``nth`` (from 0) of its identity in the file of the same relative path. Without
-        such a file, or an entry there, the one of its identity in its domain's folder with the same words outside of
-        the tags, since there an identity may be in several files.
-        """
+        """The captions of a record: the ``nth`` (from 0) of its identity in its file.
+        That file has the same relative path. Without such a file, or an entry there, the one of its identity in its
+        domain's folder with the same words outside of the tags, since there an identity may be in several files."""
         file = self._paths.get(place.file.relative_to(place.records))
         name = str(identity)
         same = () if file is None else self._index((file,)).get(name, ())
@@ -93,7 +92,7 @@ def _warn(message: str) -> None:
 
 
 def _fits(record: Record, caption: Caption) -> bool:
-    """Whether the words of a record outside of its tags are, in order, in the texts with captions."""
+    """Whether a record's words outside of tags are, in order, in the captioned texts."""
     sides = [record.row.get(side) for side in _SIDES]
     texts = [side.get("content") if isinstance(side, dict) else None for side in sides]
     return all(

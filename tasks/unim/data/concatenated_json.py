@@ -1,4 +1,4 @@
-"""Reads files of JSON objects one after the other, indented or not, which UniM calls JSON lines."""
+"""Reads files of concatenated JSON objects, which UniM calls JSON lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """The objects of a file in order, decoded one at a time; those in a list at the top are read like the others.
+    """A file's objects in order, decoded one by one; also those in a list at the top.
 
     An unreadable object is given with its fault, and reading goes on with the next object, in linear time. Raises
     MissingDataError when the file cannot be opened or is only a pointer, UsageError when it is too large.
@@ -80,8 +80,8 @@ class _Unreadable(Exception):
 
 
 def _objects(text: str) -> Iterator[_Found]:
-    """Without errors the decoder finds where each object ends. From the first bad object on, every stretch is bounded
-    before it is decoded, since the decoder would else read repeatedly through the text after a bad one."""
+    """The objects; from the first bad one on, each stretch is bounded before decoding.
+    Without errors the decoder finds where an object ends; after a bad one it would read repeatedly through the text."""
     position = 0
     while (start := _after(_BETWEEN, text, position)) < len(text):
         try:
@@ -99,7 +99,7 @@ def _carefully(text: str, position: int) -> Iterator[_Found]:
 
 
 def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
-    """The object in a stretch, or if it is not one, the objects and the unreadable pieces in it."""
+    """The object in a stretch, or if it is not one, the objects and bad pieces in it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
@@ -152,7 +152,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """The object that begins at ``start`` and the position after it. Raises _Unreadable."""
+    """The object that begins at ``start``, and its end. Raises _Unreadable."""
     try:
         row, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:

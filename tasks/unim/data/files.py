@@ -1,4 +1,4 @@
-"""The media files of UniM: finds them, and checks that a file is of the kind in its tag."""
+"""The media files of UniM: finds them, and checks their kind against the tag."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a record file: the data set's folder, and the file's path under the record folder."""
+    """A record file's place: the data set's folder, the path under the record folder."""
 
     root: Path
     records: Path
@@ -43,7 +43,7 @@ class Place:
         return self.file.relative_to(self.records).as_posix()
 
     def media_folders(self, names: Names) -> tuple[str, ...]:
-        """The possible folders of a record's media, relative to the data set's folder, in the order of trial."""
+        """A record's possible media folders, relative to the data set's, in trial order."""
         own = self.file.parent.relative_to(self.root).as_posix()
         domains = (names.domain, *self.folders[1:2])
         nested = [f"{field}/{domain}" for field in field_words(names.field) for domain in domains if field and domain]
@@ -51,7 +51,7 @@ class Place:
 
 
 def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
-    """The file named by a value; None when the value is a caption, as in early records.
+    """The file named by a value; None for a caption, as in early records.
 
     A value with white space between its words is a caption, unless it is a file inside the data set or looks like a
     path; a caption is never opened. Raises MissingDataError for a missing file and for a web address, UsageError for a
@@ -82,8 +82,8 @@ def _looks_like_path(value: str) -> bool:
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Why a file, by its first bytes, is not of the kind in its tag; empty when it is. Raises MissingDataError when it
-    cannot be opened."""
+    """Why a file, by its first bytes, is not of its tag's kind; empty when it is.
+    Raises MissingDataError when it cannot be opened."""
     mime = medium.mime
     if not medium.size:
         return f"{medium.path} is empty; fetch it again"
@@ -106,7 +106,7 @@ def _is_pointer(medium: Media) -> bool:
 
 
 def _is_no_document(medium: Media) -> bool:
-    """Whether it is a page of HTML, as after a failed download, or plain text with another format's suffix."""
+    """Whether it is HTML (a failed download), or plain text under another suffix."""
     return medium.mime == "text/html" or (medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES)
 
 
@@ -119,7 +119,7 @@ def _suffix(medium: Media) -> str:
 
 
 def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
-    """The first file of that name. Raises UsageError for a path or a link that leads out of ``root``."""
+    """The first file of that name. Raises UsageError for one outside of ``root``."""
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:

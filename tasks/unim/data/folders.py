@@ -1,4 +1,4 @@
-"""The folders of a UniM data set: its files of records, their fields and domains, and their content."""
+"""The folders of a UniM data set: record files, their fields, domains and content."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _SETTLED_NS = 2 * 10**9
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files under a folder in the order of their paths, without hidden ones, media and the other variant.
-    Raises UsageError for a link that leads out of the folder."""
+    """The record files under a folder in the order of their paths.
+    Hidden ones, media and the other variant are left out. Raises UsageError for a link that leads out of the folder."""
     return sorted(_record_files(folder), key=Path.as_posix)
 
 
@@ -51,8 +51,8 @@ def wanted_names(name: str) -> Names:
 
 
 def may_hold(file: PurePath, wanted: Names) -> bool:
-    """Whether a file may hold records of a field and a domain, by its folders relative to those of all records. A
-    folder with another name may hold any: the records decide."""
+    """Whether a file, by its relative folders, may hold records of a field and domain.
+    A folder with another name may hold any: the records decide."""
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
     if wanted.field and field and field != wanted.field:
@@ -79,12 +79,12 @@ def sha256_of(file: Path) -> str:
 
 
 def counts_of(place: Place) -> Mapping[Names, int]:
-    """The numbers of records of each field and domain in a file. Raises MissingDataError when it cannot be read."""
+    """The numbers of records by field and domain in a file. Raises MissingDataError."""
     return _read_once(_counts, place.file, place)
 
 
 def _read_once(read: Callable[..., _T], file: Path, *given: Place) -> _T:
-    """Read a file once in a process, for all tasks that share it, and again when it has changed."""
+    """Read a file once in a process for all tasks, and again when it has changed."""
     try:
         state = file.stat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Makes a sample of a UniM record: the question, the gold answer, and the labels for breakdowns."""
+"""Makes a sample of a UniM record: question, gold answer, labels for breakdowns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class Caption:
-    """The texts of a record of the caption variant: question and answer, with captions in place of the media."""
+    """A caption record's texts: question and answer with captions in place of media."""
 
     question: str
     answer: str
@@ -47,7 +47,7 @@ class Identity:
         return bool(self.names.field and self.names.domain and self.number)
 
     def __str__(self) -> str:
-        """The id of its sample, with field and domain, since numbers repeat across domains."""
+        """The id of its sample, with field and domain: numbers repeat across domains."""
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
@@ -61,8 +61,8 @@ def identity_of(record: Record, place: Place) -> Identity:
 def sample_of(
     record: Record, place: Place, identity: Identity, caption: Caption | None = None, *, as_captions: bool = False
 ) -> Sample:
-    """The sample of a record. ``caption`` is the same record in the caption variant; with ``as_captions`` its question
-    is asked in place of the record's own.
+    """The sample of a record.
+    ``caption`` is its caption variant, whose question is asked in place of its own with ``as_captions``.
 
     A record that cannot be read, breaks the layout or names a missing medium gives a sample with the known labels and a
     fault that has file, line and every reason.

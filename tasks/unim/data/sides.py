@@ -1,4 +1,4 @@
-"""The input or the output of a UniM record: its text with the media, code and captions of ``modal``."""
+"""A UniM record's input or output: its text with the content of ``modal``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SPELLINGS = ("tag",)
 
 @dataclass(frozen=True)
 class Side:
-    """``tags`` are the labels that ``modal`` has an entry for. ``bundles`` names by the key of an OBJ the files that
-    belong to it; the tags of these are ``bundled_tags``."""
+    """One side; ``tags`` are the labels that ``modal`` has an entry for.
+    ``bundles`` names by the key of an OBJ the files that belong to it; the tags of these are ``bundled_tags``."""
 
     content: Interleaved = field(default_factory=Interleaved)
     tags: frozenset[str] = frozenset()
@@ -38,8 +38,8 @@ class _Modal:
 
 
 def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[str], faults: list[str]) -> Side:
-    """Read the content of one side; faults are added to ``faults``. Media are searched in ``folders`` under
-    ``root``."""
+    """Read the content of one side; faults are added to ``faults``.
+    Media are searched in ``folders`` under ``root``."""
     block = row.get(side)
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):
         faults.append(f"'{side}' must be an object with a text under 'content'")
@@ -70,7 +70,8 @@ def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[s
 
 
 def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]) -> None:
-    """Read an entry into ``modal``. Raises UsageError and MissingDataError with a message that follows the key."""
+    """Read an entry into ``modal``.
+    Raises UsageError and MissingDataError with a message that follows the key."""
     if not isinstance(value, str):
         raise UsageError(f" must be a text, and is of type {type(value).__name__}")
     if re.fullmatch(r"text\d*", key):
@@ -98,10 +99,8 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
 
 
 def with_captions(content: str, captions: Mapping[str, str]) -> str:
-    """The text with the caption in each captioned tag (``<audio1: words>``), as in the published scorers.
-
-    It still counts as a tag, and the model reads the words. A caption without a tag is left out.
-    """
+    """The text with each tag's caption (``<audio1: words>``), as in published scorers.
+    It still counts as a tag, and the model reads the words. A caption without a tag is left out."""
     if not captions:
         return content
     out: list[str] = []

@@ -1,4 +1,4 @@
-"""Finds records in a text that a decoder cannot read, by brackets, quotes and lines."""
+"""Finds records in undecodable text, by brackets, quotes and lines."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _indent(text: str, start: int) -> int:
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a stretch where a record may begin: at an opening brace followed by a key of a record. A truncated record may
-    have the next one on its line."""
+    """Cut a stretch where a record may begin: at a brace before a key of a record.
+    A truncated record may have the next one on its line."""
     cuts = [start, *(match.start() for match in _BEGINNING.finditer(text, start + 1, end)), end]
     yield from pairwise(cuts)
 

@@ -1,4 +1,4 @@
-"""The layout of answers in UniM's released scripts: records as in the data set, with the answer as output.
+"""The layout of UniM's released scripts: records like the data's, with the answer.
 
     <field>/<domain>/answers.jsonl         an object a line: domain (the field), subdomain (the domain), id,
                                            difficulty_level, input, output
@@ -95,7 +95,7 @@ def question_of(sample: Sample) -> str:
 
 
 def same_question(said: str, sample: Sample) -> bool:
-    """Whether the question in a record is the sample's, by the words outside of tags. An empty one fits any."""
+    """Whether a record's question, if not empty, is the sample's outside of tags."""
     words = _TAGGED.sub(" ", said).split()
     return not said.strip() or words == _TAGGED.sub(" ", question_of(sample)).split()
 
@@ -112,7 +112,7 @@ def seal(content: object, modal: object) -> str:
 
 
 def whole_text(text: str) -> str:
-    """The text with a mark for each half of a character, since a script that writes it with its scores would fail."""
+    """The text with a mark for each half of a character, which scripts cannot write."""
     return _HALF_CHARACTER.sub("\ufffd", text)
 
 
@@ -125,15 +125,15 @@ def tag_of(key: str) -> Tag | None:
 
 @dataclass(frozen=True)
 class Flat:
-    """An answer as written in a record. ``modal`` holds media and the text of code by their keys, in order."""
+    """An answer in a record; ``modal`` has media and code texts by key, in order."""
 
     content: str
     modal: Mapping[str, Media | str] = field(default_factory=dict)
 
 
 def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interleaved:
-    """The answer in a record alone. ``lost`` are the kinds of missing media by label: those without a tag become parts
-    without a medium after the text."""
+    """The answer in a record alone.
+    ``lost`` are kinds of missing media by label; those without a tag follow the text as parts without a medium."""
     output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
     said = {part.label for part in output.parts}
     return Interleaved(
@@ -142,8 +142,8 @@ def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interle
 
 
 def flattened(output: Interleaved, question: str = "") -> Flat:
-    """An answer in the form of a record, without hidden reasoning. Keys without a tag continue the numbers of the
-    question, as in the data set."""
+    """An answer in the form of a record, without hidden reasoning.
+    Keys without a tag continue the numbers of the question, as in the data set."""
     parts = [part for part in output.parts if part.kind != "reasoning"]
     keys = _keys(parts, set(_names_in(question)))
     content: list[str] = []
@@ -166,7 +166,7 @@ def _item(part: Part) -> Media | str | None:
 
 
 def _as_words(item: Media | str) -> str:
-    """The text of an item: in the layout code is a text, even if a model gave it as a file."""
+    """An item's text: code is a text in the layout, even if given as a file."""
     return whole_text(item if isinstance(item, str) else item.read().decode(errors="replace"))
 
 
@@ -183,8 +183,8 @@ def _tag(raw: str, key: str) -> str:
 
 
 def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
-    """The key of each part that has one, by its position. A part keeps the number of its tag unless it is taken; tags
-    without a medium keep theirs, and media without a tag get free numbers."""
+    """The key of each part that has one, by its position.
+    A part keeps its tag's number unless it is taken, also without a medium; media without a tag get free numbers."""
     tagged = [at for at, part in enumerate(parts) if _item(part) is not None and part.raw]
     loose = [at for at, part in enumerate(parts) if _item(part) is not None and not part.raw]
     dangling = {name for part in parts if _item(part) is None for name in _names_in(part.raw)}
@@ -201,7 +201,7 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 class _Keys:
-    """Gives each item of an answer a key; the same item with the same label gets the same key."""
+    """Gives each item of an answer a key, the same for the same item and label."""
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = set(taken)

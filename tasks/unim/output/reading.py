@@ -1,4 +1,4 @@
-"""Reads answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output.layout`)."""
+"""Reads answers in UniM's layout (:mod:`mmeval.tasks.unim.output.layout`)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _SUFFIXES = (".jsonl", ".json")
 
 
 def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
-    """The answers of a folder with everything below it, or of one file. With ``any_instruction`` an answer is accepted
-    even if its record repeats another question.
+    """The answers of a folder with everything below it, or of one file.
+    With ``any_instruction`` an answer is accepted even if its record repeats another question.
 
     Raises MissingDataError without answers, UsageError for files that must not be read.
     """
@@ -55,7 +55,7 @@ def _may_hold_answers(file: Path, folder: Path) -> bool:
 
 
 def _one_export(path: Path) -> Path:
-    """The folder itself, or the only export of ours right below it. Answers of two models are never mixed."""
+    """The folder itself, or our only export right below it; models are never mixed."""
     below = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
     if (path / MANIFEST).is_file() or not below:
         return path
@@ -69,7 +69,7 @@ _Key = tuple[AnswerKey, int]
 
 
 class _Kept(NamedTuple):
-    """The place of a record among those that are kept, and its number among all answers."""
+    """A record's place among the kept ones, and its number among all answers."""
 
     span: Span
     number: int
@@ -77,8 +77,7 @@ class _Kept(NamedTuple):
 
 
 class OutputAnswers:
-    """Answers of one model. On opening all records are read and checked, and their files are found; later each is read
-    from what was kept."""
+    """Answers of one model, checked on opening with their files, later read singly."""
 
     def __init__(self, folder: Path, files: Sequence[Path], *, any_instruction: bool) -> None:
         self._folder, self._any_instruction = folder, any_instruction
@@ -199,7 +198,7 @@ class OutputAnswers:
         return self._count - 1
 
     def _index_failures(self) -> None:
-        """Read the failures of an export from its manifest. Raises UsageError for a damaged one."""
+        """Read an export's failures from its manifest. Raises UsageError if it is damaged."""
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:

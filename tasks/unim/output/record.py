@@ -1,4 +1,4 @@
-"""One record of answers, checked once with its files, so that it can be read later without a search."""
+"""A record of answers, checked once with its files, to be read without a search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The question and the answer of a record. ``fault`` says why there is no answer; the rest is then empty.
+    """A record's question and answer; with a ``fault`` (no answer) all else is empty.
 
     ``paths`` are files below the folder of the answers by their names in the record, None for a missing one. ``items``
     are label, kind, the name of a file or text, and whether it is a file.
@@ -56,7 +56,7 @@ class AnswerRecord:
         return cls(fault, question, content, entries, paths, parts)
 
     def response(self, root: Path) -> Response:
-        """The answer. Raises UsageError and MissingDataError where its files have changed, or its parts are damaged."""
+        """The answer. Raises UsageError or MissingDataError for changed or damaged data."""
         output = self._exact(root) if self.parts else self._flat(root)
         warnings = tuple(f"the answer names a file that is not there: {name[:_SHOWN]!r}" for name in self.lost)
         return Response(output=output, warnings=warnings)
@@ -81,7 +81,7 @@ class AnswerRecord:
 
 
 def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
-    """The question that a record answers, and the number of this answer to it, from 0; None where it is missing."""
+    """A record's question and its repeat, from 0; None where either is missing."""
     faults: list[str] = []
     names = names_of(record.row, place.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
@@ -99,14 +99,14 @@ def read_answer(record: Record, place: Place) -> AnswerRecord:
 
 
 def place_in(root: Path, file: Path) -> Place:
-    """The place of a file of answers: its field and domain are those of the folder named like a field and the one
-    below, even if they are above the folder of the answers."""
+    """The field and domain of a file of answers, by its folders.
+    The field is the folder named like one, the domain the one below, even above the folder of the answers."""
     below = next((folder.parent for folder in file.parents if field_of(folder.name)), None)
     return Place(root, root if below is None else below, file)
 
 
 def _read(record: Record, place: Place) -> AnswerRecord:
-    """Read the answer of a record. Raises UsageError for a record without an answer, or with an invalid one."""
+    """A record's answer. Raises UsageError for one that is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)
     block = record.row.get("output")
@@ -144,15 +144,15 @@ def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]
 
 
 def _content(content: str, modal: Mapping[str, str]) -> str:
-    """The text of an answer. Some records repeat it under keys such as ``text1``, which count if there is no other."""
+    """An answer's text; if empty, that of keys such as ``text1``, which may repeat it."""
     if content.strip():
         return content
     return "\n\n".join(value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)) or content
 
 
 def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str | None:
-    """A file's path below the folder of the answers; None for a missing file. Raises UsageError for one that is
-    elsewhere or too large."""
+    """A file's path below the folder of answers; None if missing.
+    Raises UsageError for one that is elsewhere or too large."""
     if "://" in value or value.startswith("data:"):
         raise UsageError(
             f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched from there; fetch the file, and "

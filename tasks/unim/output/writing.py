@@ -1,4 +1,4 @@
-"""Writes answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output.layout`)."""
+"""Writes answers in UniM's layout (:mod:`mmeval.tasks.unim.output.layout`)."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def _failure(slot: _Slot, error: ErrorInfo) -> dict[str, Any]:
 
 
 class _Writer:
-    """Writes answers one by one, each medium before its record. Tasks with the same request share an answer; one of
-    them may have failed."""
+    """Writes answers one by one, each medium before its record.
+    Tasks with the same request share an answer; one of them may have failed."""
 
     def __init__(self, folder: Path) -> None:
         self.counts: Counter[str] = Counter()

@@ -18,8 +18,8 @@ from mmeval.aggregate import Estimate, Scores, weighted_mean_stderr
 
 
 class Sums(NamedTuple):
-    """The weighted sums of one number over a slice: all instances, supported ones, ones with a value, and these
-    values."""
+    """The weighted sums of one number over a slice.
+    They are of all instances, supported ones, ones with a value, and these values."""
 
     asked: float = 0.0
     supported: float = 0.0
@@ -39,8 +39,9 @@ class Means(NamedTuple):
 
 
 def micro(sums: Sums) -> Means:
-    """The means over instances. A slice without supported instances has no absolute mean, and its relative one is 0; a
-    slice where all values were lost has neither."""
+    """The means over instances.
+    A slice without supported instances has no absolute mean, and its relative one is 0; a slice where all values
+    were lost has neither."""
     if not sums.asked:
         return Means()
     tau = sums.supported / sums.asked
@@ -51,9 +52,10 @@ def micro(sums: Sums) -> Means:
 
 
 def macro(parts: Iterable[Sums]) -> Means:
-    """The unweighted means over the parts with instances: each number over the parts that have it. The absolute mean is
-    over parts with a value; ``tau`` and the relative mean also over parts without supported instances, so that the
-    relative mean is not the product of the two others. Where all values were lost there is neither."""
+    """The unweighted means over the parts with instances.
+    Each number is over the parts that have it. The absolute mean is over parts with a value; ``tau`` and the
+    relative mean also over parts without supported instances, so that the relative mean is not the product of the
+    two others. Where all values were lost there is neither."""
     parts = list(parts)
     found = [micro(part) for part in parts]
     tau, absolute, relative = (_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
@@ -89,7 +91,7 @@ def unim(
 
 
 class _Part(NamedTuple):
-    """A part of the scores by clusters, since the repeats of a sample are not independent."""
+    """A part of the scores by clusters: the repeats of a sample are not independent."""
 
     clusters: Sequence[Sums]
     means: Means
@@ -113,8 +115,8 @@ class _Part(NamedTuple):
         return self.means.absolute if kind == "absolute" else self.means.relative
 
     def stderr(self, kind: Literal["absolute", "relative"]) -> float | None:
-        """The standard error, linearised over clusters. Without losses, the relative one is that of a mean where
-        unsupported instances are 0. Without supported instances the relative mean is exactly 0 by rule."""
+        """The standard error, linearised over clusters.
+        Without losses, unsupported instances are 0 in the relative one. With no supported one its mean is 0 by rule."""
         tau, absolute, whole = self.means.tau, self.means.absolute, self.whole
         if tau is None or absolute is None:
             return 0.0

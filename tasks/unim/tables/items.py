@@ -29,8 +29,8 @@ TITLES: Mapping[str, str] = {
 
 
 class Items(NamedTuple):
-    """Items of some answers: the number of answers with items, of items with a quality, the sum of these qualities, the
-    number of items without one, and of unavailable items."""
+    """The items of some answers: counts and the sum of qualities.
+    Counted are answers with items, items with a quality, items without one, and unavailable items."""
 
     answers: int = 0
     known: int = 0
@@ -54,7 +54,7 @@ class Items(NamedTuple):
 
 @dataclass
 class _Column:
-    """The items of one modality: the place of each answer with items, and its ``Items``."""
+    """The items of one modality: each answer with items by place, and its ``Items``."""
 
     trials: array[int] = field(default_factory=lambda: array("q"))
     counts: array[int] = field(default_factory=lambda: array("q"))
@@ -86,8 +86,8 @@ class ItemPool:
     _seen: bytearray = field(default_factory=bytearray)
 
     def add(self, trial: int, scores: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], gq: str) -> None:
-        """Add the scores of an answer; if several tasks have it, the first scores with items count. ``given`` has the
-        numbers of its task, with a reason for those that do not count; ``gq`` is the number that pools the items."""
+        """Add an answer's scores; of several tasks with it, the first with items counts.
+        ``given``: its task's numbers, with reasons where they do not count; ``gq``: the number that pools items."""
         self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
         if self._seen[trial]:
             return
@@ -102,7 +102,7 @@ class ItemPool:
         self._seen[trial] = bool(listed or without)
 
     def sums(self, name: str, groups: Iterable[int], many: int) -> list[Items]:
-        """The items of one modality in each of ``many`` groups; ``groups`` has the group of each trial (-1: none)."""
+        """A modality's items in ``many`` groups; ``groups`` has each trial's (-1: none)."""
         own = list(groups)
         found = [Items()] * many
         for trial, items in self.columns.get(name, ()):

@@ -1,4 +1,4 @@
-"""The tables of UniM's paper: its thirteen numbers by field, domain, difficulty, capability and combination."""
+"""The tables of UniM's paper: thirteen numbers by field, domain and other labels."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ SHORT: Mapping[str, str] = {SC: "SC", GQ: "GQ", SQCS: "SQCS", STS: "StS", LES: "
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Tables by field and by domain for each family of numbers in the run (the first always, with tau); one each by
-    difficulty, capability and combination, and one of the items by modality. A number without any trial has no column.
-    Empty where the run has no trial of UniM."""
+    """Tables by field and domain for each family of numbers, and by other labels.
+    The first family is always there, with tau. One table each is by difficulty, capability and combination, and one
+    has the items by modality. A number without any trial has no column. Empty where the run has no trial of UniM."""
     pool = pooled(run)
     if not len(pool):
         return
@@ -100,7 +100,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 class Line(NamedTuple):
-    """A row of a table: the means of each number, the number of instances or domains, and what they lack."""
+    """A row of a table: each number's means, instances or domains, what they lack."""
 
     title: str
     means: Mapping[str, Means]
@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
 
 class _Tables:
-    """The tables of a pool. ``given`` are the numbers that some trial of its run has; the others are left out."""
+    """The tables of a pool; numbers that are not ``given`` by any trial are left out."""
 
     def __init__(self, pool: Pool, columns: Columns, eta: float) -> None:
         self.given = frozenset(columns.given())
@@ -117,7 +117,7 @@ class _Tables:
         self._places = in_order(pool.places)
 
     def by_field(self, family: Family, notes: Sequence[str]) -> Table:
-        """The fields by the mean of their domains and of their instances, and the mean of all."""
+        """The fields by the mean of domains and of instances, and the mean of all."""
         parts = self._by_place(family)
         fields = [*FIELDS, *dict.fromkeys(place.field for place in self._places if place.field not in FIELDS)]
         lines = [
@@ -134,7 +134,7 @@ class _Tables:
     def _field_lines(
         self, title: str, family: Family, parts: Sequence[Slice], domains: int, whole: Slice | None
     ) -> Iterator[Line]:
-        """The two lines of a field; ``whole`` are its instances if they are more than those of its domains."""
+        """A field's two lines; ``whole`` are its instances if more than its domains'."""
         means = {number: macro(part.sums[number] for part in parts) for number in family.numbers}
         scored = sum(part.whole > 0 for part in parts)
         count = f"{scored}/{domains} domains"
@@ -160,7 +160,7 @@ class _Tables:
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
-        """The domains of the run; those of its fields without an instance of its levels are unknown."""
+        """The run's domains; those of fields without instances of its levels are unknown."""
         lines = {place: self._line(_title(place), family, part) for place, part in self._by_place(family).items()}
         asked = {place.field for place in lines}
         known = {domain.name for place in lines if (domain := domain_of(place.domain))}
@@ -250,7 +250,7 @@ class _Tables:
         return Table(title, headers, rows, tuple(notes), digits=1)
 
     def _is_shown(self, column: Column) -> bool:
-        """Whether the run has the number of a column. If not, a note below the first table says why."""
+        """Whether the run has a column's number; a note below the first table says if not."""
         if column.kind == "of means":
             return self.given >= OF_MEANS_NEEDS
         return column.kind == "tau" or column.number in self.given
@@ -280,7 +280,7 @@ def _eta(run: StoredRun) -> float:
 
 
 def _domains_in(field: str, present: Sequence[object]) -> int:
-    """The number of domains of a field: that of the paper, or more if the data name more."""
+    """A field's number of domains: the paper's, or more if the data name more."""
     return max(len(present), sum(one.field == field for one in DOMAINS))
 
 

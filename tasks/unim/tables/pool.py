@@ -54,7 +54,7 @@ class Lack(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The words of a sample's field and domain. Known spellings of a domain are the same."""
+    """The words of a sample's field and domain; known spellings of a domain are equal."""
 
     field: str
     domain: str
@@ -62,8 +62,8 @@ class Place(NamedTuple):
 
 @dataclass
 class Pool:
-    """The trials in columns. Those that could not be asked because of their own data are ``BAD``, with their known
-    labels; ``bad`` are their samples.
+    """The trials in columns.
+    Those that could not be asked because of their own data are ``BAD``, with known labels; ``bad`` are the samples.
 
     ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels in their order. ``trials``
     has the state of each trial, ``states`` and ``values`` those of its numbers; ``codes`` are the numbers of its labels
@@ -95,8 +95,8 @@ class Pool:
         return len(self.trials)
 
     def add(self, row: Mapping[str, Any], given: Mapping[str, str], weights: Mapping[str, Mapping[str, Any]]) -> None:
-        """Add a score row. ``given`` has the numbers of its task, with a reason for those that do not count;
-        ``weights`` are those of capabilities by sample."""
+        """Add a score row. ``weights`` are those of capabilities by sample.
+        ``given`` has the numbers of its task, with a reason for those that do not count."""
         key = (str(row["s"]), int(row["n"]))
         trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
         known = self._at.setdefault(key, len(self))
@@ -166,8 +166,8 @@ def _cut(reason: str) -> str:
 
 
 def pooled(run: StoredRun) -> Pool:
-    """The trials of a run's UniM tasks. Bad ones come last: if another task could ask for the sample, its labels are
-    complete there."""
+    """The trials of a run's UniM tasks, bad ones last.
+    If another task could ask for the sample, its labels are complete there."""
     pool = Pool()
     bad: list[Mapping[str, Any]] = []
     for task in unim_tasks(run):
@@ -196,8 +196,8 @@ def unim_tasks(run: StoredRun) -> list[StoredTask]:
 
 
 def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
-    """The numbers of a task (all of them without a results file), with the reason why none counts where scoring was
-    suspended."""
+    """The numbers of a task, each with a reason why it does not count, or empty.
+    All of them without a results file; none counts where scoring was suspended."""
     metrics = run.ours.get("metrics", {}).get(task.name)
     listed = () if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
     outputs = (*NUMBERS, *TITLES) if metrics is None else listed

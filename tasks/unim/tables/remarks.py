@@ -1,4 +1,4 @@
-"""The notes below UniM's tables: how to read them, and what their numbers are based on."""
+"""The notes below UniM's tables: how to read them, and the basis of their numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ SHOWN = 3
 
 
 def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> tuple[str, ...]:
-    """The notes of a run; ``letters`` are the paper's names of the numbers, ``given`` those that some trial has."""
+    """The notes of a run; ``letters`` are the paper's names of the numbers.
+    ``given`` are the numbers that some trial has."""
     of_means = (OF_MEANS,) if OF_MEANS_NEEDS.issubset(given) else ()
     about = (*_about_numbers(pool, letters, given), *_about_trials(pool))
     return (READ, MEANS, *of_means, CUT, SCORED, UNKNOWN, *_about_run(run), *about)

@@ -25,10 +25,10 @@ from mmeval.tasks.unim.tables.pool import (
 
 
 class Slice(NamedTuple):
-    """The sums of each number over some trials, and the states of the trials. ``whole`` have all of the requested
-    numbers, ``unscored`` lost some of them, ``unavailable`` are others without a number that is unavailable here; with
-    ``unsupported``, ``failed`` and ``bad`` they are all of the ``trials``. The ``bad`` ones, which could not be asked
-    because of their own data, are in no sum."""
+    """The sums of each number over some trials, and the states of the trials.
+    ``whole`` have all of the requested numbers, ``unscored`` lost some of them, ``unavailable`` are others without a
+    number that is unavailable here; with ``unsupported``, ``failed`` and ``bad`` they are all of the ``trials``. The
+    ``bad`` ones, which could not be asked because of their own data, are in no sum."""
 
     sums: Mapping[str, Sums]
     trials: int
@@ -41,8 +41,8 @@ class Slice(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The slice of each trial (-1: none). A trial in several slices is repeated; ``weights`` are those of the trials in
-    their slices."""
+    """The slice of each trial (-1: none); a trial in several slices is repeated.
+    ``weights`` are those of the trials in their slices."""
 
     codes: Sequence[int]
     trials: Sequence[int]
@@ -74,19 +74,19 @@ class Columns:
         return Rows.of(self._pool.codes[label])
 
     def by_difficulty_and(self, fields: Sequence[int]) -> Rows:
-        """The trials by difficulty and field: the number of the difficulty times that of all fields, plus the field's.
-        ``fields`` has the field of each place."""
+        """The trials by difficulty and field (``fields``: that of each place).
+        Numbered as the difficulty times the number of all fields, plus the field."""
         many = max(fields, default=0) + 1
         both = zip(self._pool.codes["difficulty"], self._pool.codes["place"], strict=True)
         return Rows.of(array("q", (-1 if min(pair) < 0 else pair[0] * many + fields[pair[1]] for pair in both)))
 
     def by_capability(self, *, soft: bool) -> Rows:
-        """The trials by their capabilities: each counts in all of its own, with weight 1 or that of its label."""
+        """The trials by capability, each in all of its own, with weight 1 or its label's."""
         trials, codes, weights = self._pool.capable
         return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
 
     def slices(self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]) -> list[Slice]:
-        """``many`` slices with the sums of some numbers; a whole trial has all those ``asked_about``."""
+        """``many`` slices with sums of numbers; a whole trial has all ``asked_about``."""
         found = [_Growing(len(numbers)) for _ in range(many)]
         places = [NUMBERS.index(name) for name in numbers]
         counted = [at for at, name in enumerate(numbers) if name in set(asked_about)]
