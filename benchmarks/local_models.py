@@ -30,7 +30,7 @@ from benchmarks.figure import Figure  # noqa: E402
 from benchmarks.ratio import measure  # noqa: E402
 from tests.support.tiny_models import tiny_model  # noqa: E402
 
-BARE = ROOT / "tests" / "bench" / "bare_local.py"
+BARE = ROOT / "benchmarks" / "bare_local.py"
 BATCH, TOKENS = 16, 256
 WORDS = "what is in the picture that was drawn last and how many of them are there in all "
 

@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.figure import Figure  # noqa: E402
 from benchmarks.server import serving  # noqa: E402  found by the line above
 
-BARE = ROOT / "tests" / "bench" / "bare.py"
+BARE = ROOT / "benchmarks" / "bare.py"
 LATENCY = 0.05
 
 TASK = """\

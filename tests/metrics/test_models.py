@@ -42,7 +42,7 @@ def test_weights_of_which_some_lack_are_refused_instead_of_filled_with_random_nu
     folder = changed(name, tmp_path / "gaps", without=4)
 
     with pytest.raises(
-        WeightsError, match=rf"the model in {folder} cannot be used: \d of its .* \.\.\.\); put all files"
+        WeightsError, match=rf"the model in {folder} cannot be used: \d of its .* and \d+ more\); put all files"
     ):
         network_of(KINDS[name], folder, "cpu")
 

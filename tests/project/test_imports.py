@@ -99,7 +99,7 @@ def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
     modules, _ = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
 
     assert "mmeval.task.index" in modules
-    for group in ("metrics", "model_backends", "loaders"):
+    for group in ("metrics", "model_backends", "dataset.loaders"):
         assert of_ours(modules, f"mmeval.{group}") == set()
 
 

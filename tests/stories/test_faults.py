@@ -259,7 +259,7 @@ FAULTS = (
     Fault("one request always answered 500, `--retry_on_error 2`", "failed after its tries, the run goes on", poison),
     Fault("the server is killed and back after 3 s, `--retry_on_error 1`", "every call waits, none fails", back_soon),
     Fault("the server dies after 50 answers and stays away", "waited for, then the run stops", gone),
-    Fault("nobody listens at the address", "waited for, then the run stops", never_there),
+    Fault("no server listens at the address", "waited for, then the run stops", never_there),
     Fault("the host does not exist", "waited for, then the run stops", no_such_host),
     Fault("the key expires after 80 answers (401)", "the run stops", expired),
 )

@@ -232,7 +232,7 @@ def logger(bench: Bench) -> None:
 
 def logged(bench: Bench, name: str, *words: str) -> None:
     taken: list[tuple[Any, int]] = []
-    module = f"mmeval.loggers.{name}"
+    module = f"mmeval.report.loggers.{name}"
     bench.patch.setattr(f"{module}.need_package", lambda package, extra: None)
     bench.patch.setattr(
         f"{module}.{name.capitalize()}Logger.log",

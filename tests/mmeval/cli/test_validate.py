@@ -205,7 +205,7 @@ def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
 def test_media_for_which_there_was_no_time_are_a_warning_that_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validate, "Tally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
+    monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
     media = {"image1": "p.png", "image2": "q.png"}
     for at, name in enumerate(media.values()):
