@@ -49,7 +49,7 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
 
 @contextlib.contextmanager
 def opening(
-    folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], way_out: str = ""
+    folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], how_to_fix: str = ""
 ) -> Iterator[None]:
     """Turn errors of a library into a WeightsError that names the damaged files.
     Errors about memory or packages stay as they are, and so do those of the types ``passing``."""
@@ -63,7 +63,7 @@ def opening(
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]
         what = f": {damaged} is damaged or cut short" if damaged else ""
-        raise WeightsError(folder, f"{fault}{what} ({type(error).__name__}: {words})", way_out=way_out) from error
+        raise WeightsError(folder, f"{fault}{what} ({type(error).__name__}: {words})", how_to_fix=how_to_fix) from error
 
 
 _MOST_WORDS = 300

@@ -8,11 +8,11 @@
 Importing this package imports the standard library only; its names are loaded when they are used. Everything else is
 in the packages below it (``mmeval.content``, ``mmeval.records``, ``mmeval.program``, ...)."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval._version import __version__
+from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.api import Evaluation, evaluate, simple_evaluate
@@ -46,13 +46,4 @@ _root = Path(__file__).resolve().parent.parent
 if (_root / "setup.cfg").is_file() and (_root / "tasks").is_dir():
     __path__.append(str(_root))
 
-
-def __getattr__(name: str) -> Any:  # what it is depends on the name; the checker reads the imports above
-    if name not in __all__:
-        raise AttributeError(f"module 'mmeval' has no attribute {name!r}")
-    module = "mmeval.registration" if name.startswith("register_") else "mmeval.api"
-    return getattr(import_module(module), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = door(__name__)

@@ -53,7 +53,7 @@ def _run(words: list[str]) -> int:
     except MmevalError as error:
         _trace_if_debugging(words)
         return _say(str(error) if isinstance(error, Interrupted) else f"error: {error}", error.exit_code)
-    except Exception as error:  # the last line of defence: one line for the user, the traceback on request
+    except Exception as error:  # an unexpected error is one line for the user, the traceback on request
         if not _trace_if_debugging(words):
             how = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
             _say(f"error: {_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}", 0)

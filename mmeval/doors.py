@@ -1,4 +1,4 @@
-"""Loads the public names of a package when they are first used."""
+"""Doors of packages: public names, each loaded from its module when first used."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 
-def door(package: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package, which loads the names of its ``__all__``.
+def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and the ``__dir__`` of a package. What a name is depends on the name, hence ``Any``.
 
-    The imports under ``TYPE_CHECKING`` in its ``__init__.py`` name the module of each. AttributeError for other names.
+    A name of ``__all__`` comes from the module that the block under ``TYPE_CHECKING`` in ``__init__.py`` imports it
+    from, so that each name and its module are stated there once. Any other name raises AttributeError.
     """
     module = sys.modules[package]
 
@@ -32,4 +33,4 @@ def door(package: str) -> Callable[[str], Any]:
         setattr(module, name, value)
         return value
 
-    return load
+    return load, lambda: sorted({*vars(module), *module.__all__})

@@ -8,12 +8,16 @@ MmevalError                 1   something unexpected; the message still has an i
 │   ├── AmbiguousNameError      a name that two installed plugins claim
 │   ├── IdentityChangedError    the run folder was made by another model or with other settings
 │   ├── ReplayMismatchError     a journalled step was asked with another request
+│   ├── PromptError                 in mmeval.program.prompt: a prompt that cannot be made of a sample
+│   ├── KeyFaultsError              in mmeval.task.key_faults: keys of task files that are not honoured
 │   └── RunLockedError          another process is writing in this run folder
 ├── MissingError            4   a key, an extra, data, that has to be supplied first
 │   ├── MissingExtraError       a package of an optional extra
 │   └── MissingDataError        a file, a data set, a credential
-│       ├── NotFetchedError     a data set of the hub that is not here yet, where nothing is to be fetched
+│       ├── NotFetchedError     a data set of the hub that is not here yet, and fetching is off
+│       ├── WeightsError            in mmeval.metric.model_files_error: a model that cannot be used
 │       └── OutOfReachError         in mmeval.dataset.hub: the hub could not be asked
+├── WorkerStartError        1   in mmeval.broker.worker: a worker process that does not start
 ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
 ├── ContentError            1   a medium that cannot be read, or is larger than its limit
 │   ├── CorruptMediaError
@@ -157,11 +161,11 @@ class Interrupted(MmevalError):
 
 
 class RoleLostError(MmevalError):
-    """A role answers no more calls: ``reason`` is why, ``way_out`` what to do first."""
+    """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do first."""
 
-    def __init__(self, reason: str, way_out: str) -> None:
-        self.reason, self.way_out = reason, way_out
-        super().__init__(f"{sentence(reason)} What was answered is kept: {way_out}, then run the same command")
+    def __init__(self, reason: str, how_to_fix: str) -> None:
+        self.reason, self.how_to_fix = reason, how_to_fix
+        super().__init__(f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run the same command")
 
 
 class BackendDownError(RoleLostError):
@@ -193,8 +197,11 @@ class StoppedError(MmevalError):
 
 
 class Caught:
-    """A block that runs code of a plugin, a model or a library, and keeps its error.
-    Any exception (SystemExit too) but ``passing`` ones ends it and is its ``error``; false if it came to its end."""
+    """A block that runs code of a plugin, a model or a library.
+
+    It keeps any error of its block in ``error``, SystemExit too, except those in ``passing``; it is true if there was
+    one.
+    """
 
     error: Exception | SystemExit
 
@@ -224,7 +231,7 @@ def sentence(text: object) -> str:
     return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The message of an error, with its class before it unless it is one of ours."""
     return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
 

@@ -38,7 +38,7 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """Register a function as metric; keywords as in ``mmeval.metric.contract.metric``.
+    """Register a function as metric; keywords as in ``mmeval.metric.metric``.
 
     Without a ``range`` a value with missing scores has no bounds. Without a ``version`` the function's own source text
     is the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its

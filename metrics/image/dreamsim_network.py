@@ -60,7 +60,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
     Raises WeightsError for files that are not the complete ensemble.
     """
     gelu = need("torch.nn.functional", "hf").gelu
-    with opening(folder, "holds not the files of DreamSim's ensemble", OSError, way_out=_WAY_OUT):
+    with opening(folder, "holds not the files of DreamSim's ensemble", OSError, how_to_fix=_HOW_TO_FIX):
         found = (
             Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
             Tower(_clip(folder / "clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, _quick_gelu),
@@ -75,7 +75,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
         return Ensemble(towers, device)
 
 
-_WAY_OUT = "put the released files there again, or name another folder with the switch"
+_HOW_TO_FIX = "put the released files there again, or name another folder with the switch"
 
 
 def _refuse_gaps(weights: Weights) -> None:

@@ -81,8 +81,8 @@ def _load(name: str) -> Any:
     except ImportError as error:
         return Score.unavailable(f"the metric {name!r} needs a package that is not installed: {_said(error)}")
     except OSError as error:
-        way_out = "connect once so that it is cached, or give a folder as name"
-        return Score.unavailable(f"the metric {name!r} cannot be loaded ({_said(error)}); {way_out}")
+        how_to_fix = "connect once so that it is cached, or give a folder as name"
+        return Score.unavailable(f"the metric {name!r} cannot be loaded ({_said(error)}); {how_to_fix}")
 
 
 def _said(error: Exception) -> str:

@@ -25,4 +25,4 @@ __all__ = [
     "weighted_mean_stderr",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

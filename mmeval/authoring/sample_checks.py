@@ -14,7 +14,7 @@ from mmeval.content.parts import Interleaved, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import Caught, NotFetchedError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import Caught, NotFetchedError, UsageError, did_you_mean, message_of, written_instead
 from mmeval.metric.apply import score_one
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -72,7 +72,7 @@ class SampleChecks:
                 yield self._at(("dataset_path",), "dataset", f"no row was checked: {failure.error}", "warning")
                 return
             place = self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""  # findings name it
-            yield self._at(("dataset_path",), "dataset", told(failure.error).removeprefix(f"{place}: "))
+            yield self._at(("dataset_path",), "dataset", message_of(failure.error).removeprefix(f"{place}: "))
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
@@ -100,7 +100,9 @@ class SampleChecks:
                 sample = next(samples, None)
             if failure:
                 self.whole = False
-                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(failure.error)}")
+                yield self._at(
+                    (), "rows", f"row {number} and those after it cannot be read: {message_of(failure.error)}"
+                )
             if failure or sample is None:
                 return
             if sample.fault:  # it cannot be asked, and has nothing else to check
@@ -140,7 +142,7 @@ class SampleChecks:
             with Caught() as failure:
                 self.task.prompt(sample)
             if failure:
-                yield self._at(("prompt",), "prompt", told(failure.error))
+                yield self._at(("prompt",), "prompt", message_of(failure.error))
 
     def _over_all(self) -> Iterator[TaskFinding]:
         keys = self.file.keys

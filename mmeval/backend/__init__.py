@@ -42,4 +42,4 @@ __all__ = [
     "widened",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

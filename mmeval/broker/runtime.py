@@ -35,7 +35,7 @@ from mmeval.errors import (
     RoleLostError,
     StartFailedError,
     StoppedError,
-    told,
+    message_of,
 )
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
@@ -211,7 +211,7 @@ class BackendRuntime:
         if failure:
             code = failure.error.exit_code if isinstance(failure.error, MmevalError) else EXIT_UNEXPECTED
             log.debug("%s cannot be started", self._outage.backend, exc_info=failure.error)
-            self._gone = StartFailedError(self._outage.backend, told(failure.error), code)
+            self._gone = StartFailedError(self._outage.backend, message_of(failure.error), code)
             raise self._gone from failure.error
         self._start = None
 

@@ -75,13 +75,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one for each line; the exit code shows if all were scored."""
     from mmeval.metric.contract import load_metric
-    from mmeval.metric.signature import PIECES
+    from mmeval.metric.signature import PIECES_SWITCH
 
     metric = load_metric(args.name)
     if metric.derived:
         raise UsageError(
             f"{metric.name} is made of other scores of a trial and takes no answer; a task lists it after the metrics "
-            f"that give them, with {PIECES}: [their names]"
+            f"that give them, with {PIECES_SWITCH}: [their names]"
         )
     given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
     settings = resolve(_FLAGS, given, os.environ)

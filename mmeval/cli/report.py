@@ -24,7 +24,7 @@ from mmeval.report.layout_text import ENDINGS, RENDERED
 from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 from mmeval.results.layout import load_layout, tables_of
-from mmeval.results.provenance import unavailable_tasks_of
+from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, runs_below
 from mmeval.settings import values
 from mmeval.system.json_lines import write_atomic
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
     for folder in folders:
-        for note in unavailable_tasks_of(StoredRun(folder)):
+        for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     if args.layout:
         return EXIT_OK if write_layout(folders, args.layout, formats, into) else EXIT_INCOMPLETE

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["DataSource", "Dataset", "Loader", "Subset", "cached_snapshot", "read_jsonl"]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -114,7 +114,7 @@ def roles(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Find
     for role in sorted(asked & backends.keys()):
         yield Finding("ok", f"asks the {role}")
     for lacking in undescribed([item.task], backends):
-        yield Finding("note", lacking.gap, lacking.way_out)
+        yield Finding("note", lacking.gap, lacking.how_to_fix)
 
 
 def kinds(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:

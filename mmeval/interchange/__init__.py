@@ -59,4 +59,4 @@ __all__ = [
     "read_manifest",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -32,4 +32,4 @@ __all__ = [
     "strict_json",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

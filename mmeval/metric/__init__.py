@@ -35,4 +35,4 @@ __all__ = [
     "uneven_blocks",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -29,11 +29,15 @@ def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
     """The scores of a trial. A metric that raises leaves it unscored, with the reason."""
     if bound.metric.batch:
         return score_all(bound, [trial])[0]
-    return score_derived(bound, trial)
+    return _scores(bound, trial)
 
 
-def score_derived(bound: BoundMetric, given: MetricScores | Trial) -> MetricScores:
+def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
     """A derived metric's scores by its pieces'; unscored with the reason if it raises."""
+    return _scores(bound, scores)
+
+
+def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
     try:
         return _as_scores(bound, bound.metric.function(given, **bound.params))
     except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded

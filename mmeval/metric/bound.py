@@ -13,7 +13,7 @@ from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.metric.contract import Metric
 from mmeval.metric.model import bound_model, lacking, missing_model_message
 from mmeval.metric.result import MetricScores
-from mmeval.metric.signature import PIECES
+from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.program.role_variants import BY_KIND, played, who_is_asked
 from mmeval.records.digests import digest
@@ -49,7 +49,7 @@ class BoundMetric:
     @property
     def pieces(self) -> tuple[str, ...]:
         """The outputs of which a derived metric is made; empty for any other."""
-        return tuple(self.params[PIECES]) if self.metric.derived else ()
+        return tuple(self.params[PIECES_SWITCH]) if self.metric.derived else ()
 
     @property
     def name(self) -> str:

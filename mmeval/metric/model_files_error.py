@@ -20,21 +20,21 @@ _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 class WeightsError(MissingDataError):
     """Files of a model that give no scores.
-    ``fault`` is what is wrong with them, in words that follow the folder; ``way_out`` is how to fix it, unless the
+    ``fault`` is what is wrong with them, in words that follow the folder; ``how_to_fix`` is how to fix it, unless the
     right files have to be put there."""
 
-    def __init__(self, folder: Path, fault: str, *, model: str = "", way_out: str = "") -> None:
-        self.folder, self.fault, self.model, self.way_out = folder, fault, model, way_out
+    def __init__(self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = "") -> None:
+        self.folder, self.fault, self.model, self.how_to_fix = folder, fault, model, how_to_fix
         name = f" {model}" if model else ""
-        super().__init__(f"the model{name} in {folder} {fault}; {way_out or _OF_A_FOLDER}")
+        super().__init__(f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(WeightsError, model=self.model, way_out=self.way_out), (self.folder, self.fault)
+        return partial(WeightsError, model=self.model, how_to_fix=self.how_to_fix), (self.folder, self.fault)
 
     def of_hub(self, model: str) -> WeightsError:
         """The same about a model of the hub, which a command fetches again."""
-        way_out = self.way_out or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
-        return WeightsError(self.folder, self.fault, model=model, way_out=way_out)
+        how_to_fix = self.how_to_fix or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
+        return WeightsError(self.folder, self.fault, model=model, how_to_fix=how_to_fix)
 
 
 def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:

@@ -17,7 +17,7 @@ TRIALS = ("trials", "_trials")
 """Names of the first argument of a batched metric."""
 SCORES = "scores"
 """The name of the first argument of a derived metric."""
-PIECES = "of"
+PIECES_SWITCH = "of"
 """The switch of a derived metric that names its pieces."""
 
 
@@ -67,7 +67,7 @@ def _check_batched(name: str, function: Callable[..., Any], first: str, roles: S
 
 def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[str, Any], roles: Sequence[str]) -> None:
     """Raises PluginError for a derived metric that needs more than scores."""
-    if PIECES not in switches:
+    if PIECES_SWITCH not in switches:
         raise PluginError(f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []")
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(f"the metric {name!r}: it is made of scores, so that it cannot ask a role")

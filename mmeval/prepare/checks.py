@@ -15,7 +15,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import Caught, MmevalError, told
+from mmeval.errors import Caught, MmevalError, message_of
 from mmeval.records.digests import digest
 from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
@@ -58,7 +58,7 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
         with Caught() as failure:  # of the loader, whose iterator is spent then
             sample = next(rows, None)
         if failure:
-            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(failure.error)}")
+            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {message_of(failure.error)}")
             found.read = False
         if failure or sample is None:
             return found
@@ -105,7 +105,7 @@ def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
             path = path_inside(folder, name)
             digest = _digest(path, hashlib.sha256())
         except (OSError, MmevalError) as error:
-            yield f"{folder / name}: it is missing, or cannot be read ({told(error)})"
+            yield f"{folder / name}: it is missing, or cannot be read ({message_of(error)})"
             continue
         if digest != sha256:
             yield f"{path}: its content is not what the task file expects (SHA-256 {digest[:12]}...); fetch it again"
@@ -141,7 +141,7 @@ def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look
         seen.add(mark)
         empty = not media.size
     except (MmevalError, OSError) as error:
-        found.faults.append(told(error))
+        found.faults.append(message_of(error))
         return
     found.media[part.kind] = found.media.get(part.kind, 0) + 1
     found.media_marks.add(mark)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mmeval.content.media import path_inside
 from mmeval.decode.check import MediaLook
-from mmeval.errors import Caught, MissingDataError, MmevalError, told
+from mmeval.errors import Caught, MissingDataError, MmevalError, message_of
 from mmeval.metric.model import named_in
 from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
@@ -94,7 +94,7 @@ def _count(
         counts = count(dataset, [item.task for item in members], place, look)
     if failure:
         for item in members:
-            failed[item.task.name] += [*by_hand(item)] or [told(failure.error)]
+            failed[item.task.name] += [*by_hand(item)] or [message_of(failure.error)]
         return
     for fault in counts.faults[MAX_NAMED:]:
         _log.debug("%s", fault)

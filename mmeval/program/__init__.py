@@ -30,4 +30,4 @@ __all__ = [
     "single",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

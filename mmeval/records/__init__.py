@@ -37,4 +37,4 @@ __all__ = [
     "user",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -115,6 +115,11 @@ class Result:
     faulty: int = 0
     inapplicable: int = 0
 
+    @property
+    def has_nothing_to_score(self) -> bool:
+        """Whether no answer holds anything for the metric, and no lost trial might."""
+        return self.inapplicable > 0 and not (self.scored or self.failed or self.unscored or self.unavailable)
+
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
@@ -135,8 +140,3 @@ class Key(NamedTuple):
     @classmethod
     def of(cls, result: Result) -> Key:
         return cls(result.task, result.metric, result.slice)
-
-
-def is_of_nothing(result: Result) -> bool:
-    """Whether no answer holds anything for the metric, and no lost trial might."""
-    return result.inapplicable > 0 and not (result.scored or result.failed or result.unscored or result.unavailable)

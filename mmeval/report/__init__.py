@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Published", "RunOutcome"]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

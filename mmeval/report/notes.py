@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 
-from mmeval.records.score import Key, Result, is_of_nothing
+from mmeval.records.score import Key, Result
 from mmeval.wording import some
 
 Pieces = Mapping[tuple[str, str], Collection[str]]
@@ -24,7 +24,7 @@ def missing(result: Result) -> str:
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
     counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []
-    found += ["nothing to score"] if is_of_nothing(result) else []
+    found += ["nothing to score"] if result.has_nothing_to_score else []
     words = ", ".join([*found, *(f"{count} {what}" for count, what in counts if count)])
     if words and result.bounds is not None and (result.failed or result.unscored):
         return f"{words}, bounds {from_to(result.bounds)}"
@@ -119,7 +119,7 @@ def is_none(whole: Result | None) -> bool:
     """Whether no trial of a whole task has a number, and none has lost it."""
     if whole is None or whole.scored or whole.unscored:
         return False
-    return whole.unavailable > 0 or is_of_nothing(whole)
+    return whole.unavailable > 0 or whole.has_nothing_to_score
 
 
 def is_unavailable(whole: Result | None) -> bool:

@@ -100,7 +100,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         **({"warnings": warnings} if any(warnings) else {}),
         **({"finish_reason": ends} if any(end not in ("stop", None) for end in ends) else {}),
     }
-    return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it all the same
+    return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it too
 
 
 def _mean(scores: Sequence[Score]) -> float | None:

@@ -12,7 +12,7 @@ from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
-from mmeval.results.provenance import without
+from mmeval.results.provenance import skipped_metrics_line
 from mmeval.run.availability import say_unavailable
 from mmeval.run.backends import Backends
 from mmeval.run.judging import Judging
@@ -153,7 +153,7 @@ class _StoredTrials(Runner):
             outcome,
             subsets=dict(self._subsets()),
             left_aside=aside,
-            notes=(*([without(aside, str(self.options.folder))] if aside else ()), *outcome.notes),
+            notes=(*([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()), *outcome.notes),
         )
         if self._record["finished"]:
             return outcome

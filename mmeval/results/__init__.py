@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "StoredRun", "StoredTask", "Table", "counted_by", "result_of", "scores_of"]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

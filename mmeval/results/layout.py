@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mmeval import plugins
 from mmeval.errors import Caught, PluginError
 from mmeval.records.score import Result
-from mmeval.results.provenance import made_with, unavailable_tasks_of
+from mmeval.results.provenance import made_with, skipped_metrics_note
 from mmeval.results.stored_run import counted_by
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
     if not tables:
         return []
     first, *others = tables
-    left = (f"{note[:1].upper()}{note[1:]}." for note in unavailable_tasks_of(run))
+    left = (f"{note[:1].upper()}{note[1:]}." for note in skipped_metrics_note(run))
     return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
 
 

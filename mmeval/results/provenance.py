@@ -14,15 +14,15 @@ def made_with(run: StoredRun) -> str:
     """One line: model, judges and captioners as served, profile, and the run's name."""
     shown = {task.name for task in run.tasks}
     rows = [row for task, judges in run.ours.get("judges", {}).items() if task in shown for row in judges]
-    players: dict[str, dict[str, None]] = {}
+    backends: dict[str, dict[str, None]] = {}
     for row in rows:
-        players.setdefault(str(row["role"]), {})[_named(row)] = None
+        backends.setdefault(str(row["role"]), {})[_named(row)] = None
     metrics = (metrics for task, metrics in run.ours.get("metrics", {}).items() if task in shown)
     profiles = sorted({str(one.get("profile") or "standard") for own in metrics for one in own.values()})
-    roles = sorted(players, key=lambda role: (role != "judge", role))
+    roles = sorted(backends, key=lambda role: (role != "judge", role))
     words = [
         f"model: {run.model}",
-        *(f"{role}: {' and '.join(players[role])}" for role in roles),
+        *(f"{role}: {' and '.join(backends[role])}" for role in roles),
         *([f"profile: {' and '.join(profiles)}"] if profiles else []),
         f"run: {run.folder.resolve().name}",
     ]
@@ -34,15 +34,15 @@ def _named(row: Mapping[str, Any]) -> str:
     return f"{asked} (served as {served})" if asked and served and asked != served else served or asked
 
 
-def unavailable_tasks_of(run: StoredRun) -> Iterator[str]:
+def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
     """What a run's newest results lack, and the command to make all; at most one line."""
     if aside := run.ours.get("left_aside"):
-        yield without(aside, str(run.folder))
+        yield skipped_metrics_line(aside, str(run.folder))
 
 
-def without(aside: Mapping[str, Any], folder: str) -> str:
-    """The metrics a scoring left out (``aside``, by task), and how to see them again."""
-    names = ", ".join(dict.fromkeys(str(name) for own in aside.values() for name in own))
+def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
+    """The metrics a scoring left out (``skipped``, by task), and how to see them again."""
+    names = ", ".join(dict.fromkeys(str(name) for own in skipped.values() for name in own))
     return (
         f"these results are without {names}, which the last scoring was not asked for; what is scored of them is kept: "
         f"mmeval score {shlex.quote(folder)} shows all again"

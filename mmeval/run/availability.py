@@ -29,9 +29,12 @@ from mmeval.wording import counted, either, of_several
 
 _log = logging.getLogger(__name__)
 
+_NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
+"""The task in the command that ends a reason, which differs where nothing else does."""
+
 
 def with_data(selection: Selection, *, strict: bool) -> Selection:
-    """The selection without group members whose data are missing; others' are open.
+    """The selection without members of groups whose data are missing.
     Raises MissingDataError where the data of a task are missing that is named by itself, where nothing would be left,
     and for any task when ``strict``."""
     members = {group.name: group.members for group in selection.groups}
@@ -136,10 +139,6 @@ def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
         yield UnavailableMetrics(names, metrics, reason.replace("\0", " ".join(words)))
 
 
-_NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
-"""The task in the command that ends a reason, which differs where nothing else does."""
-
-
 def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
     """Metrics that are made of only some of their pieces, by why others are missing.
     Of a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
@@ -174,12 +173,12 @@ class Undescribed(NamedTuple):
         return f"the {self.role} takes no {kinds}, in no form: what holds one is not scored by {metrics}"
 
     @property
-    def way_out(self) -> str:
+    def how_to_fix(self) -> str:
         return f"add {' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
 
     def __str__(self) -> str:
         more = f" and {len(self.tasks) - 1} more" if len(self.tasks) > 1 else ""
-        return f"{self.tasks[0]}{more}: {self.gap}; {self.way_out}"
+        return f"{self.tasks[0]}{more}: {self.gap}; {self.how_to_fix}"
 
 
 def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:

@@ -112,11 +112,11 @@ def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
     """Raises UsageError for copies of a backend that another process could not make."""
     if not workers_of(backend):
         return
-    way_out = "give it by the name of an installed plugin, or ask for one copy"
+    how_to_fix = "give it by the name of an installed plugin, or ask for one copy"
     if spec.instance is not None:
-        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {way_out}")
+        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {how_to_fix}")
     if plugins.is_of_script("mmeval.model_backends", spec.name):
-        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {way_out}")
+        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}")
 
 
 def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.errors import EXIT_INCOMPLETE, told
+from mmeval.errors import EXIT_INCOMPLETE, message_of
 from mmeval.judge.verdict import UNREAD
 from mmeval.metric.bound import BoundMetric
 from mmeval.records.response import HOPELESS
-from mmeval.records.score import Cause, Result, is_of_nothing
+from mmeval.records.score import Cause, Result
 from mmeval.results.task_results import Unscored, unscored_reasons
 from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunCounts
@@ -35,6 +35,16 @@ _FOR_THE_UNSURE = (
 )
 """What a judged metric may offer for a trial of which its judge is not sure, by the switch."""
 _TOLERATED = "--max_unscored says how many are tolerated"
+_HOW_TO_FIX = re.compile(r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$")
+_QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
+"""What a reason quotes, to its end where the quotation was cut, and numbers."""
+COUNTED: Mapping[tuple[str, str], str] = {
+    ("lost", "wrong"): "wrong",
+    ("judge_failure", "lowest"): "the lowest grade",
+    ("rubric", "dimensions"): "the end of the scale, or the middle where they give no number",
+    ("rubric", "overall"): "the end of the scale",
+}
+"""What such replies count as, by the switch that makes them count and its value."""
 
 
 def code_of_faults(faults: Mapping[str, DataFault], otherwise: int) -> int:
@@ -46,7 +56,7 @@ def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator
     """Each fault with the way out; ``again`` is what makes the rest."""
     for task, fault in faults.items():
         yield (
-            f"the data of {task} cannot be read on after {counted(fault.made, 'trial')}: {told(fault.error)}; "
+            f"the data of {task} cannot be read on after {counted(fault.made, 'trial')}: {message_of(fault.error)}; "
             f"correct that, then {again} asks the rest, and what is answered is kept"
         )
 
@@ -182,26 +192,10 @@ def _kinds(found: Counter[Unscored]) -> dict[str, Counter[str]]:
 
 def _shortened(reason: str) -> str:
     """The beginning of a reason, and what it says to do about the files of a model."""
-    if way := _WAY_OUT.search(reason):
+    if way := _HOW_TO_FIX.search(reason):
         cut = "" if way.start() <= MAX_REASON_CHARS else "..."
         return reason[: min(way.start(), MAX_REASON_CHARS)] + cut + way[0]
     return reason[:MAX_REASON_CHARS] + "..."
-
-
-_WAY_OUT = re.compile(r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$")
-
-
-_QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
-"""What a reason quotes, to its end where the quotation was cut, and numbers."""
-
-
-COUNTED: Mapping[tuple[str, str], str] = {
-    ("lost", "wrong"): "wrong",
-    ("judge_failure", "lowest"): "the lowest grade",
-    ("rubric", "dimensions"): "the end of the scale, or the middle where they give no number",
-    ("rubric", "overall"): "the end of the scale",
-}
-"""What such replies count as, by the switch that makes them count and its value."""
 
 
 def unread_complaints(runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path) -> Iterator[str]:
@@ -237,7 +231,7 @@ def nothing_to_score(runs: Sequence[TaskRun], wanted: Sequence[Wanted], results:
     Of a task's rows only those up to the first reason are read."""
     numbers: dict[str, list[str]] = {}
     for result in results:
-        if not result.slice and is_of_nothing(result):
+        if not result.slice and result.has_nothing_to_score:
             numbers.setdefault(result.task, []).append(result.metric)
     told: dict[tuple[str, str], list[str]] = {}
     for run, chosen in zip(runs, wanted, strict=True):

@@ -21,7 +21,7 @@ from mmeval.errors import (
     StorageError,
     UsageError,
     did_you_mean,
-    told,
+    message_of,
     written_instead,
 )
 from mmeval.records.digests import line_digest
@@ -98,7 +98,7 @@ class JobQueue:
             if failure:
                 if task.name not in self.faults:
                     said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
-                    log.warning(said, task.name, told(failure.error))
+                    log.warning(said, task.name, message_of(failure.error))
                 self.faults[task.name] = DataFault(failure.error, made)
 
     def _jobs(self, position: int) -> Iterator[Job]:

@@ -55,7 +55,7 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class RunOptions(ScoringOptions):
-    """What steers a run besides its tasks. Each field is the flag of the same name."""
+    """The options of a run besides its tasks. Each field is the flag of the same name."""
 
     model: BackendSpec
     output_path: Path

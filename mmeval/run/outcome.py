@@ -65,7 +65,7 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
     if counts.none_asked:
         return EXIT_INCOMPLETE
     total = counts.kept + counts.new + counts.failed
-    limit = round(tolerated * total, 9) if tolerated < 1 else tolerated  # 0.29 of 100 is 29, not a hair less
+    limit = round(tolerated * total, 9) if tolerated < 1 else tolerated  # 0.29 * 100 is 28.999...
     return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.records.trial import Exchange, warnings_of
+from mmeval.wording import shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as warnings alone."""
@@ -49,7 +50,7 @@ class Remarks:
         if self.warned:
             yield f"{self._share(self.warned)} given with warnings; --log_samples writes them beside the answers"
         for words, count in self.kinds.most_common(MAX_TOLD):
-            yield f"a warning of {count:,}: {_short(words)}"
+            yield f"a warning of {count:,}: {shortened(' '.join(words.split()), MAX_WARNING_CHARS)}"
 
     def _known(self, text: str) -> str | None:
         shape = _DIGITS.sub("0", text)
@@ -59,11 +60,6 @@ class Remarks:
 
     def _share(self, count: int) -> str:
         return f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
-
-
-def _short(text: str) -> str:
-    said = " ".join(text.split())
-    return said if len(said) <= MAX_WARNING_CHARS else said[:MAX_WARNING_CHARS] + "..."
 
 
 @dataclass

@@ -65,7 +65,7 @@ class Suspension:
         for lost in self.losses:
             yield (
                 f"scoring by {names} was suspended: {sentence(lost.reason)} {lack}, what was judged is kept: "
-                f"{lost.way_out}, then {way}"
+                f"{lost.how_to_fix}, then {way}"
             )
 
 

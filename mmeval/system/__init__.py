@@ -24,4 +24,4 @@ __all__ = [
     "write_atomic",
 ]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -11,7 +11,7 @@ from mmeval.errors import MmevalError, UsageError, did_you_mean
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import load_metric
 from mmeval.metric.derived import with_range
-from mmeval.metric.signature import PIECES
+from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.task.task import TaskMetric
 
 MetricEntry = Mapping[str, Any]
@@ -103,7 +103,7 @@ def _pieces(entry: MetricEntry) -> list[Any]:
         metric = load_metric(entry["metric"])
     except MmevalError:
         return []
-    written = entry.get(PIECES, metric.switches[PIECES]) if metric.derived else ()
+    written = entry.get(PIECES_SWITCH, metric.switches[PIECES_SWITCH]) if metric.derived else ()
     return list(written) if isinstance(written, (list, tuple)) else []
 
 
@@ -126,7 +126,7 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
         if name not in known:
             given = ", ".join(sorted(known)) or "none"
             own = ", ".join(piece for piece in bound.pieces if piece in known)
-            advice = f"; to use the known ones write {PIECES}: [{own}]" if own else ""
+            advice = f"; to use the known ones write {PIECES_SWITCH}: [{own}]" if own else ""
             raise UsageError(
                 f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
                 "derived metric may be made of derived ones that stand above it)"

@@ -13,7 +13,7 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
-from mmeval.metric.signature import PIECES
+from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath
@@ -42,7 +42,7 @@ def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) 
         try:
             found[at] = made_of(entry, pieces, skipped)
         except UsageError as error:
-            path: KeyPath = ("metric_list", positions[at], PIECES)
+            path: KeyPath = ("metric_list", positions[at], PIECES_SWITCH)
             raise KeyFaultsError((path if path in file.document.places else path[:2], str(error))) from None
         pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
     return tuple(found)

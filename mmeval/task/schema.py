@@ -280,7 +280,7 @@ class GroupKeys(_Keys):
     metadata: dict[str, Any] = {}
 
 
-_ROWS = 'the loader makes samples from rows: name one under "loader" (see mmeval.loaders)'
+_ROWS = 'the loader makes samples from rows: name one under "loader" (list them: mmeval ls loaders)'
 _SHOTS = 'examples are not drawn from the data; write them into "prompt"'
 _SPLIT = 'only one split is read; name it under "test_split"'
 

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["check_backend"]
 
-__getattr__ = door(__name__)
+__getattr__, __dir__ = door(__name__)

@@ -125,14 +125,14 @@ def read_api_key(api_key_file: str, base_url: str) -> str:
 
 
 def _key_in_file(path: Path) -> str:
-    way_out = "give a readable file with the key in it as api_key_file=FILE, or set OPENAI_API_KEY"
+    how_to_fix = "give a readable file with the key in it as api_key_file=FILE, or set OPENAI_API_KEY"
     try:
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {way_out}") from None
+        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {how_to_fix}") from None
     if not key:
-        raise MissingDataError(f"{path}: the key file is empty; {way_out}")
+        raise MissingDataError(f"{path}: the key file is empty; {how_to_fix}")
     return key
 
 

@@ -203,10 +203,10 @@ def test_an_upgraded_library_is_recorded(asking: Asking) -> None:
     assert versions[1] == "999.9" != versions[0]
 
 
-@pytest.mark.parametrize("way_out", ["--model_tag", "--run_id"])
-def test_the_ways_out_that_a_refusal_names_keep_both_runs(way_out: str, asking: Asking) -> None:
+@pytest.mark.parametrize("how_to_fix", ["--model_tag", "--run_id"])
+def test_the_ways_out_that_a_refusal_names_keep_both_runs(how_to_fix: str, asking: Asking) -> None:
     asking.model["revision"] = "abc"
-    assert asking.run(way_out, "other").code == 0
+    assert asking.run(how_to_fix, "other").code == 0
     assert asking.asked == ROWS
     assert len(list((asking.folder / "runs").glob("*/*/run.json"))) == 2
 

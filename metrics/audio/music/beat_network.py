@@ -48,7 +48,7 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     """The network of a folder's checkpoint. Raises WeightsError for an incomplete one."""
     torch = need("torch", "hf")
     path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
-    with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, way_out=_WAY_OUT):
+    with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, how_to_fix=_HOW_TO_FIX):
         # weights_only: a checkpoint is a pickle, which could run code.
         kept = torch.load(path, map_location="cpu", weights_only=True)
         weights = {name.removeprefix("model.").replace("_orig_mod.", ""): w for name, w in kept["state_dict"].items()}
@@ -56,11 +56,11 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
         network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
         lacks = _gaps(network, given)
     if lacks:
-        raise WeightsError(folder, f"cannot be used: {lacks}", way_out=_WAY_OUT)
+        raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_HOW_TO_FIX)
     return network._replace(weights={name: tensor.to(device) for name, tensor in weights.items()}, device=device)
 
 
-_WAY_OUT = "put the released checkpoint final0.ckpt there again, or name another folder with the switch"
+_HOW_TO_FIX = "put the released checkpoint final0.ckpt there again, or name another folder with the switch"
 
 
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from mmeval.decode.archives.unpack import extract
 from mmeval.errors import UsageError
 from mmeval.plugins import GROUPS
-from mmeval.wording import counted
+from mmeval.wording import counted, some
 
 _SHOWN = 3
 _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
@@ -35,7 +35,7 @@ class WheelLine(NamedTuple):
 
 
 class UnpackedWheel(NamedTuple):
-    """A wheel's files in a folder; Python that sees it first treats it as installed."""
+    """A wheel's files in a folder; with it first on the path, Python finds it installed."""
 
     folder: Path
     distribution: Distribution
@@ -134,15 +134,12 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
         if pattern == "*.py":
             setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
         needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
-        message = f"missing from the wheel: {_listed(names)} (where setuptools builds it, add to {setting})"
+        message = f"missing from the wheel: {some(names, _SHOWN)} (where setuptools builds it, add to {setting})"
         yield WheelLine("error" if needed else "warning", message, "files")
     if changed:
-        yield WheelLine("warning", f"changed since the wheel was built: {_listed(changed)}; build it again", "files")
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        yield WheelLine(
+            "warning", f"changed since the wheel was built: {some(changed, _SHOWN)}; build it again", "files"
+        )
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval.costs.bill import dollars
 from mmeval.dataset.sampling import FEWER
-from mmeval.records.score import Result, is_of_nothing
+from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
 from mmeval.report.numbers import NumberRow, groups_of, is_subset, number_rows
 from mmeval.results.stored_run import StoredRun, TaskRow
@@ -151,7 +151,7 @@ def _how_sure(rows: Sequence[NumberRow], run: StoredRun) -> Iterator[str]:
 
 def _sure(metric: str, result: Result) -> str:
     if result.value is None:
-        if is_of_nothing(result):
+        if result.has_nothing_to_score:
             return f"{metric} has nothing to score."
         return f"{metric} has no value, as scoring was suspended." if result.suspended else f"{metric} has no value."
     better = "" if result.higher_is_better else " (lower is better)"

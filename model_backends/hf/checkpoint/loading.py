@@ -174,8 +174,8 @@ _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_size
 
 
 def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
-    kind, way_out = _way_out(files, settings, error, f"{type(error).__name__}: {error}".lower())
-    return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {way_out}")
+    kind, how_to_fix = _how_to_fix(files, settings, error, f"{type(error).__name__}: {error}".lower())
+    return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}")
 
 
 def _fetch_again(files: ModelFiles) -> str:
@@ -183,7 +183,9 @@ def _fetch_again(files: ModelFiles) -> str:
     return f"fetch the model again{f': {damaged} is damaged or cut short' if damaged else ''}"
 
 
-def _way_out(files: ModelFiles, settings: Settings, error: BaseException, said: str) -> tuple[type[MmevalError], str]:
+def _how_to_fix(
+    files: ModelFiles, settings: Settings, error: BaseException, said: str
+) -> tuple[type[MmevalError], str]:
     """The kind of a failure, and how to fix it.
     ``said`` is the library's message in small letters."""
     device = settings.device.partition(":")[0]

@@ -125,7 +125,7 @@ class _Writer:
 
     def _medium(self, part: Part, media: Media) -> Item:
         if part.kind not in self._intake.kinds or part.kind not in _DECODERS:
-            raise RowError("unsupported", f"this model takes no {part.kind}{_way_out(part.kind)}")
+            raise RowError("unsupported", f"this model takes no {part.kind}{_how_to_fix(part.kind)}")
         try:
             return {"type": part.kind, part.kind: _DECODERS[part.kind](self, media)}
         except ContentError as error:
@@ -199,6 +199,6 @@ def _words(part: Part) -> str:
     return part.raw if part.text is None else part.text
 
 
-def _way_out(kind: str) -> str:
+def _how_to_fix(kind: str) -> str:
     ways: Sequence[str] = [f"convert='{name}'" for name, route in ROUTES.items() if route.takes == kind]
     return f"; to give it in another form: {' or '.join(ways)}" if ways else ""
