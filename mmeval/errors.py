@@ -36,7 +36,6 @@ MmevalError                 1   something unexpected; the message still has an i
 from __future__ import annotations
 
 import difflib
-import traceback
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -261,6 +260,8 @@ def raised_at(error: BaseException, *callers: str) -> str:
 
     Empty where the error comes from one of ``callers``, the files that call the plugin, or has no traceback any more.
     """
+    import traceback  # it takes longer to import than the help takes to print
+
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     file, line = frames[-1] if frames else ("", 0)
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from mmeval.report import terminal
+from mmeval.report import log
 from mmeval.settings.resolve import unknown_variables
 
 _logger = logging.getLogger(__name__)
@@ -13,6 +13,6 @@ _logger = logging.getLogger(__name__)
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
     """Send the log from ``level`` up to stderr, and warn of unused variables."""
-    terminal.configure(level)
+    log.configure(level)
     for warning in unknown_variables(environ):
         _logger.warning(warning)

@@ -1,16 +1,11 @@
-import logging
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mmeval.report import terminal
 from mmeval.report.terminal import write_line
-from tests.support.log_level import restored_log
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,55 +24,3 @@ def test_a_reader_of_stderr_that_has_gone_does_not_hide_the_exit_code() -> None:
         done = subprocess.run([sys.executable, "-c", script], stderr=pipe, cwd=ROOT, check=False)
 
     assert done.returncode == 3
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    with restored_log():
-        yield
-
-
-def test_a_line_has_time_level_place_and_message(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.configure("INFO")
-
-    logging.getLogger("mmeval.somewhere").info("kept %d", 3)
-
-    line = capsys.readouterr().err
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d INFO     \[test_terminal:\d+\] kept 3\n", line)
-
-
-def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.configure("WARNING")
-
-    logging.getLogger("mmeval.somewhere").info("not this")
-    logging.getLogger("mmeval.somewhere").warning("this")
-
-    captured = capsys.readouterr()
-    assert "not this" not in captured.err
-    assert captured.err.endswith("this\n")
-    assert captured.out == ""
-
-
-def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.configure("INFO")
-
-    logging.getLogger("mmeval").warning("the server said %s", "\x1b]0;title\x07")
-
-    assert capsys.readouterr().err.endswith("the server said \\x1b]0;title\\x07\n")
-
-
-def test_debugging_does_not_turn_on_the_chatter_of_libraries(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.configure("DEBUG")
-
-    logging.getLogger("some.library").debug("chatter")
-
-    assert capsys.readouterr().err == ""
-
-
-def test_configuring_again_does_not_double_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.configure("INFO")
-    terminal.configure("INFO")
-
-    logging.getLogger("mmeval").info("once")
-
-    assert capsys.readouterr().err.count("once") == 1

@@ -1,0 +1,31 @@
+"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``."""
+
+from __future__ import annotations
+
+import logging
+
+from mmeval.report.terminal import write_line
+
+FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
+TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to the stderr of the moment, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            write_line(self.format(record))
+        except Exception:  # logging must never end the run
+            self.handleError(record)
+
+
+def configure(level: str) -> None:
+    """Log mmeval from ``level`` up, others' warnings, to stderr. May be called again."""
+    root = logging.getLogger()
+    for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
+        root.removeHandler(handler)
+    handler = _StderrHandler()
+    handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
+    root.addHandler(handler)
+    logging.getLogger("mmeval").setLevel(level)
