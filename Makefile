@@ -1,10 +1,11 @@
 # make demo    a tiny model of ours on nine tasks, beside the right answers, in an environment of its own (.venv)
-# make test    every test
-# make check   what must hold before a commit: format, lint, strict types, fast tests
+# make test    the tests: units and stories
+# make soak    the long ones: kills, hostile files, fresh environments, wheels, examples of the docs, a real browser
+# make check   what must hold before a commit: format, lint, strict types, tests
 # make docs    the pages of docs/ as a site, in build/docs
 #
 # All that is needed is Python 3.11 or newer with pip. VENV=FOLDER uses another environment, PYTHON=COMMAND another
-# interpreter to create it with, TESTS="-k name" another choice of tests. On Linux, pip brings torch with gigabytes of
+# interpreter to create it with, TESTS="-k name" some of the tests. On Linux, pip brings torch with gigabytes of
 # CUDA; with PIP_EXTRA_INDEX_URL set to the index of its CPU builds (see pytorch.org's own instructions), a tenth of that.
 
 VENV ?= .venv
@@ -14,9 +15,9 @@ BIN := $(VENV)/bin
 CONSTRAINTS := constraints-ci.txt
 PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
-.PHONY: demo test check static format lint types fast docs clean
+.PHONY: demo test soak check static format lint types docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -33,7 +34,10 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/dev.stamp
 	$(PYTEST) $(TESTS)
 
-check: static fast
+soak: $(VENV)/dev.stamp
+	$(PYTEST) tests/soak $(TESTS)
+
+check: static test
 
 static: format lint types
 
@@ -51,9 +55,6 @@ types: $(VENV)/dev.stamp
 	@rm -rf .typing && mkdir -p .typing/mmeval
 	@ln -s "$(CURDIR)"/mmeval/* "$(CURDIR)/tasks" "$(CURDIR)/metrics" "$(CURDIR)/model_backends" .typing/mmeval/
 	$(BIN)/mypy -p mmeval -p tests -p scripts -p benchmarks
-
-fast: $(VENV)/dev.stamp
-	$(PYTEST) -m "not slow" $(TESTS)
 
 # A warning is an error: a link that leads nowhere, a page that no link reaches.
 docs: $(VENV)/dev.stamp

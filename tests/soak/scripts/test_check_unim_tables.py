@@ -143,7 +143,7 @@ def test_a_file_that_is_not_there_is_a_wrong_use(tmp_path: Path, capsys: pytest.
 
 def test_the_command_of_the_page_names_what_deviates(tmp_path: Path) -> None:
     (block,) = blocks_run_by(
-        "tests/scripts/test_check_unim_tables.py::test_the_command_of_the_page_names_what_deviates"
+        "tests/soak/scripts/test_check_unim_tables.py::test_the_command_of_the_page_names_what_deviates"
     )
     written(tmp_path, planted(tables(), "natural_science", "LeS abs", 99.9))
 

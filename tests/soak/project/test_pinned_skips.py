@@ -13,7 +13,7 @@ from tests.support import pinned_skips
 from tests.support.chromium import executable
 from tests.support.pinned_skips import NEED_A_DISK, NEED_A_DISK_AS_ROOT, PINNED, differences, without_a_disk
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CONFTEST = """\
 from tests.support import pinned_skips
 from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
@@ -100,7 +100,7 @@ def test_a_test_that_needs_a_disk_is_excused_where_nothing_can_be_mounted_and_no
 ) -> None:
     monkeypatch.setattr(pinned_skips, "can_mount", lambda: may_mount)
 
-    assert [*without_a_disk([f"{NEED_A_DISK[0]}[ro]", "tests/project/test_style.py::test_a"])] == excused
+    assert [*without_a_disk([f"{NEED_A_DISK[0]}[ro]", "tests/soak/project/test_style.py::test_a"])] == excused
 
 
 def test_a_missing_chromium_fails_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_every_task_is_told_of_with_its_rows(counted: Counted) -> None:
 
 def test_the_command_of_the_page_makes_the_tables_again(tmp_path: Path) -> None:
     (block,) = blocks_run_by(
-        "tests/scripts/test_make_mmmg_page.py::test_the_command_of_the_page_makes_the_tables_again"
+        "tests/soak/scripts/test_make_mmmg_page.py::test_the_command_of_the_page_makes_the_tables_again"
     )
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     page = tmp_path / PAGE.relative_to(ROOT)

@@ -23,7 +23,7 @@ from tests.support.embedded import embedded_cache
 from tests.support.fresh_environment import ROOT, FreshEnvironment, clean_environ, closure, copy_of_tree
 from tests.support.reader_environment import OFFLINE_PIP, add_commands
 
-HERE = "tests/docs/test_clone.py"
+HERE = "tests/soak/docs/test_clone.py"
 DEMO = "test_the_demo_runs_in_a_fresh_clone"
 INSTALLED = "test_the_clone_is_installed_with_its_extras"
 MEASURED = "test_a_benchmark_prints_its_table"

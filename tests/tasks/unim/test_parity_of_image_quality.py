@@ -15,7 +15,7 @@ import pytest
 
 from mmeval.__main__ import main
 
-INPUTS = Path(__file__).parents[1] / "fixtures" / "unim_quality" / "image"
+INPUTS = Path(__file__).parents[2] / "fixtures" / "unim_quality" / "image"
 EXPECTED: dict[str, Any] = json.loads((INPUTS / "expected.json").read_text())
 SAME = 1e-8
 

@@ -28,7 +28,7 @@ from mmeval.settings.flags import BY_NAME, FLAGS, REFUSED
 from mmeval.task import schema
 from tests.support.doc_examples import Block, blocks
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 OF_VERBS = {verb: importlib.import_module(f"mmeval.cli.{verb}") for verb in VERBS if verb != "run"}

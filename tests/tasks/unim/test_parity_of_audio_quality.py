@@ -14,7 +14,7 @@ import pytest
 
 from mmeval.__main__ import main
 
-FOLDER = Path(__file__).parents[1] / "fixtures/unim_quality/audio"
+FOLDER = Path(__file__).parents[2] / "fixtures/unim_quality/audio"
 EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text())
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper_q": {"combination": "paper", "hpss_margin": 1.0},

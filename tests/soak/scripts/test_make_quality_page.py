@@ -69,7 +69,7 @@ def test_the_pictures_of_the_page_are_there(part: str) -> None:
 @pytest.mark.slow
 def test_the_command_of_the_page_makes_tables_and_pictures_again(tmp_path: Path) -> None:
     (block,) = blocks_run_by(
-        "tests/scripts/test_make_quality_page.py::test_the_command_of_the_page_makes_tables_and_pictures_again"
+        "tests/soak/scripts/test_make_quality_page.py::test_the_command_of_the_page_makes_tables_and_pictures_again"
     )
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     page = tmp_path / PAGE.relative_to(ROOT)

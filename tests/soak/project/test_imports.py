@@ -19,7 +19,7 @@ from tests.support.task_folder import task, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.tiny_models import tiny_model
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
 """What local models need, and takes seconds to import."""
 HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL

@@ -60,7 +60,7 @@ def test_what_a_part_of_the_agent_was_worth_is_the_difference_of_the_published_f
 
 def test_the_command_of_the_page_makes_tables_and_chart_again(tmp_path: Path) -> None:
     (block,) = blocks_run_by(
-        "tests/scripts/test_make_unim_page.py::test_the_command_of_the_page_makes_tables_and_chart_again"
+        "tests/soak/scripts/test_make_unim_page.py::test_the_command_of_the_page_makes_tables_and_chart_again"
     )
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     page = tmp_path / PAGE.relative_to(ROOT)

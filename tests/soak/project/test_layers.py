@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends")
 MAX_MODULES = 15
 

@@ -15,7 +15,7 @@ import pytest
 
 from mmeval.__main__ import main
 
-INPUTS = Path(__file__).parents[1] / "fixtures" / "unim_quality" / "threeD"
+INPUTS = Path(__file__).parents[2] / "fixtures" / "unim_quality" / "threeD"
 CLOSE, DRAWN = 1e-8, 0.01
 """How far a term may be from the released one: all but sampling of meshes, and that."""
 MESHES = {

@@ -15,7 +15,7 @@ import pytest
 
 from mmeval.__main__ import main
 
-CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "metrics/structure/parity.json").read_text())
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
 MODES = ("occurrences", "unique", "unique_no_echo")
 
 

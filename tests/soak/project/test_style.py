@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends", "scripts")
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 MAX_FUNCTION_LINES = 60
@@ -77,4 +77,4 @@ def subject_of(test: Path) -> Path:
 def test_test_folders_are_no_packages() -> None:
     marked = [where(file) for file in sorted((ROOT / "tests").rglob("__init__.py"))]
 
-    assert [file for file in marked if not file.startswith("tests/plugin/")] == []
+    assert [file for file in marked if not file.startswith("tests/support/plugin/")] == []
