@@ -52,9 +52,28 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The root; its text is for the user: what happened, where, what to do next."""
+    """The root; its text is for the user: what happened, where, what to do next.
+
+    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a flag, key, switch, task, package),
+    the ``known`` names that would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``, with which
+    the text ends.
+    """
 
     exit_code = EXIT_UNEXPECTED
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        name: str = "",
+        known: Iterable[str] = (),
+        file: Path | str | None = None,
+        line: int = 0,
+        how_to_fix: str = "",
+    ) -> None:
+        super().__init__(f"{sentence(message)} {how_to_fix}" if how_to_fix else message)
+        self.name, self.known, self.how_to_fix = name, tuple(known), how_to_fix
+        self.file, self.line = None if file is None else Path(file), line
 
 
 class UsageError(MmevalError):
@@ -62,14 +81,16 @@ class UsageError(MmevalError):
 
 
 class TaskFileError(UsageError):
-    """A task file that cannot be read; ``line`` counts from 1, 0 if none is to blame."""
+    """A task file that cannot be read; ``line`` is 0 if none is to blame."""
 
-    def __init__(self, message: str, *, file: Path | str, line: int = 0) -> None:
-        self.file, self.line, self.message = Path(file), line, message
-        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
+    file: Path
+
+    def __init__(self, message: str, *, file: Path | str, line: int = 0, name: str = "") -> None:
+        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}", name=name, file=file, line=line)
+        self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(TaskFileError, file=self.file, line=self.line), (self.message,)
+        return partial(TaskFileError, file=self.file or "", line=self.line, name=self.name), (self.message,)
 
 
 class RowError(UsageError):
@@ -78,8 +99,8 @@ class RowError(UsageError):
     ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """
 
-    def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None, name: str = "") -> None:
+        super().__init__(message, name=name)
         self.id, self.labels = id, {} if labels is None else dict(labels)
 
 
@@ -87,12 +108,12 @@ class UnknownNameError(UsageError):
     """``name`` is not registered; the message offers the names that look like it."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        self.what, self.name = what, name
-        message = f"unknown {what} {name!r}{did_you_mean(name, known)}"
-        super().__init__(f"{sentence(message)} {hint}" if hint else message)
+        known = tuple(known)
+        super().__init__(f"unknown {what} {name!r}{did_you_mean(name, known)}", name=name, known=known, how_to_fix=hint)
+        self.what = what
 
     def __reduce__(self) -> tuple[object, ...]:
-        return UsageError, (str(self),)
+        return partial(UnknownNameError, known=self.known, hint=self.how_to_fix), (self.what, self.name)
 
 
 class AmbiguousNameError(UsageError):
@@ -121,7 +142,7 @@ class MissingExtraError(MissingError):
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
         self.command = install_command(extra) if extra else f'pip install "{package}"'
-        super().__init__(f"{package} is not installed; run: {self.command}")
+        super().__init__(f"{package} is not installed; run: {self.command}", name=package)
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingExtraError, (self.package, self.extra)
@@ -163,8 +184,8 @@ class RoleLostError(MmevalError):
     """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do first."""
 
     def __init__(self, reason: str, how_to_fix: str) -> None:
-        self.reason, self.how_to_fix = reason, how_to_fix
         super().__init__(f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run the same command")
+        self.reason, self.how_to_fix = reason, how_to_fix
 
 
 class BackendDownError(RoleLostError):
