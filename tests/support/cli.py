@@ -1,8 +1,9 @@
-"""``python -m mmeval`` as people run it: a process of its own, in an environment that a test writes down."""
+"""The command line as people run it, in an environment that a test writes down."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -10,10 +11,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
+from mmeval.__main__ import main
+from tests.support.log_level import restored_log
 from tests.support.mock_openai_server import MockServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +27,16 @@ KEY = "sk-test-0123456789abcdef"
 DEADLINE = 60.0
 """Seconds; a process that needs longer hangs."""
 
-_INHERITED = ("PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")
+_INHERITED = (
+    "PYTEST_CURRENT_TEST",
+    "PATH",
+    "LANG",
+    "VIRTUAL_ENV",
+    "SYSTEMROOT",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+)
 _NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
 
@@ -64,8 +79,44 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "OPENAI_API_KEY": KEY, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1", **more}
 
 
-def mmeval(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Ended:
-    """Run one command to its end. ``popen`` goes to ``subprocess.run``."""
+def mmeval(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Ended:
+    """Run one command to its end in this process, as in an environment and a folder of its own."""
+    words = [str(argument) for argument in arguments]
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    before, path, nothing = dict(os.environ), list(sys.path), io.StringIO()
+    with (
+        contextlib.chdir(cwd or Path.cwd()),
+        restored_log(),
+        warnings.catch_warnings(),
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        for name, stream in (("stdin", nothing), ("stdout", out), ("stderr", err)):
+            patched.setattr(sys, name, stream)
+        patched.setattr(sys, "argv", ["mmeval", *words])
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        os.environ.clear()
+        os.environ.update(env or environment())
+        try:
+            code = main(words)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+            sys.path[:] = path
+    return Ended(code, _written(out), _written(err))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    written = stream.buffer
+    assert isinstance(written, io.BytesIO)
+    return written.getvalue().decode("utf-8", "replace")
+
+
+def mmeval_process(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Ended:
+    """Run one command in a process of its own: for signals, pipes, imports and what an environment decides.
+
+    ``popen`` goes to ``subprocess.run``."""
     options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE, "stdin": subprocess.DEVNULL}
     done = subprocess.run(command(*arguments), env=env or environment(), **{**options, **popen})
     return Ended(done.returncode, done.stdout or "", done.stderr or "")
