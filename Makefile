@@ -1,6 +1,8 @@
 # make demo    a tiny model of ours on nine tasks, beside the right answers, in an environment of its own (.venv)
 # make test    the tests: units and stories
 # make soak    the long ones: kills, hostile files, fresh environments, wheels, examples of the docs, a real browser
+# make bench   what mmeval costs: all figures beside their goals, half an hour; BENCH="--quick ssim" is a look at one
+# make mutants which of 500 small faults, put into the product one at a time, the tests notice: hours, once a month
 # make check   what must hold before a commit: format, lint, strict types, tests
 # make docs    the pages of docs/ as a site, in build/docs
 #
@@ -15,9 +17,10 @@ BIN := $(VENV)/bin
 CONSTRAINTS := constraints-ci.txt
 PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e
+BENCH ?=
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
-.PHONY: demo test soak check static format lint types docs clean
+.PHONY: demo test soak bench mutants check static format lint types docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -36,6 +39,14 @@ test: $(VENV)/dev.stamp
 
 soak: $(VENV)/dev.stamp
 	$(PYTEST) tests/soak $(TESTS)
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks $(BENCH)
+
+mutants: $(VENV)/dev.stamp
+	@mkdir -p build/mutants
+	$(BIN)/python -m scripts.mutants draw 500 --seed $(or $(SEED),17) >build/mutants/faults.jsonl
+	$(BIN)/python -m scripts.mutants run build/mutants/faults.jsonl --work build/mutants
 
 check: static test
 

@@ -20,6 +20,10 @@ OF_A_FOLDER = {
     "test_damaged_data.py",
     "test_examples.py",
     "test_fixture.py",
+    "test_parity.py",
+    "test_parity_of_audio_quality.py",
+    "test_parity_of_image_quality.py",
+    "test_parity_of_quality_3d.py",
     "test_switches.py",
     "test_task_files.py",
     "test_thresholds.py",
@@ -27,7 +31,7 @@ OF_A_FOLDER = {
     "test_whole_data.py",
 }
 """Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, its tasks
-as users run them, what they send and what they make of bad answers, the data of its authors."""
+as users run them, agreement with released scorers, what they send and what they make of bad answers, the data of its authors."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

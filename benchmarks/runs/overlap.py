@@ -1,31 +1,23 @@
 """How far asking and judging overlap: the wall time of a judged run against the longer of its two halves alone.
 
-    python benchmarks/overlap.py            # about two minutes; the table of docs/reliability.md
-    python benchmarks/overlap.py --quick    # fewer samples: a look, not a figure
-
 The model and the judge are two mock servers in processes of their own. The halves are whole processes too: a run with
-``--predict_only``, and ``mmeval score`` on the folder that it left. Figures are medians. Exit code 1 when one misses
-its goal.
+``--predict_only``, and ``mmeval score`` on the folder that it left. Figures are medians.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.server import serving  # noqa: E402  found by the line above
-from tests.support.cli import command  # noqa: E402  found by the line above
-from tests.support.toy_site import toy_environment, write_judged  # noqa: E402
+from benchmarks.measuring import ROOT, Figure
+from benchmarks.server import serving
+from tests.support.cli import command
+from tests.support.toy_site import toy_environment, write_judged
 
 GOAL = 1.1
 
@@ -88,28 +80,13 @@ class Overlap:
         return time.perf_counter() - started
 
 
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="200 samples, each case once: a look, not a figure")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each case is measured (3)")
-    parser.add_argument("--count", type=int, default=600, help="samples a run (600)")
-    args = parser.parse_args(argv)
-    count, rounds = (200, 1) if args.quick else (args.count, args.rounds)
-    report("| model | judge | model alone | judge alone | together | against the longer | goal | met |")
-    report("|---|---|---|---|---|---|---|---|")
-    met = True
+def figures(quick: bool) -> Iterator[Figure]:
+    count, rounds = (200, 1) if quick else (600, 3)
     with tempfile.TemporaryDirectory() as folder:
         bench = Overlap(Path(folder), count)
         for model, judge in CASES:
             walls = [bench.ratio(model, judge) for _ in range(rounds)]
             asking, judging, together = (statistics.median(wall[part] for wall in walls) for part in range(3))
             ratio = statistics.median(both / max(one, other) for one, other, both in walls)
-            met &= ratio <= GOAL
-            seconds = f"{asking:.1f} s | {judging:.1f} s | {together:.1f} s"
-            said = "yes" if ratio <= GOAL else "NO"
-            report(f"| {model} | {judge} | {seconds} | {ratio:.2f} | at most {GOAL} | {said} |")
-    return 0 if met else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            note = f"{asking:.1f} s and {judging:.1f} s alone, {together:.1f} s together"
+            yield Figure(f"model {model}; judge {judge}", ratio, GOAL, note=note)

@@ -1,35 +1,24 @@
 """How long documents and the views of a video take to read, as ratios to something simpler done to the same file.
 
-    python benchmarks/documents.py
-
 A dense page of a PDF to Markdown, to drawing it for OCR; a workbook, to the standard library's reading of its markup;
-the views of a film, to decoding it twice. All in one process and one thread, in turns, after one call of each that is
-not counted; a ratio is the median of the paired calls. There is no goal: the bare work is not what has to be done, only
-work of the same file that a machine does about as fast, so that a ratio that has grown says that reading has slowed.
+the views of a film, to decoding it twice. There is no goal: the bare work is not what has to be done, only work of the
+same file that a machine does about as fast, so that a ratio that has grown says that reading has slowed.
 """
 
 from __future__ import annotations
 
 import io
-import os
-import statistics
-import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import iterparse
 
-for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from mmeval.content.media import Media  # noqa: E402
-from mmeval.decode import DEFAULT_LIMITS, frame_count, office_blocks, pages  # noqa: E402  by the line above
-from mmeval.metrics.document.reading import OCR_DPI, document_markdown  # noqa: E402
-from mmeval.metrics.video.views import views_of  # noqa: E402
-from tests.support import documents  # noqa: E402
+from benchmarks.measuring import Figure, paired
+from mmeval.content.media import Media
+from mmeval.decode import DEFAULT_LIMITS, frame_count, office_blocks, pages
+from mmeval.metrics.document.reading import OCR_DPI, document_markdown
+from mmeval.metrics.video.views import views_of
+from tests.support import documents
 
 PAIRS = 7
 ROWS, FRAMES = 10_000, 90
@@ -76,47 +65,22 @@ def bare_markup(data: bytes) -> int:
         return count
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def ratio(ours: Callable[[], object], bare: Callable[[], object]) -> tuple[float, float, float]:
-    """Seconds of both, and the median of their ratios."""
-    ours(), bare()
-    pairs = [(seconds(ours), seconds(bare)) for _ in range(PAIRS)]
-    mine, least = (statistics.median(side) for side in zip(*pairs, strict=True))
-    return mine, least, statistics.median(one / other for one, other in pairs)
-
-
-def figures() -> Iterator[tuple[str, float, float, float]]:
+def figures(quick: bool) -> Iterator[Figure]:
     pdf, workbook, video = page(), book(), film()
-    yield (
-        "PDF",
-        *ratio(
+    calls = {
+        "a page of PDF to drawing it": (
             lambda: document_markdown(Media.from_bytes(pdf), DEFAULT_LIMITS, ocr="none"),
             lambda: list(pages(Media.from_bytes(pdf), dpi=OCR_DPI)),
         ),
-    )
-    yield (
-        "workbook",
-        *ratio(lambda: list(office_blocks(Media.from_bytes(workbook))), lambda: bare_markup(workbook)),
-    )
-    yield (
-        "views",
-        *ratio(
+        "a workbook to its markup": (
+            lambda: list(office_blocks(Media.from_bytes(workbook))),
+            lambda: bare_markup(workbook),
+        ),
+        "views of a film to decoding it twice": (
             lambda: views_of(Media.from_bytes(video)),
             lambda: [frame_count(Media.from_bytes(video)) for _ in range(2)],
         ),
-    )
-
-
-def main() -> None:
-    print("| what | ours, ms | bare, ms | ratio |\n|---|---|---|---|")
-    for name, ours, bare, times in figures():
-        print(f"| {name} | {1000 * ours:.0f} | {1000 * bare:.0f} | {times:.2f} |")
-
-
-if __name__ == "__main__":
-    main()
+    }
+    for name, (ours, bare) in calls.items():
+        found = paired(ours, bare, 2 if quick else PAIRS)
+        yield Figure(name, found.ratio, note=str(found))

@@ -1,17 +1,13 @@
 """What reading UniM's data costs at their full size: seconds to the first sample and to the first request, memory.
 
-    python benchmarks/unim_data.py                  # about two minutes
-    python benchmarks/unim_data.py --keep FOLDER    # makes the data there, or takes those that it made before
-
 The data are made: 31,026 records over thirty domains in the hub's layout, in files by combination, with the captions,
 and with a file of its own for each of 93,078 media (a few pictures and sounds under many names). Each figure is
-that of a process of its own; memory is its peak resident set. The first request is that of ``mmeval run`` on the hard
-samples, timed from the start of the process to the arrival at a server. Exit code 1 when a figure misses its goal.
+that of a process of its own. The first request is that of ``mmeval run`` on the hard samples, timed from the start of
+the process to the arrival at a server.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -21,20 +17,16 @@ import sys
 import tempfile
 import time
 import wave
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.figure import Figure  # noqa: E402
-from benchmarks.scale import measure  # noqa: E402
-from mmeval.dataset.contract import DataSource  # noqa: E402  found by the line above
-from mmeval.tasks.unim.domains import DOMAINS, Domain  # noqa: E402
-from mmeval.tasks.unim.loader import load  # noqa: E402
-from tests.support.pictures import framed, medium, noise  # noqa: E402
-from tests.support.scripted_server import ScriptedServer, saying  # noqa: E402
+from benchmarks.measuring import Figure, Fresh, high_water
+from mmeval.dataset.contract import DataSource
+from mmeval.tasks.unim.domains import DOMAINS, Domain
+from mmeval.tasks.unim.loader import load
+from tests.support.pictures import framed, medium, noise
+from tests.support.scripted_server import ScriptedServer, saying
 
 FIRST_SAMPLE, FIRST_REQUEST, WHOLE, MEMORY = 1.0, 2.0, 60.0, 300.0
 """Goals: seconds, and MiB."""
@@ -121,31 +113,33 @@ def _write(path: Path, rows: Any) -> None:
 # --- the figures ------------------------------------------------------------------------------------------------------
 
 
-def read(folder: Path, name: str) -> None:
-    """In a process of its own: print the seconds to the size and the first sample, and to the last."""
+def figures(quick: bool) -> Iterator[Figure]:
+    """The same with ``quick``: nearly all the time goes into the making of the data."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make(folder)
+        found = Fresh("benchmarks.runs.unim_data:read", name).result()
+        total = sum(domain.total for domain in DOMAINS)
+        if not found["size"] == found["sound"] == total:
+            raise RuntimeError(f"{found} of {total} samples")
+        yield Figure("size, fingerprint and first sample", found["first"], FIRST_SAMPLE, " s")
+        yield Figure(f"all {total:,} samples", found["whole"], WHOLE, " s")
+        yield Figure("peak memory", found["peak"], MEMORY, " MiB")
+        for tasks in ("unim_hard", "unim"):
+            yield first_request(folder, tasks)
+
+
+def read(folder: str) -> dict[str, float]:
+    """Seconds to the size and the first sample, and to the last; the peak memory in MiB."""
     began = time.perf_counter()
-    dataset = load(DataSource("unim", folder, name))
+    dataset = load(DataSource("unim", Path(folder), ""))
     size, _ = len(dataset), dataset.fingerprint
     count = first = 0.0
     for sample in dataset:
         first = first or time.perf_counter() - began
         count += not sample.fault
-    print(json.dumps({"size": size, "sound": count, "first": first, "whole": time.perf_counter() - began}))
-
-
-def reading(folder: Path) -> Iterator[Figure]:
-    """All samples, once."""
-    with tempfile.TemporaryDirectory() as out:
-        said = Path(out, "said.json")
-        command = f'exec "{sys.executable}" -m benchmarks.unim_data --read "{folder}" > "{said}"'
-        found = measure(["bash", "-c", command], ROOT)
-        told = json.loads(said.read_text())
-    total = sum(domain.total for domain in DOMAINS)
-    if not told["size"] == told["sound"] == total:
-        raise RuntimeError(f"{told} of {total} samples")
-    yield Figure("size, fingerprint and first sample", told["first"], FIRST_SAMPLE, " s")
-    yield Figure(f"all {total:,} samples", told["whole"], WHOLE, " s")
-    yield Figure("peak memory", found.peak, MEMORY, " MiB")
+    whole = time.perf_counter() - began
+    return {"size": size, "sound": count, "first": first, "whole": whole, "peak": high_water()}
 
 
 def first_request(folder: Path, tasks: str) -> Figure:
@@ -166,27 +160,3 @@ def first_request(folder: Path, tasks: str) -> Figure:
 
 
 _QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="make the data there, once")
-    parser.add_argument("--read", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
-    if args.read is not None:
-        read(args.read, "")
-        return 0
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = args.keep or Path(temporary)
-        if not (folder / "data").is_dir():
-            make(folder)
-        print("| figure | measured | goal | met |", "|---|---|---|---|", sep="\n")
-        met = True
-        for figure in (*reading(folder), first_request(folder, "unim_hard"), first_request(folder, "unim")):
-            print(figure.row(), flush=True)
-            met &= figure.met
-    return 0 if met else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

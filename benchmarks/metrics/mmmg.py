@@ -1,48 +1,39 @@
 """What the metrics without a model cost that score MMMG's answers: two processes against one, memory, first calls.
 
-    python benchmarks/mmmg.py                      # 4 x 937 answers: ten minutes or more on two cores
-    python benchmarks/mmmg.py --generations 200    # so many answers: a look, not a figure
-
 Seven in ten answers are a picture of 1024 x 1024, the others a sound of ten seconds, as in MMMG; all have words, too.
 Each answer, and each sample's picture, is a file of its own (a few pictures and sounds under many names), so that each
 has to be read and decoded. The answers come as a run delivers them: the repeats of a sample one after the other. One
 process and two score the same answers, in turns, each time begun anew. On a machine that others use, too, the wall
-clock says little; processor time then says how evenly two processes share the work. Exit code 1 when a figure misses
-its goal.
+clock says little; processor time then says how evenly two processes share the work.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import ctypes
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.figure import Figure  # noqa: E402
-from mmeval.content.media import Media  # noqa: E402
-from mmeval.content.parts import Interleaved, media_part, text_part  # noqa: E402  found by the line above
-from mmeval.decode import picture as picture_decoder  # noqa: E402
-from mmeval.decode.av import sound as sound_decoder  # noqa: E402
-from mmeval.metric.apply import score_one  # noqa: E402
-from mmeval.metric.bound import bind  # noqa: E402
-from mmeval.metric.contract import load_metric  # noqa: E402
-from mmeval.records.sample import Sample, user  # noqa: E402
-from mmeval.scoring.scorer import Scorer  # noqa: E402
-from mmeval.scoring.trial_rows import ScoringPlan, trial_from  # noqa: E402
-from mmeval.system.json_lines import to_line  # noqa: E402
+from benchmarks.measuring import Figure, Fresh, high_water
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.decode import picture as picture_decoder
+from mmeval.decode.av import sound as sound_decoder
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.records.sample import Sample, user
+from mmeval.scoring.scorer import Scorer
+from mmeval.scoring.trial_rows import ScoringPlan, trial_from
+from mmeval.system.json_lines import to_line
 
 ROWS, REPEATS = 937, 4
 SIDE, SECONDS = 1024, 10.0
@@ -189,7 +180,7 @@ class Decodings:
         return {"decoded": self._all.value, "again": self._again.value}
 
 
-def measured(folder: Path, workers: int, count: int) -> dict[str, Any]:
+def measured(folder: str, workers: int, count: int) -> dict[str, Any]:
     """Seconds, peak memory of the scoring processes at a quarter and at the end, and how much was decoded."""
     decodings = Decodings()
     decodings.watch(picture_decoder)
@@ -211,8 +202,8 @@ def measured(folder: Path, workers: int, count: int) -> dict[str, Any]:
         await scorer.drain()
         return time.perf_counter() - started
 
-    lines = list(Answers(folder).lines(count))
-    scorer = Scorer(plans(folder), workers, deliver)
+    lines = list(Answers(Path(folder)).lines(count))
+    scorer = Scorer(plans(Path(folder)), workers, deliver)
     scorer.start()
     seconds = asyncio.run(score())
     peaks.append(_peak())
@@ -228,7 +219,7 @@ def _children() -> list[str]:
 
 def _peak() -> float:
     """MiB of the largest of them."""
-    return max(map(_high_water, _children()), default=0.0)
+    return max(map(high_water, _children()), default=0.0)
 
 
 def _processor_seconds(process: str) -> float:
@@ -236,20 +227,13 @@ def _processor_seconds(process: str) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _high_water(process: str) -> float:
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
-
-
-def first_call(folder: Path, name: str) -> float:
+def first_call(folder: str, name: str) -> float:
     """Seconds of a metric's first call, its imports included."""
     position, switches = next(
         (at, switches) for at, metrics in enumerate(METRICS) for one, switches in (*metrics, *OF_WORDS) if one == name
     )
-    line = next(line for at, line in Answers(folder).lines(40) if at == position)
-    trial = trial_from(json.loads(line), folder)
+    line = next(line for at, line in Answers(Path(folder)).lines(40) if at == position)
+    trial = trial_from(json.loads(line), Path(folder))
     started = time.perf_counter()
     scores = score_one(bind(load_metric(name), switches), trial)
     taken = time.perf_counter() - started
@@ -261,67 +245,26 @@ def first_call(folder: Path, name: str) -> float:
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
-def figures(folder: Path, count: int, pairs: int) -> Iterator[Figure]:
-    ratios, found = [], {}
-    for _ in range(pairs):
+def figures(quick: bool) -> Iterator[Figure]:
+    count = 200 if quick else ROWS * REPEATS
+    with tempfile.TemporaryDirectory() as folder:
+        Answers(Path(folder)).make()
+        found = {}
         for workers in (1, 2):
-            found[workers] = _child("scored", folder, str(workers), str(count))
+            found[workers] = Fresh("benchmarks.metrics.mmmg:measured", folder, workers, count).result()
             print(f"  {workers} workers: {found[workers]}", file=sys.stderr, flush=True)
             if found[workers]["scored"] != count or found[workers]["unscored"]:
                 raise RuntimeError(f"of {count} answers not all are scored: {found[workers]}")
-        ratios.append(found[1]["seconds"] / found[2]["seconds"])
-    rate = count / found[1]["seconds"]
-    yield Figure(f"two processes against one ({rate:.1f} answers a second)", max(ratios), WORKERS_GOAL, " times", True)
-    alone, busier = max(found[1]["busy"]), max(found[2]["busy"])
-    yield Figure(
-        "the same by processor time, of the one to the busier of two", alone / busier, WORKERS_GOAL, " times", True
-    )
-    for workers, one in found.items():
-        early, late = one["peaks"]
-        name = f"peak memory of a process among {workers}, {late:.0f} MiB: growth after a quarter"
-        yield Figure(name, late - early, GROWTH_GOAL, " MiB")
-    yield Figure(f"media decoded twice in a process, of {found[1]['decoded']}", found[1]["again"], 0, "")
-    for name in sorted({name for metrics in (*METRICS, OF_WORDS) for name, _ in metrics}):
-        yield Figure(f"first call of {name}", _child("first", folder, name), FIRST_GOAL, " s")
-
-
-def _child(*command: object) -> Any:
-    done = subprocess.run(
-        [sys.executable, __file__, "--child", *map(str, command)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return json.loads(done.stdout)
-
-
-def _as_child(what: str, folder: str, *more: str) -> int:
-    if what == "scored":
-        found: Any = measured(Path(folder), *map(int, more))
-    else:
-        found = first_call(Path(folder), *more)
-    print(json.dumps(found))
-    return 0
-
-
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--generations", type=int, default=ROWS * REPEATS, help="answers that are scored (3748)")
-    parser.add_argument("--pairs", type=int, default=1, help="runs with one and with two (1); the best counts")
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
-    if args.child:
-        return _as_child(*args.child)
-    report("| figure | measured | goal | met |\n|---|---|---|---|")
-    missed = 0
-    with tempfile.TemporaryDirectory() as name:
-        Answers(Path(name)).make()
-        for figure in figures(Path(name), args.generations, args.pairs):
-            report(figure.row())
-            missed += not figure.met
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        faster, rate = found[1]["seconds"] / found[2]["seconds"], f"{count / found[1]['seconds']:.1f} answers a second"
+        yield Figure("two processes against one", faster, WORKERS_GOAL, " times", at_least=True, note=rate)
+        shared = max(found[1]["busy"]) / max(found[2]["busy"])
+        yield Figure("the one to the busier of two by processor time", shared, WORKERS_GOAL, " times", at_least=True)
+        for workers, one in found.items():
+            early, late = one["peaks"]
+            name = f"growth of a process among {workers} after a quarter"
+            yield Figure(name, late - early, GROWTH_GOAL, " MiB", note=f"of {late:.0f} MiB")
+        again = f"of {found[1]['decoded']}"
+        yield Figure("media decoded twice in a process", found[1]["again"], 0, note=again)
+        for name in sorted({name for metrics in (*METRICS, OF_WORDS) for name, _ in metrics}):
+            taken = Fresh("benchmarks.metrics.mmmg:first_call", folder, name).result()
+            yield Figure(f"first call of {name}", taken, FIRST_GOAL, " s")

@@ -1,24 +1,17 @@
 """What a report of many trials costs: seconds and peak memory of ``mmeval report``.
 
-    python benchmarks/report.py           # both sizes
-    python benchmarks/report.py 10000     # one of them
-
 Each run folder is made here: a question, an answer with code in every tenth, two metrics, labels, and a judge's reply
-for every fifth trial. Memory is the peak resident set of the command's process. Exit code 1 when a goal is missed.
+for every fifth trial.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.figure import Figure
-from benchmarks.scale import measure
+from benchmarks.measuring import Figure, measure
 from tests.support.stored_run import Told, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}
@@ -50,27 +43,11 @@ def told(number: int) -> Told:
     )
 
 
-def figures(count: int) -> Iterator[Figure]:
-    seconds, peak = GOALS.get(count, (0.0, 0.0))
-    with tempfile.TemporaryDirectory() as name:
-        run = write_run(Path(name) / "run", map(told, range(count)), results={})
-        found = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
-        size = sum(file.stat().st_size for file in (run / "report").rglob("*") if file.is_file()) / 2**20
-    yield Figure(f"a report of {count:,} trials ({size:,.0f} MiB)", found.seconds, seconds, " s")
-    yield Figure("its peak memory", found.peak, peak, " MiB")
-
-
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trials", nargs="*", type=int, help="how many trials (both sizes)")
-    report("| figure | measured | goal | met |\n|---|---|---|---|")
-    missed = 0
-    for count in parser.parse_args(argv).trials or GOALS:
-        for figure in figures(count):
-            report(figure.row())
-            missed += not figure.met
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def figures(quick: bool) -> Iterator[Figure]:
+    for count, (seconds, peak) in [*GOALS.items()][: 1 if quick else None]:
+        with tempfile.TemporaryDirectory() as name:
+            run = write_run(Path(name) / "run", map(told, range(count)), results={})
+            found = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
+            size = sum(file.stat().st_size for file in (run / "report").rglob("*") if file.is_file()) / 2**20
+        yield Figure(f"a report of {count:,} trials", found.wall, seconds, " s", note=f"{size:,.0f} MiB")
+        yield Figure(f"its peak memory, {count:,} trials", found.peak, peak, " MiB")

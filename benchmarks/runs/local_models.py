@@ -1,36 +1,27 @@
 """How fast and how small a run with a local model is, as ratios to a bare loop over ``model.generate``.
 
-    python benchmarks/local_models.py            # about five minutes; the table of docs/performance.md
-    python benchmarks/local_models.py --quick    # fewer samples: a look, not a figure
-
 Both programs are whole processes, run in turns; a ratio is the median of the paired runs. The rate is that of the
 answers after the first batch, so that neither start nor loading counts: by the journal's own times, and by the bare
 loop's clock. The model is tiny and random, so what a run costs besides the model weighs as much as it ever can;
-``--model FOLDER --device cuda --dtype bfloat16`` measures the same with another. Exit code 1 when a figure misses its
-goal.
+``MMEVAL_BENCH_MODEL="FOLDER cuda bfloat16"`` measures the same with another, on another device.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from benchmarks.measuring import ROOT, Figure, measure
+from tests.support.tiny_models import tiny_model
 
-from benchmarks.figure import Figure  # noqa: E402
-from benchmarks.ratio import measure  # noqa: E402
-from tests.support.tiny_models import tiny_model  # noqa: E402
-
-BARE = ROOT / "benchmarks" / "bare_local.py"
+BARE = Path(__file__).with_name("bare_local.py")
 BATCH, TOKENS = 16, 256
 WORDS = "what is in the picture that was drawn last and how many of them are there in all "
 
@@ -53,6 +44,14 @@ class Model:
     folder: Path
     dtype: str = "float32"
     device: str = "cpu"
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    count, pairs = (64, 1) if quick else (320, 3)
+    words = os.environ.get("MMEVAL_BENCH_MODEL", "").split()
+    folder, device, dtype = [*words, *(str(tiny_model("llm")), "cpu", "float32")[len(words) :]]
+    with tempfile.TemporaryDirectory() as name:
+        yield from LocalBench(Path(name), Model(Path(folder), dtype, device), pairs=pairs).figures(count, 64)
 
 
 class LocalBench:
@@ -168,27 +167,3 @@ class LocalBench:
             raise RuntimeError(f"the bare loop ended with {done.returncode}: {done.stderr}")
         found = json.loads(done.stdout)
         return float(found["answers"] / found["seconds"])
-
-
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="64 rows and one pair: a look, not a figure")
-    parser.add_argument("--pairs", type=int, default=3, help="paired runs a figure (3)")
-    parser.add_argument("--count", type=int, default=320, help="rows a run (320)")
-    parser.add_argument("--model", type=Path, default=None, help="the folder of a causal model (a tiny one)")
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--device", default="cpu")
-    args = parser.parse_args(argv)
-    count, pairs = (64, 1) if args.quick else (args.count, args.pairs)
-    model = Model(args.model or tiny_model("llm"), args.dtype, args.device)
-    report("| figure | measured | goal | met |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        figures = []
-        for figure in LocalBench(Path(folder), model, pairs=pairs).figures(count, 64):
-            report(figure.row())
-            figures.append(figure)
-    return 0 if all(figure.met for figure in figures) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,29 +1,23 @@
 """How close a run with faults comes to the ideal retry schedule.
 
-    python benchmarks/retries.py            # about a minute; the table of docs/reliability.md
-    python benchmarks/retries.py --quick    # fewer samples: a look, not a figure
-
 The ideal is computed from what the server did to each request: every try takes its latency on one of the connections,
 every pause is the documented one and holds no connection. No schedule of these can be shorter than the work divided by
 the connections, nor than the longest chain of one request. What a run takes besides (start, tables) is that of a run
-without faults. Figures are medians. Exit code 1 when one misses its goal.
+without faults. Figures are medians.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tests.support.cli import mmeval, openai
+from benchmarks.measuring import Figure
+from tests.support.cli import mmeval_process, openai
 from tests.support.mock_openai_server import MockServer, State
 from tests.support.questions import write_questions
 
@@ -84,7 +78,7 @@ def run(folder: Path, count: int, faults: Mapping[str, float]) -> tuple[float, f
         setattr(server.state.settings, name, value)
     with server, tempfile.TemporaryDirectory(dir=folder) as output:
         began = time.perf_counter()
-        done = mmeval(
+        done = mmeval_process(
             *("--tasks", "ask", "--include_path", folder / "tasks", "--output_path", output, "--limit", str(count)),
             *openai(server, timeout=str(TIMEOUT)),
             *("--max_connections", str(CONNECTIONS)),
@@ -96,15 +90,8 @@ def run(folder: Path, count: int, faults: Mapping[str, float]) -> tuple[float, f
     return took, ideal(server.state.struck)
 
 
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="300 samples, each case once: a look, not a figure")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each case is measured (3)")
-    parser.add_argument("--count", type=int, default=2000, help="samples a run (2,000)")
-    args = parser.parse_args(argv)
-    count, rounds = (300, 1) if args.quick else (args.count, args.rounds)
-    report("| faults | took | ideal | against the ideal | goal | met |\n|---|---|---|---|---|---|")
-    met = True
+def figures(quick: bool) -> Iterator[Figure]:
+    count, rounds = (300, 1) if quick else (2000, 3)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_questions(folder / "tasks", "ask", range(count))
@@ -112,12 +99,4 @@ def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = prin
         for faults, settings in CASES.items():
             walls = [run(folder, count, settings) for _ in range(rounds)]
             took, least = statistics.median(wall[0] for wall in walls), walls[0][1] + rest
-            ratio = took / least
-            met &= ratio <= GOAL
-            said = "yes" if ratio <= GOAL else "NO"
-            report(f"| {faults} | {took:.1f} s | {least:.1f} s | {ratio:.2f} | at most {GOAL} | {said} |")
-    return 0 if met else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            yield Figure(f"{faults}, against the ideal", took / least, GOAL, note=f"{took:.1f} s to {least:.1f} s")

@@ -1,55 +1,23 @@
-"""What a data set of the size of the largest benchmark costs: seconds and peak memory of whole commands.
-
-    python benchmarks/scale.py            # the table of docs/performance.md
-    python benchmarks/scale.py dry_run    # one figure, by its name
-
-Each figure is a function that makes its own data and yields what it measured. Memory is the peak resident set of the
-command's process. Exit code 1 when a figure misses its goal.
-"""
+"""What a data set of the size of the largest benchmark costs: seconds and peak memory of whole commands."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.figure import Figure  # noqa: E402
+from benchmarks.measuring import Figure, measure
 
 SAMPLES = 31_026
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Seconds of wall time, and MiB of the process's peak resident set."""
-
-    seconds: float
-    peak: float
-
-
-def measure(command: Sequence[str], cwd: Path) -> Measured:
-    """Run a command to its end. Raises RuntimeError with its stderr when it fails."""
-    env = {**os.environ, "OPENAI_API_KEY": "bench", "HF_HUB_OFFLINE": "1"}
-    with tempfile.TemporaryFile() as errors:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {errors.read().decode()}")
-    return Measured(seconds, usage.ru_maxrss / 1024)
+def figures(quick: bool) -> Iterator[Figure]:
+    """The same with ``quick``: they take seconds."""
+    yield from dry_run()
+    yield from numbers()
 
 
 # --- a dry run --------------------------------------------------------------------------------------------------------
@@ -81,8 +49,8 @@ def dry_run() -> Iterator[Figure]:
             ],
             folder,
         )
-    yield Figure(f"dry run of {SAMPLES:,} samples", found.seconds, 10, " s")
-    yield Figure("its peak memory", found.peak, 200, " MiB")
+    yield Figure(f"dry run of {SAMPLES:,} samples", found.wall, 10, " s")
+    yield Figure("peak memory of the dry run", found.peak, 200, " MiB")
 
 
 def _write_large(folder: Path) -> None:
@@ -119,12 +87,12 @@ def numbers() -> Iterator[Figure]:
         chance = random.Random(1)
         with (folder / "rows.jsonl").open("w") as file:
             file.writelines(json.dumps(_score_row(at, chance)) + "\n" for at in range(SAMPLES))
-        program = [sys.executable, "-m", "benchmarks.large_results", str(folder)]
-        found = measure(program, ROOT)
+        program = [sys.executable, "-m", "benchmarks.runs.large_results", str(folder)]
+        found = measure(program)
         (written,) = folder.glob("results_*.json")
         made = len(json.loads(written.read_text())["mmeval"]["results"])
-    yield Figure(f"{made} numbers of {SAMPLES:,} samples", found.seconds, 15, " s")
-    yield Figure("their peak memory", found.peak, 500, " MiB")
+    yield Figure(f"{made} numbers of {SAMPLES:,} samples", found.wall, 15, " s")
+    yield Figure("peak memory of the numbers", found.peak, 500, " MiB")
 
 
 def _score_row(at: int, chance: random.Random) -> dict[str, object]:
@@ -143,23 +111,3 @@ def _score_row(at: int, chance: random.Random) -> dict[str, object]:
     if at % 50 == 1:
         scores["met"] = {"value": None, "status": "unscored", "reason": "a verdict was lost", "bounds": [0.25, 0.5]}
     return {**row, "scores": scores, "labels": labels}
-
-
-FIGURES: dict[str, Callable[[], Iterator[Figure]]] = {"dry_run": dry_run, "numbers": numbers}
-
-
-def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], help="figures by name (all)")
-    args = parser.parse_args(argv)
-    report("| figure | measured | goal | met |\n|---|---|---|---|")
-    missed = 0
-    for name in args.figures or FIGURES:
-        for figure in FIGURES[name]():
-            report(figure.row())
-            missed += not figure.met
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,180 @@
+"""What benchmarks share: a figure beside its goal, calls measured in turns, and whole processes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured value and its goal, which it must not pass or, ``at_least``, has to reach; None: there is no goal.
+
+    ``note`` is what else was measured.
+    """
+
+    name: str
+    value: float
+    goal: float | None = None
+    unit: str = ""
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.goal is None or (self.value >= self.goal if self.at_least else self.value <= self.goal)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Seconds of a call by the wall clock."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def busy(call: Callable[[], object]) -> float:
+    """Seconds of the processor: another process that takes its turn does not count."""
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
+class Paired(NamedTuple):
+    """Two calls, measured in turns: the median of the ratios, and the median seconds of each."""
+
+    ratio: float
+    ours: float
+    theirs: float
+
+    def __str__(self) -> str:
+        return f"{1000 * self.ours:.1f} ms to {1000 * self.theirs:.1f} ms"
+
+
+def paired(
+    ours: Callable[[], object], theirs: Callable[[], object], pairs: int, clock: Callable[..., float] = seconds
+) -> Paired:
+    """Measure in turns, so that a slow minute of the machine hits both; the first call of each is not counted."""
+    ours(), theirs()
+    found = [(clock(ours), clock(theirs)) for _ in range(pairs)]
+    mine, others = (statistics.median(side) for side in zip(*found, strict=True))
+    return Paired(statistics.median(one / other for one, other in found), mine, others)
+
+
+class Fresh:
+    """``package.module:function``, called in a process of its own; arguments and result are JSON."""
+
+    def __init__(self, function: str, *arguments: Any) -> None:
+        words = [sys.executable, "-m", "benchmarks.measuring", function, json.dumps(arguments)]
+        self._process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def result(self) -> Any:
+        """Wait for it. Raises RuntimeError where the process failed."""
+        out, _ = self._process.communicate()
+        if self._process.returncode:
+            raise RuntimeError(f"{self._process.args} ended with {self._process.returncode}")
+        return json.loads(out.splitlines()[-1])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A process and its children: seconds of wall time and of CPU, and MiB.
+
+    ``peak`` is the peak resident set of the process; ``shared`` that of all, pages that processes share counted once,
+    and ``private`` that of pages that no other process has (0: not sampled). ``active``: seconds a server was busy.
+    """
+
+    wall: float
+    cpu: float
+    peak: float
+    shared: float = 0.0
+    private: float = 0.0
+    active: float = 0.0
+
+
+def measure(command: Sequence[str], cwd: Path = ROOT, *, memory: bool = False) -> Measured:
+    """Run a command to its end. Raises RuntimeError with its stderr when it fails."""
+    env = {**os.environ, "OPENAI_API_KEY": "bench", "HF_HUB_OFFLINE": "1"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its byte code
+    with tempfile.TemporaryFile() as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, env=env, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors)
+        sampled = _Memory(process.pid) if memory else None
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}")
+    shared, private = sampled.stop() if sampled else (0.0, 0.0)
+    return Measured(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, shared, private)
+
+
+def high_water(process: int | str = "self") -> float:
+    """The most MiB that a process has taken. ``getrusage`` would begin with those of the process that started it."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0) / 1024
+
+
+class _Memory:
+    """Samples the memory of a process and its children: proportional set size and private dirty pages, in MiB."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._top, self._done = pid, [0.0, 0.0], threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def stop(self) -> tuple[float, float]:
+        self._done.set()
+        self._thread.join()
+        return (self._top[0], self._top[1])
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.05):
+            # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
+            sizes = [_sizes(rollup) for rollup in {_rollup(pid) for pid in _family(self._pid)}]
+            for kind in range(2):
+                self._top[kind] = max(self._top[kind], sum(size[kind] for size in sizes))
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return
+    for child in children:
+        yield from _family(int(child))
+
+
+def _rollup(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return ""
+
+
+def _sizes(rollup: str) -> tuple[float, float]:
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in rollup.splitlines()[1:]}
+    return (kib.get("Pss", 0) / 1024, kib.get("Private_Dirty", 0) / 1024)
+
+
+def _called(function: str, arguments: str) -> None:
+    module, _, name = function.partition(":")
+    print(json.dumps(getattr(importlib.import_module(module), name)(*json.loads(arguments))))
+
+
+if __name__ == "__main__":
+    _called(*sys.argv[1:])
