@@ -26,7 +26,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
+from tests.support.cli import wait_for
 from tests.support.embedded import embedded_cache
 from tests.support.mock_openai_server import MockServer
 from tests.support.reader_environment import OFFLINE_PIP
@@ -212,7 +213,8 @@ class Reader:
             printed = ""
             while not matches(before, printed) and (line := process.stdout.readline()):
                 printed += line
-            _until(self._slow_server_is_asked)
+            wait_for(self._slow_server_is_asked, "a request")
+            time.sleep(0.3)  # the other requests of the same moment are sent, too
             os.killpg(process.pid, signal.SIGINT)
             rest, _ = process.communicate(timeout=60)
         return process.returncode, f"{printed}^C\n{rest}"
@@ -244,13 +246,6 @@ class Reader:
             "HF_HUB_OFFLINE": "1",
             "COLUMNS": "100",
         }
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.3)  # the other requests of the same moment are sent, too
 
 
 def matches(shown: str, found: str) -> bool:

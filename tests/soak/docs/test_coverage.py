@@ -110,7 +110,7 @@ def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
     }
 
     assert all(needed.values())
-    assert {name: names - in_code(page(name)) for name, names in needed.items()} == dict.fromkeys(needed, set())
+    assert {name: names - in_code(page(name)) for name, names in needed.items()} == {name: set() for name in needed}
 
 
 def test_the_page_of_local_models_says_which_adapter_was_never_run() -> None:

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,27 +10,8 @@ from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.reader_environment import reader_environment
 
-SLOW = {
-    "README.md",
-    "bring-a-model.md",
-    "doctor-and-prepare.md",
-    "first-run.md",
-    "local-models.md",
-    "reading-results.md",
-    "writing-an-adapter.md",
-}
-"""Pages that take more than a few seconds: each run of a local model imports torch, packages are made and installed."""
-
 FOLLOWED_BY = {"publish-a-benchmark.md": "tests/stories/test_publish_a_benchmark.py"}
 """Pages that a test of their own follows, in an environment that holds nothing but what the page has named."""
-
-
-def cases() -> Iterator[Any]:
-    # What ``pytest.param`` makes has no public type.
-    for page in PAGES:
-        if page.name not in FOLLOWED_BY:
-            marks = [pytest.mark.slow] if page.name in SLOW else []
-            yield pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks)
 
 
 @pytest.mark.parametrize(("page", "test"), FOLLOWED_BY.items())
@@ -44,7 +23,9 @@ def test_a_page_with_a_test_of_its_own_is_followed_by_it(page: str, test: str) -
     assert ".follow(block)" in text
 
 
-@pytest.mark.parametrize("page", list(cases()))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in FOLLOWED_BY], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_the_examples_of_a_page_do_what_they_show(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -70,16 +51,6 @@ def test_the_examples_of_a_page_do_what_they_show(
         ("at 2026-01-31 10:00:00\n", "at 2026-11-20 11:54:38\n", True),
         ("[exit 2]\n", "[exit 3]\n", False),
         ("...\n", "a\n[exit 3]\n", False),
-    ],
-    ids=[
-        "same",
-        "other",
-        "left out",
-        "left out but other",
-        "nothing shown",
-        "another time",
-        "another exit code",
-        "an exit code that is left out",
     ],
 )
 def test_what_is_shown_is_compared_with_what_is_printed(shown: str, found: str, same: bool) -> None:

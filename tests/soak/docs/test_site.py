@@ -16,8 +16,6 @@ import pytest
 
 from tests.support.fresh_environment import ROOT, copy_of_tree
 
-pytestmark = pytest.mark.slow
-
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""
 

@@ -120,7 +120,6 @@ def test_the_constraints_name_each_requirement_once() -> None:
     assert closure(requires("mmeval") or [], extras, installed_only=True) <= {"mmeval", *pinned}
 
 
-@pytest.mark.slow
 def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
     expected = {name for path in built.paths if (name := mapped(path))}
 
@@ -131,7 +130,6 @@ def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
     assert sorted(names - expected) == []
 
 
-@pytest.mark.slow
 def test_the_source_distribution_holds_no_tests(built: Built) -> None:
     (archive,) = built.wheel.parent.glob("*.tar.gz")
 
@@ -142,12 +140,10 @@ def test_the_source_distribution_holds_no_tests(built: Built) -> None:
     assert {"benchmarks", "tests"}.isdisjoint(folders)
 
 
-@pytest.mark.slow
 def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:
     assert "No broken requirements" in from_wheel.pip("check")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [("mmeval",), ("python", "-m", "mmeval")], ids=["mmeval", "python -m mmeval"])
 @pytest.mark.parametrize("environment", ["from_wheel", "editable"])
 def test_no_module_of_the_current_folder_interferes(
@@ -166,7 +162,6 @@ def test_no_module_of_the_current_folder_interferes(
     assert list((hostile / "runs").rglob("results_*.json"))
 
 
-@pytest.mark.slow
 def test_a_plain_checkout_says_how_to_become_complete(built: Built, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     copy_of_tree(checkout)

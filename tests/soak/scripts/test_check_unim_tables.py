@@ -114,8 +114,12 @@ def test_rows_are_known_by_their_names_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("model,row,FID\nm,1,2\n", "header"), ("row,SC\n1,2\n", "header"), ("model,row,SC\nm,1,much\n", ":2: .*much")]
-    + [("model,row,SC\nm,Alchemy,2\n", ":2: 'Alchemy'")],
+    [
+        ("model,row,FID\nm,1,2\n", "header"),
+        ("row,SC\n1,2\n", "header"),
+        ("model,row,SC\nm,1,much\n", ":2: .*much"),
+        ("model,row,SC\nm,Alchemy,2\n", ":2: 'Alchemy'"),
+    ],
     ids=["unknown column", "no model", "no number", "no domain"],
 )
 def test_a_file_that_is_no_such_table_is_refused_with_its_line(tmp_path: Path, text: str, shown: str) -> None:

@@ -62,7 +62,7 @@ def test_the_chart_of_unim_is_the_one_of_today() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_of_a_page_makes_it_again(command: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    made = sys.modules[command.split()[-1]]
+    made = sys.modules[command.rsplit(maxsplit=1)[-1]]
     (tmp_path / made.PAGE.relative_to(ROOT)).parent.mkdir(parents=True)
     page = tmp_path / made.PAGE.relative_to(ROOT)
     empty = EMPTY.get(made) or "\n".join(f"{begin(part)}\n{end(part)}" for part in STUDIES)
