@@ -213,7 +213,8 @@ import json, os
 _ORDER = os.environ.get("MUTANTS_ORDER")
 def pytest_collection_modifyitems(config, items):
     if _ORDER:
-        order = {{name: place for place, name in enumerate(json.load(open(_ORDER)))}}
+        with open(_ORDER) as file:
+            order = {{name: place for place, name in enumerate(json.load(file))}}
         kept = [item for item in items if item.nodeid in order]
         items[:] = sorted(kept, key=lambda item: order[item.nodeid])
 def pytest_runtest_logreport(report):
