@@ -16,14 +16,7 @@ from mmeval.records import ErrorInfo
 from mmeval.tasks.unim.output.reading import read_output
 from tests.support.answered import row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
-from tests.support.unim_answers import (
-    export_unim,
-    record,
-    response_to,
-    unim_task,
-    why_absent,
-    write_records,
-)
+from tests.support.unim_answers import export_unim, record, response_to, unim_task, why_absent, write_records
 
 HARE, TONE, SOLID = Media.from_bytes(picture()), Media.from_bytes(wav()), Media.from_bytes(PLAIN_OFF, "a.off")
 FIRST = "See <image1>."
