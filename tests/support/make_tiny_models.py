@@ -30,9 +30,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -267,10 +266,10 @@ def build_idefics3(out: Path, args) -> None:
     )
     tok = proc.tokenizer  # the processor may have added tokens
     cfg = tf.Idefics3Config(
-        vision_config={
-            "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-            "image_size": size, "patch_size": patch,
-        },
+        vision_config=dict(
+            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            image_size=size, patch_size=patch,
+        ),
         text_config=llama_text(tok),
         scale_factor=scale,
         image_token_id=tok.convert_tokens_to_ids("<image>"),
@@ -298,10 +297,10 @@ def build_qwen2_5_vl(out: Path, args) -> None:
             num_key_value_heads=2, max_position_embeddings=4096, **ids(tok),
             rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]},
         ),
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4, "patch_size": 4, "spatial_merge_size": 2,
-            "temporal_patch_size": 2, "window_size": 16, "out_hidden_size": 32, "fullatt_block_indexes": [1],
-        },
+        vision_config=dict(
+            depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+            temporal_patch_size=2, window_size=16, out_hidden_size=32, fullatt_block_indexes=[1],
+        ),
         image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
         vision_start_token_id=tid("<|vision_start|>"), vision_end_token_id=tid("<|vision_end|>"),
     )
@@ -328,10 +327,10 @@ def build_qwen2_audio(out: Path, args) -> None:
     )
     text = {k: v for k, v in llama_text(tok).items() if k not in ("model_type", "head_dim")}
     cfg = tf.Qwen2AudioConfig(
-        audio_config={
-            "num_mel_bins": 16, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 64, "d_model": 32,
-            "max_source_positions": 1500,
-        },
+        audio_config=dict(
+            num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+            max_source_positions=1500,
+        ),
         text_config=dict(model_type="qwen2", **text),
         audio_token_index=tok.audio_token_id,
     )
@@ -375,15 +374,15 @@ def build_janus(out: Path, args) -> None:
     )
     cfg = tf.JanusConfig(
         text_config=llama_text(tok),
-        vision_config={
-            "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": size, "patch_size": patch,
-            "mlp_ratio": 2.0, "projection_dim": 32, "depth": 2, "num_image_tokens": n_tokens,
-        },
+        vision_config=dict(
+            hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=size, patch_size=patch,
+            mlp_ratio=2.0, projection_dim=32, depth=2, num_image_tokens=n_tokens,
+        ),
         # the decoder upsamples by 2 ** (len(channel_multiplier) - 1): 4 x 4 codes -> 32 x 32 pixels
-        vq_config={
-            "embed_dim": 4, "num_embeddings": 64, "latent_channels": 32, "base_channels": 32, "channel_multiplier": [1, 1, 1, 1],
-            "num_res_blocks": 1, "projection_dim": 32, "num_hidden_layers": 2, "image_token_embed_dim": 32,
-        },
+        vq_config=dict(
+            embed_dim=4, num_embeddings=64, latent_channels=32, base_channels=32, channel_multiplier=[1, 1, 1, 1],
+            num_res_blocks=1, projection_dim=32, num_hidden_layers=2, image_token_embed_dim=32,
+        ),
         image_token_id=tok.image_token_id,
     )
     m = tf.JanusForConditionalGeneration(cfg)
@@ -414,10 +413,10 @@ def build_chameleon(out: Path, args) -> None:
         num_key_value_heads=4, max_position_embeddings=4096, **ids(tok),
         vocabulary_map=tok.get_vocab(),
         # the encoder downsamples by 2 ** (len(channel_multiplier) - 1): 32 x 32 pixels -> 4 x 4 codes
-        vq_config={
-            "embed_dim": 8, "num_embeddings": codes, "latent_channels": 8, "resolution": size, "base_channels": 32,
-            "channel_multiplier": [1, 1, 1, 1], "num_res_blocks": 1,
-        },
+        vq_config=dict(
+            embed_dim=8, num_embeddings=codes, latent_channels=8, resolution=size, base_channels=32,
+            channel_multiplier=[1, 1, 1, 1], num_res_blocks=1,
+        ),
     )
     m = tf.ChameleonForConditionalGeneration(cfg)
     m.generation_config = generation_config(tok)
@@ -462,10 +461,10 @@ def build_emu3(out: Path, args) -> None:
             vocab_size=len(tok), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
             num_key_value_heads=4, max_position_embeddings=4096, attention_dropout=0.0, **ids(tok),
         ),
-        vq_config={
-            "codebook_size": codes, "embed_dim": 4, "latent_channels": 4, "base_channels": 32, "channel_multiplier": [1, 1, 1, 1],
-            "num_res_blocks": 1, "attn_resolutions": [3], "hidden_size": 32, "num_attention_heads": 1, "temporal_downsample_factor": 4,
-        },
+        vq_config=dict(
+            codebook_size=codes, embed_dim=4, latent_channels=4, base_channels=32, channel_multiplier=[1, 1, 1, 1],
+            num_res_blocks=1, attn_resolutions=[3], hidden_size=32, num_attention_heads=1, temporal_downsample_factor=4,
+        ),
         vocabulary_map=tok.get_vocab(),
     )
     m = tf.Emu3ForConditionalGeneration(cfg)
@@ -493,7 +492,7 @@ def build_emu3(out: Path, args) -> None:
         params = [p for n, p in m.named_parameters() if "vqmodel" not in n]
         opt = torch.optim.AdamW(params, lr=5e-3)
         m.train()
-        for _step in range(300):
+        for step in range(300):
             loss = m(input_ids=full, labels=labels).loss
             opt.zero_grad()
             loss.backward()
@@ -528,22 +527,22 @@ def build_omni(out: Path, args) -> None:
     tid = tok.convert_tokens_to_ids
     hidden, mel = 32, 80
     rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
-    lm = {
-        "hidden_size": hidden, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-        "max_position_embeddings": 4096, "rope_parameters": rope,
-    }
-    shared = {
-        "audio_token_index": tid("<|AUDIO|>"), "image_token_index": tid("<|IMAGE|>"), "video_token_index": tid("<|VIDEO|>"),
-        "audio_start_token_id": tid("<|audio_bos|>"), "audio_end_token_id": tid("<|audio_eos|>"),
-    }
-    vision = {
-        "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4, "patch_size": 4, "spatial_merge_size": 2,
-        "temporal_patch_size": 2, "window_size": 16, "out_hidden_size": hidden, "fullatt_block_indexes": [1],
-    }
-    audio = {
-        "num_mel_bins": 16, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 64, "d_model": 32,
-        "max_source_positions": 1500, "n_window": 100, "output_dim": hidden,
-    }
+    lm = dict(
+        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=4096, rope_parameters=rope,
+    )
+    shared = dict(
+        audio_token_index=tid("<|AUDIO|>"), image_token_index=tid("<|IMAGE|>"), video_token_index=tid("<|VIDEO|>"),
+        audio_start_token_id=tid("<|audio_bos|>"), audio_end_token_id=tid("<|audio_eos|>"),
+    )
+    vision = dict(
+        depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+        temporal_patch_size=2, window_size=16, out_hidden_size=hidden, fullatt_block_indexes=[1],
+    )
+    audio = dict(
+        num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+        max_source_positions=1500, n_window=100, output_dim=hidden,
+    )
     cfg = tf.Qwen2_5OmniConfig(
         thinker_config=dict(
             text_config=dict(vocab_size=len(tok), **lm, **ids(tok)), vision_config=vision, audio_config=audio,
@@ -558,16 +557,16 @@ def build_omni(out: Path, args) -> None:
             tts_codec_mask_token_id=63, pad_token_id=60,
             vision_start_token_id=tid("<|vision_bos|>"), vision_end_token_id=tid("<|vision_eos|>"),
         ),
-        token2wav_config={
-            "dit_config": {
-                "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8, "emb_dim": 16, "num_embeds": 65,
-                "mel_dim": mel, "look_ahead_layers": [1], "look_backward_layers": [0], "enc_emb_dim": 8, "enc_dim": 8,
-                "enc_channels": [16, 16, 16, 16, 48], "enc_attention_channels": 8, "enc_se_channels": 8,
-            },
-            "bigvgan_config": {
-                "mel_dim": mel, "upsample_initial_channel": 64, "resblock_kernel_sizes": [3], "resblock_dilation_sizes": [[1, 3, 5]],
-            },
-        },
+        token2wav_config=dict(
+            dit_config=dict(
+                hidden_size=32, num_hidden_layers=2, num_attention_heads=4, head_dim=8, emb_dim=16, num_embeds=65,
+                mel_dim=mel, look_ahead_layers=[1], look_backward_layers=[0], enc_emb_dim=8, enc_dim=8,
+                enc_channels=[16, 16, 16, 16, 48], enc_attention_channels=8, enc_se_channels=8,
+            ),
+            bigvgan_config=dict(
+                mel_dim=mel, upsample_initial_channel=64, resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3, 5]],
+            ),
+        ),
         enable_audio_output=True,
     )
     m = tf.Qwen2_5OmniForConditionalGeneration(cfg)
@@ -618,45 +617,45 @@ def build_qwen3_omni(out: Path, args) -> None:
     tok = byte_tokenizer(extra_tokens=["<|im_start|>", *tts, *roles], named=named, eos="<|im_end|>", template=template)
     tid = tok.convert_tokens_to_ids
     hidden, groups, codes = 32, 4, 64
-    lm = {
-        "hidden_size": hidden, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-        "max_position_embeddings": 4096, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "head_dim": 8,
-        "rope_parameters": {
+    lm = dict(
+        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=4096, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=8,
+        rope_parameters={
             "rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2], "mrope_interleaved": True
         },
-    }
-    media = {
-        "audio_token_id": tid("<|audio_pad|>"), "image_token_id": tid("<|image_pad|>"), "video_token_id": tid("<|video_pad|>"),
-        "audio_start_token_id": tid("<|audio_start|>"), "vision_start_token_id": tid("<|vision_start|>"),
-    }
+    )
+    media = dict(
+        audio_token_id=tid("<|audio_pad|>"), image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
+        audio_start_token_id=tid("<|audio_start|>"), vision_start_token_id=tid("<|vision_start|>"),
+    )
     cfg = tf.Qwen3OmniMoeConfig(
         thinker_config=dict(
             text_config=dict(vocab_size=len(tok), **lm, **ids(tok)),
-            vision_config={
-                "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4, "patch_size": 4, "spatial_merge_size": 2,
-                "temporal_patch_size": 2, "out_hidden_size": hidden, "num_position_embeddings": 64, "deepstack_visual_indexes": [0],
-            },
-            audio_config={
-                "num_mel_bins": 16, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 64, "d_model": 32,
-                "output_dim": hidden, "downsample_hidden_size": 16,
-            },
+            vision_config=dict(
+                depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+                temporal_patch_size=2, out_hidden_size=hidden, num_position_embeddings=64, deepstack_visual_indexes=[0],
+            ),
+            audio_config=dict(
+                num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+                output_dim=hidden, downsample_hidden_size=16,
+            ),
             user_token_id=tid("user"), vision_end_token_id=tid("<|vision_end|>"), **media,
         ),
         # The last 1024 codes of the talker are marks, of which it may say the end alone.
         talker_config=dict(
             text_config=dict(vocab_size=1024 + codes, shared_expert_intermediate_size=32, **lm),
-            code_predictor_config={
-                "vocab_size": codes, "hidden_size": hidden, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-                "num_key_value_heads": 2, "head_dim": 8, "num_code_groups": groups, "max_position_embeddings": 4096,
-            },
+            code_predictor_config=dict(
+                vocab_size=codes, hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+                num_key_value_heads=2, head_dim=8, num_code_groups=groups, max_position_embeddings=4096,
+            ),
             num_code_groups=groups, thinker_hidden_size=hidden, accept_hidden_layer=1, spatial_merge_size=2,
             codec_eos_token_id=1070, codec_nothink_id=1071, codec_think_bos_id=1072, codec_think_eos_id=1073,
             codec_pad_id=1074, codec_bos_id=1075, speaker_id={"chelsie": 1080, "ethan": 1081}, **media,
         ),
-        code2wav_config={
-            "codebook_size": codes, "hidden_size": hidden, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 64,
-            "num_hidden_layers": 2, "num_quantizers": groups, "upsample_rates": [4, 4], "upsampling_ratios": [2, 2], "decoder_dim": 32,
-        },
+        code2wav_config=dict(
+            codebook_size=codes, hidden_size=hidden, num_attention_heads=4, num_key_value_heads=4, intermediate_size=64,
+            num_hidden_layers=2, num_quantizers=groups, upsample_rates=[4, 4], upsampling_ratios=[2, 2], decoder_dim=32,
+        ),
         enable_audio_output=True, im_start_token_id=tid("<|im_start|>"), im_end_token_id=tid("<|im_end|>"),
         tts_pad_token_id=tid("<tts_pad>"), tts_bos_token_id=tid("<tts_bos>"), tts_eos_token_id=tid("<tts_eos>"),
         system_token_id=tid("system"), user_token_id=tid("user"), assistant_token_id=tid("assistant"),
@@ -685,7 +684,7 @@ def build_qwen3_omni(out: Path, args) -> None:
 
 @model("vits", "text", "audio", "VITS text-to-speech, the smallest waveform generator")
 def build_vits(out: Path, args) -> None:
-    symbols = ["<pad>", "<unk>", *list(" abcdefghijklmnopqrstuvwxyz.,?!'-0123456789")]
+    symbols = ["<pad>", "<unk>"] + list(" abcdefghijklmnopqrstuvwxyz.,?!'-0123456789")
     vocab = {c: i for i, c in enumerate(symbols)}
     (out / "vocab.json").write_text(json.dumps(vocab))
     tok = tf.VitsTokenizer(str(out / "vocab.json"), phonemize=False, add_blank=True, language="eng")
@@ -714,11 +713,11 @@ def build_vits(out: Path, args) -> None:
 
 @model("clap", "audio", "embedding", "CLAP without feature fusion, its audio side as small as its pooling allows")
 def build_clap(out: Path, args) -> None:
-    audio = {
-        "depths": [1, 1, 1, 1], "num_attention_heads": [1, 2, 2, 2], "patch_embeds_hidden_size": 8, "hidden_size": 64,
-        "projection_dim": 16, "enable_fusion": False,
-    }
-    text = {"vocab_size": 300, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    audio = dict(
+        depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2], patch_embeds_hidden_size=8, hidden_size=64,
+        projection_dim=16, enable_fusion=False,
+    )
+    text = dict(vocab_size=300, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
     m = tf.ClapModel(tf.ClapConfig(audio_config=audio, text_config=text, projection_dim=16))
     amplify(m.audio_model, 6.0)
     save(out, m, tf.ClapFeatureExtractor(truncation="rand_trunc", padding="repeatpad"))
