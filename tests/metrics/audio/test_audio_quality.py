@@ -122,11 +122,8 @@ def test_the_power_is_that_of_the_combination() -> None:
 @pytest.mark.parametrize(
     ("switch", "value"),
     [
-        ("hpss_margin", 0.9),
-        ("hpss_margin", 1001.0),
-        ("hpss_margin", float("nan")),
-        ("final_power", 0.0),
-        ("final_power", float("inf")),
+        *(("hpss_margin", value) for value in (0.9, 1001.0, float("nan"))),
+        *(("final_power", value) for value in (0.0, float("inf"))),
         ("combination", "mean"),
     ],
 )

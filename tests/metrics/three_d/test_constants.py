@@ -1,4 +1,4 @@
-"""Each number of ``quality_3d``, as the specification of the released scorer and this metric's documentation have it."""
+"""Each number of ``quality_3d``, as the released specification and this metric's documentation have it."""
 
 from __future__ import annotations
 

@@ -99,7 +99,8 @@ def test_under_official_a_search_for_neighbours_fails_for_some_counts(count: int
 
 def test_with_twenty_points_the_last_neighbour_is_infinitely_far_only_under_official() -> None:
     twenty = ply(sphere_cloud(20))
-    assert item(twenty, "official")["intrinsic_dim"] == 1 < 1.3 < item(twenty)["intrinsic_dim"]
+    assert item(twenty, "official")["intrinsic_dim"] == 1
+    assert item(twenty)["intrinsic_dim"] > 1.3
 
 
 def test_a_vertex_that_no_face_names_lowers_sampling_only_where_it_is_kept() -> None:

@@ -65,17 +65,11 @@ def test_another_label_is_unscored_and_found_before_the_run(label: Any) -> None:
 
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize(
-    ("cosine", "switches", "value"),
-    [
-        (0.935, {}, 1),
-        (0.925, {}, 0),
-        (0.9, {"threshold": 0.86}, 1),
-        (0.85, {"threshold": 0.86}, 0),
-        (1.0, {"threshold": 1.0}, 0),
-    ],
+    ("cosine", "threshold", "value"),
+    [(0.935, 0.93, 1), (0.925, 0.93, 0), (0.9, 0.86, 1), (0.85, 0.86, 0), (1.0, 1.0, 0)],
 )
-def test_voices_are_one_persons_above_the_threshold(cosine: float, switches: dict[str, Any], value: float) -> None:
-    score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), **switches)
+def test_voices_are_one_persons_above_the_threshold(cosine: float, threshold: float, value: float) -> None:
+    score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), threshold=threshold)
     assert (score.value, score.evidence["cosines"]["input"]) == (value, pytest.approx(cosine, abs=1e-3))
 
 
