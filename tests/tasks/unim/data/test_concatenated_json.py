@@ -85,8 +85,8 @@ HOSTILE = {
     "a long list in many": '{"a":[\n' * 900 + "1," * 500_000,
     "braces": "{" * 1_000_000,
     "quotes": '{"' * 500_000,
-    "records behind braces": '{{"id":1}' * 100_000,
-    "records in records": '{"id":' * 200_000 + "1" + "}" * 200_000,
+    "records behind braces": '{{"id":1}' * 30_000,
+    "records in records": '{"id":' * 60_000 + "1" + "}" * 60_000,
     "blanks": "{" + " \n" * 1_000_000,
     "braces far apart": ("{" + " " * 1_000) * 1_000,
 }

@@ -140,7 +140,7 @@ def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path)
     assert (done.answers, done.gaps) == (2, ())
     assert [response_to(read_output(tmp_path / "m"), number).text for number in "12"] == ["a", "b"]
     differing = (unim_task([tagged("a")]), unim_task([tagged("b")], "unim_math"))
-    with pytest.raises(UsageError, match="unim and unim_math .* natural_science/math/1"):
+    with pytest.raises(UsageError, match=r"unim and unim_math .* natural_science/math/1"):
         write_output(AnsweredRun("m", differing), tmp_path / "n")
 
 
