@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any
@@ -47,7 +45,6 @@ def written(samples: Any, rate: int = RATE, subtype: str = "PCM_16") -> Media:
 def test_a_clip_is_what_librosa_loads_and_cannot_be_changed(rate: int) -> None:
     count, some, total = LOADED_BY_LIBROSA[rate]
     samples = clip(stereo(rate))
-
     assert (samples.dtype, samples.shape, samples.flags.writeable) == (np.float32, (count,), False)
     assert samples[[0, 100, 200, -1]] == pytest.approx(some, abs=1e-6)
     assert np.abs(samples).sum() == pytest.approx(total, rel=1e-6)
@@ -72,7 +69,6 @@ def test_a_clip_is_decoded_once_for_each_rate_unless_it_is_too_long(monkeypatch:
 
 def test_more_than_the_limit_is_not_decoded() -> None:
     long = wav(np.zeros(61 * 8000, np.float32), 8000)
-
     assert len(clip(long)) == 61 * RATE
     with pytest.raises(MediaLimitError, match="max_audio_seconds = 60"):
         clip(long, limits=DecodeLimits(max_audio_seconds=60))
@@ -99,14 +95,12 @@ def test_the_length_at_another_rate_is_rounded_up(count: int, rate: int, length:
 )
 def test_an_answer_without_exactly_one_sound_is_wrong(answer: Trial, reason: str) -> None:
     score = the_only_clip(answer)
-
     assert isinstance(score, Score) and score.value == 0
     assert reason in score.evidence["reason"]
 
 
 def test_no_answer_and_a_sound_beyond_the_limits_are_unscored() -> None:
     long = wav(np.zeros(3601 * 100, np.float32), 100)
-
     for answer, reason in ((trial(None), "no answer"), (heard(long), "max_audio_seconds")):
         score = the_only_clip(answer)
         assert isinstance(score, Score) and score.status == "unscored" and reason in score.reason
@@ -121,7 +115,6 @@ def test_a_sound_whose_file_was_changed_since_is_no_fault_of_the_answer(tmp_path
     file.write_bytes(wav(tone(0.1), RATE).read())
     recorded = Media.from_json(Media.from_path(file).to_json(), tmp_path)
     file.write_bytes(bytes(100))
-
     with pytest.raises(CorruptMediaError, match="has changed"):
         the_only_clip(heard(recorded))
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ def scored(samples: Samples, *label: str, profile: str = "standard", **switches:
 def test_the_slope_of_the_peaks_is_that_of_the_released_evaluator(case: Any, profile: str) -> None:
     seconds, envelope, label, value, slope, stderr = case
     score = scored(pulses(seconds, envelope), *label, profile=profile)
-
     assert score.value == value
     assert (score.evidence["slope"], score.evidence["stderr"]) == pytest.approx((slope, stderr), abs=1e-3)
 
@@ -43,9 +40,7 @@ def test_the_slope_of_the_peaks_is_that_of_the_released_evaluator(case: Any, pro
         (RISING[::-1], "end", "fade in", "fade out"),
     ],
 )
-def test_the_trend_is_found_at_the_edge_that_is_asked_for(
-    envelope: tuple[float, ...], edge: str, asked: str, trend: str
-) -> None:
+def test_the_trend_is_that_of_an_edge(envelope: tuple[float, ...], edge: str, asked: str, trend: str) -> None:
     score = scored(pulses(10, envelope), edge, asked)
     assert (score.value, score.evidence["trend"]) == (float(trend == asked), trend)
 
@@ -69,7 +64,6 @@ def test_silence_at_both_ends_is_cut_off() -> None:
 )
 def test_what_has_no_peaks_fades_neither_way(samples: Samples, edge: str, profile: str) -> None:
     score = scored(samples, edge, "fade out", profile=profile)
-
     assert (score.value, score.evidence["trend"]) == (0, "<none>")
     assert ("reason" in score.evidence) is (score.evidence["slope"] is None)
 
@@ -85,7 +79,6 @@ def test_the_reason_of_a_sound_without_a_line(samples: Samples, hop: int, reason
 
 def test_the_end_of_a_sound_below_two_seconds_is_nothing_or_in_the_released_evaluator_all_of_it() -> None:
     short = pulses(1.9, RISING[:5])
-
     assert scored(short, "end", "fade in").evidence["slope"] is None
     assert scored(short, "end", "fade in", profile="official").evidence["slope"] > 0.18
 
@@ -94,9 +87,7 @@ def test_the_end_of_a_sound_below_two_seconds_is_nothing_or_in_the_released_eval
     ("first", "last", "points"),
     [(5, 34, [0, 5, 20, 34, 39]), (4, 34, [4, 20, 34, 39]), (5, 35, [0, 5, 20, 35]), (4, 35, [4, 20, 35])],
 )
-def test_the_first_and_the_last_frame_are_points_where_the_nearest_peak_is_five_frames_away(
-    first: int, last: int, points: list[int]
-) -> None:
+def test_ends_are_points_where_the_nearest_peak_is_five_frames_away(first: int, last: int, points: list[int]) -> None:
     levels = np.full(40, 0.1, np.float32)
     levels[first], levels[20], levels[last] = 0.3, 0.4, 0.5
     # By the formulas of a textbook.
@@ -104,5 +95,4 @@ def test_the_first_and_the_last_frame_are_points_where_the_nearest_peak_is_five_
     slope = np.cov(x, y)[0, 1] / x.var(ddof=1)
     rest = y - y.mean() - slope * (x - x.mean())
     stderr = np.sqrt((rest**2).sum() / (len(x) - 2) / ((x - x.mean()) ** 2).sum())
-
     assert line_of_peaks(levels) == pytest.approx((slope, stderr), abs=1e-6)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +30,6 @@ def references(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("table", ["meta/esc50.csv", "esc50.csv", "dataset.csv", ""])
 def test_classes_are_read_from_a_table_or_from_folders(tmp_path: Path, table: str) -> None:
     found = classes(class_folder(tmp_path / "set", CLIPS, table=table))
-
     assert {name: len(paths) for name, paths in found.items()} == {"door_wood_knock": 2, "rain": 1}
     assert all(path.is_file() for paths in found.values() for path in paths)
 
@@ -41,7 +38,6 @@ def test_the_first_hundred_clips_of_a_folder_count_in_the_order_of_their_numbers
     (tmp_path / "flute").mkdir()
     for at in range(103):
         (tmp_path / "flute" / f"{at}.mp3").touch()
-
     assert [path.name for path in classes(tmp_path)["flute"]] == [f"{at}.mp3" for at in range(100)]
 
 
@@ -84,7 +80,6 @@ def test_embeddings_of_a_class_are_made_once_on_a_machine(references: Any, monke
 def test_a_reference_sound_that_is_damaged_is_an_error_that_names_it(tmp_path: Path) -> None:
     folder = class_folder(tmp_path / "set", CLIPS)
     (folder / "rain" / "0.wav").write_bytes(b"RIFF")
-
     with pytest.raises(CorruptMediaError, match=r"rain/0\.wav"):
         class_embeddings(bound_model(str(folder), REFERENCE_SOUNDS), "rain", tiny("clap", CLAP))
 
@@ -93,5 +88,4 @@ def test_the_fingerprint_of_a_set_is_made_of_the_names_and_sizes_of_its_clips(tm
     sets = {"one": CLIPS, "same": CLIPS, "longer": {**CLIPS, "rain": [np.concatenate([tone(0.5, 900), tone(1)])]}}
     folders = [class_folder(tmp_path / name, clips) for name, clips in sets.items()]
     marks = [bound_model(str(folder), REFERENCE_SOUNDS)["fingerprint"] for folder in folders]
-
     assert marks[0] == marks[1] != marks[2]

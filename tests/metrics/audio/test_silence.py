@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,6 @@ SPLIT_BY_LIBROSA = {
 @pytest.mark.parametrize(("top_db", "frame", "hop"), SPLIT_BY_LIBROSA)
 def test_sound_and_silence_are_those_of_librosa(top_db: int, frame: int, hop: int) -> None:
     wanted = SPLIT_BY_LIBROSA[top_db, frame, hop]
-
     assert sounding(STAIRS, top_db, frame=frame, hop=hop) == wanted
     assert len(trimmed(STAIRS, top_db, frame=frame, hop=hop)) == wanted[-1][1] - wanted[0][0]
 
@@ -61,7 +58,6 @@ def test_segments_have_the_lengths_of_the_released_evaluator(seconds: tuple[floa
 def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> None:
     clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
     first, last = segments(clip)
-
     assert (first.start, last.end) == (pytest.approx(2 * 22050, abs=2048), len(clip))
     assert len(trimmed(clip)) == pytest.approx(4 * 22050, abs=2048)
 
@@ -69,5 +65,4 @@ def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> N
 def test_a_gap_of_just_one_second_is_no_pause() -> None:
     first, second = sounding(alternating(1, 1.2, 1))
     gap = (second.start - first.end) / 22050
-
     assert [len(segments(alternating(1, 1.2, 1), gap=limit)) for limit in (gap, gap - 1e-4)] == [1, 2]

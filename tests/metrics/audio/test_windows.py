@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.metrics.audio.windows import Edge, window
@@ -8,12 +6,9 @@ from tests.support.sounds import RATE, tone
 
 @pytest.mark.parametrize(("seconds", "length"), [(20, 4), (8, 4), (7.9, 3), (4, 2), (2, 1), (1.99, 0), (0.3, 0)])
 @pytest.mark.parametrize("edge", ["start", "end"])
-def test_a_window_is_half_of_the_clip_in_whole_seconds_and_four_at_most(
-    seconds: float, length: int, edge: Edge
-) -> None:
+def test_a_window_is_half_of_the_clip_and_four_seconds_at_most(seconds: float, length: int, edge: Edge) -> None:
     samples = tone(seconds)
     found = window(samples, edge)
-
     assert len(found) == length * RATE
     assert (found == (samples[: len(found)] if edge == "start" else samples[len(samples) - len(found) :])).all()
 

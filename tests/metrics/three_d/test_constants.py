@@ -1,7 +1,5 @@
 """Each number of ``quality_3d``, as the released specification and this metric's documentation have it."""
 
-from __future__ import annotations
-
 from mmeval.metrics.three_d import (
     cloud_terms,
     crossings,

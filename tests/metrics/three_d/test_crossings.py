@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -43,7 +41,6 @@ def test_every_pair_is_found_whatever_their_sizes() -> None:
     places[:15, 0] = 0.995
     corners, sides = cube()
     points, faces = joined(cube(), *((corners * 0.02 + place, sides) for place in places))
-
     wanted = _by_all_pairs(points, faces)
     assert wanted > 0.05
     assert share(points, faces, 0).share == pytest.approx(wanted)
@@ -61,7 +58,6 @@ def test_of_a_large_mesh_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> 
     # A narrow triangle goes through half of a row of solids.
     across: Mesh = (np.array([[-1, 0.01, 0.02], [75.0, 0.01, 0.02], [0, 0.02, 0.03]]), np.array([[0, 1, 2]]))
     found = share(*joined(tetrahedra(*[(3.0 * at, 0, 0) for at in range(50)]), across), 1)
-
     assert (found.looked_at, 0 < found.share < 1) == (40, True)
     monkeypatch.setattr(crossings, "MOST_PAIRS", 1000)
     found = share(np.random.default_rng(0).random((900, 3)), np.arange(900).reshape(-1, 3))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -27,7 +25,6 @@ def test_edges_and_their_faces(faces: Indices, vertices: int, watertight: bool, 
 
 def test_parts_are_counted_whether_closed_or_not() -> None:
     points, faces = tetrahedra((0, 0, 0), (5, 0, 0), (0, 5, 0))
-
     assert component_count(len(faces) - 1, edges_of(faces[1:], len(points)).neighbours) == 3
     assert component_count(3, edges_of(FAN, 5).neighbours) == 3
 
@@ -41,7 +38,6 @@ def test_the_order_of_faces_and_the_names_of_vertices_do_not_matter() -> None:
     points, faces = torus(8, 5)
     rng = np.random.default_rng(0)
     names = rng.permutation(len(points))
-
     assert _facts(names[rng.permutation(faces)], len(points)) == _facts(faces, len(points))
     assert edges_of(FAN * 2**28, 5 * 2**28).counts.tolist() == edges_of(FAN, 5).counts.tolist()
 

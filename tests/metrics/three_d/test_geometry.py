@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -50,7 +48,6 @@ def test_any_numbers_become_some(numbers: tuple[float, float]) -> None:
 def test_points_that_no_face_names_do_not_count_for_the_box() -> None:
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1e300, 0, 0], [0, 1e308, 0]], float)
     found = of.without_dangling(of.of_size_one(Geometry(points / 1e10, np.array([[0, 1, 2]]))))
-
     assert found.points.tolist() == [[-0.5, -0.5, 0], [0.5, -0.5, 0], [-0.5, 0.5, 0]]
     assert found.faces.tolist() == [[0, 1, 2]]
     cloud = Geometry(np.eye(3), NO_FACES)
@@ -60,7 +57,6 @@ def test_points_that_no_face_names_do_not_count_for_the_box() -> None:
 def test_points_at_one_place_are_one() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [-0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
     found = of.merged(Geometry(points, np.array([[0, 1, 2], [3, 4, 5]])))
-
     assert (len(found.points), of.most_at_one_place(points)) == (4, 2)
     assert found.points[found.faces].tolist() == points[[[0, 1, 2], [3, 4, 5]]].tolist()
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -26,7 +24,6 @@ def test_the_dimension_of_distances(distances: list[float], dimension: float) ->
 def test_evenly_filled_space_has_its_own_dimension(dimensions: int) -> None:
     points = np.zeros((4000, 3))
     points[:, :dimensions] = np.random.default_rng(0).random((4000, dimensions))
-
     found = float(np.median(neighbourhoods_of(points, padded=False).dimension))
     assert found == pytest.approx(dimensions, abs=0.2)
 
@@ -39,7 +36,6 @@ def test_a_scatter_is_the_covariance_of_each_neighbourhood() -> None:
 
 def test_in_a_plane_nothing_scatters_across_and_all_normals_agree() -> None:
     near = neighbourhoods_of(plane_cloud(), padded=False)
-
     assert near.across == pytest.approx(0)
     assert np.abs(near.normal[:, 2]) == pytest.approx(1)
     assert np.abs(near.bend) == pytest.approx(1)
@@ -48,7 +44,6 @@ def test_in_a_plane_nothing_scatters_across_and_all_normals_agree() -> None:
 @pytest.mark.parametrize("count", [13, 20])
 def test_of_few_points_the_last_neighbour_is_infinitely_far_or_one_that_is_there(count: int) -> None:
     far, present = (neighbourhoods_of(sphere_cloud(count), padded=padded) for padded in (True, False))
-
     assert far.dimension.tolist() == [1] * count
     assert (present.dimension > 1.2).mean() > 0.8
     assert np.isfinite(far.spacing).all()
@@ -57,7 +52,6 @@ def test_of_few_points_the_last_neighbour_is_infinitely_far_or_one_that_is_there
 @pytest.mark.parametrize("count", [3, 8, 12, 32, 400])
 def test_few_points_have_as_many_neighbours_as_there_are_and_none_is_its_own(count: int) -> None:
     near = neighbourhoods_of(sphere_cloud(count), padded=False)
-
     assert near.near.shape == (count, min(12, count - 1))
     assert all(np.isfinite(each).all() for each in near)
     assert not (near.near == np.arange(count)[:, None]).any()

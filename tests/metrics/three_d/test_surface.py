@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,7 +10,6 @@ from tests.support.shapes import LINE, cube, tetrahedra
 
 def test_areas_and_normals_are_those_of_the_triangles() -> None:
     found = faces_of(np.array([[0, 0, 0], [1, 0, 0], [0, 0.5, 0]]), np.array([[0, 1, 2], [0, 2, 1]]))
-
     assert (found.areas.tolist(), found.squares.tolist()) == ([0.25, 0.25], [2.5, 2.5])
     assert found.normals.tolist() == [[0, 0, 1], [0, 0, -1]]
     one, two = np.random.default_rng(0).normal(size=(2, 9, 3))
@@ -21,7 +18,6 @@ def test_areas_and_normals_are_those_of_the_triangles() -> None:
 
 def test_a_face_without_an_area_has_no_direction_and_stands_at_a_right_angle_to_all() -> None:
     line = faces_of(*LINE)
-
     assert line.directed.tolist() == [False, True]
     assert angles_between(line.normals, np.array([[0, 1]])).tolist() == [math.pi / 2]
     points, faces = cube()
@@ -37,7 +33,6 @@ def test_an_equilateral_triangle_has_half_or_all_of_the_shape(constant: float, v
 def test_points_lie_on_the_surface_as_dense_everywhere() -> None:
     corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float)
     found = points_on(faces_of(corners, np.array([[0, 1, 2], [0, 2, 3], [0, 4, 4]])), 4000, np.random.default_rng(0))
-
     assert found[:, 2].tolist() == [0] * 4000
     assert ((found >= 0) & (found <= 1)).all()
     assert np.histogram2d(found[:, 0], found[:, 1], bins=4, range=[[0, 1]] * 2)[0].ravel() == pytest.approx(250, abs=75)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
@@ -90,7 +88,6 @@ def test_a_better_branch_never_makes_a_video_worse(technical: float, aesthetic: 
 def test_videos_are_scored_by_the_means_of_the_branches(model: str) -> None:
     one, both = scored([with_videos(clip()), with_videos(clip(), clip(frames=1))], model=model)
     item = one.evidence["items"][0]
-
     assert item["quality"] == pytest.approx(fused(item["technical"], item["aesthetic"]))
     qualities = [item["quality"] for item in both.evidence["items"]]
     assert (one.value, both.value) == (qualities[0], pytest.approx(sum(qualities) / 2))
@@ -105,7 +102,6 @@ def test_the_seed_decides_which_frames_count(model: str) -> None:
 def test_answers_without_a_video_that_can_be_decoded(model: str) -> None:
     trials = [with_videos(BROKEN), trial("See <video1>."), trial("words"), trial(None)]
     found = [[(one.value, one.status) for one in scored(trials, p, model=model)] for p in ("standard", "official")]
-
     other = [(None, "inapplicable"), (None, "unscored")]
     assert found == [[(0, "scored"), (0, "scored"), *other], [(None, "unscored"), (None, "unscored"), *other]]
 
@@ -119,15 +115,12 @@ def test_without_weights_it_is_unavailable(tmp_path: Path) -> None:
     ("module", "word"),
     [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number"), (OneArgument(), "loaded")],
 )
-def test_another_file_or_network_is_no_fault_of_the_answer(
-    tmp_path: Path, module: torch.nn.Module | None, word: str
-) -> None:
+def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch.nn.Module | None, word: str) -> None:
     if module is None:
         (tmp_path / NETWORK).write_bytes(b"not a network")
     else:
         saved(tmp_path, module)
     (score,) = scored([with_videos(clip())], model=str(tmp_path))
-
     assert (score.status, score.cause) == ("unscored", "lost")
     assert str(tmp_path) in score.reason and word in score.reason
 

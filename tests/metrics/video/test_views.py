@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -34,7 +32,6 @@ def places(height: int, width: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 def test_a_clip_has_32_frames_every_second_one_of_its_third() -> None:
     found = numbers(600, stretches=3, length=32)
-
     assert [b - a == 2 for a, b in pairwise(found)].count(False) == 2
     for third, first in enumerate(found[::32]):
         assert 200 * third <= first < 200 * third + (200 - 64)
@@ -42,7 +39,6 @@ def test_a_clip_has_32_frames_every_second_one_of_its_third() -> None:
 
 def test_of_32_stretches_one_frame_each_is_used() -> None:
     found = numbers(3200, stretches=32, length=1)
-
     assert [number // 100 for number in found] == list(range(32))
     assert all(number % 100 < 98 for number in found)
 
@@ -57,14 +53,12 @@ def test_a_video_that_is_too_short_begins_again() -> None:
 @given(st.integers(1, 5000), st.sampled_from([(3, 32), (32, 1)]), st.integers(0, 9))
 def test_every_number_is_that_of_a_frame(count: int, shape: tuple[int, int], seed: int) -> None:
     found = numbers(count, stretches=shape[0], length=shape[1], seed=seed)
-
     assert len(found) == shape[0] * shape[1]
     assert all(0 <= number < count for number in found)
 
 
 def test_a_fragment_comes_from_each_cell_of_the_grid_and_lies_within_it() -> None:
     made, last = fragments(places(700, 1400), CORNER), fragments(places(700, 1400), END)
-
     assert made.shape == (224, 224, 3)
     assert [made[32 * at, 0, 0] for at in range(7)] == [25 * at for at in range(7)]  # a cell has 100 rows
     assert [made[0, 32 * at, 1] for at in range(7)] == [(50 * at) % 256 for at in range(7)]
@@ -85,7 +79,6 @@ def test_a_picture_of_any_size_has_fragments(size: tuple[int, int]) -> None:
 def test_a_picture_is_resized_between_the_nearest_pixels_alone() -> None:
     stripes, nine = np.zeros((4, 4, 3), np.uint8), np.zeros((9, 9, 3), np.uint8)
     stripes[:, ::2], nine[1::3, 1::3] = 200, 90
-
     assert resized(stripes, 4, 4) is stripes
     assert resized(stripes, 4, 2)[0, :, 0].tolist() == [100, 100]
     assert resized(stripes, 4, 8)[0, :, 0].tolist() == [200, 150, 50, 50, 150, 150, 50, 0]
@@ -94,14 +87,12 @@ def test_a_picture_is_resized_between_the_nearest_pixels_alone() -> None:
 
 def test_pixels_are_normalised_by_colour() -> None:
     grey = normalised(np.full((3, 32, 2, 2, 3), 128, np.uint8))
-
     assert (grey.shape, grey.dtype) == ((3, 3, 32, 2, 2), np.float32)
     assert grey[0, :, 0, 0, 0] == pytest.approx([4.325 / 58.395, 11.72 / 57.12, 24.47 / 57.375])
 
 
 def test_both_views_have_the_shapes_that_the_branches_take() -> None:
     found = views_of(Media.from_bytes(clip(frames=12)))
-
     assert [view.shape for view in found] == [(3, 3, 32, 224, 224), (1, 3, 32, 224, 224)]
     first, last = (found.technical[0, 0, at].mean() for at in (0, 5))  # frames 0 and 10, each lighter than before
     assert first < last
@@ -123,9 +114,7 @@ def test_what_is_drawn_at_random_follows_from_the_video_and_the_seed(monkeypatch
     assert drawn[0].shape == (2, 3, 7, 7)
 
 
-def test_the_same_places_are_cut_in_all_frames_of_a_clip_and_others_in_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_same_places_are_cut_in_all_frames_of_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     cut: list[bytes] = []
 
     def noted(pixels: Any, at: Any) -> Any:

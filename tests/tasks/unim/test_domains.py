@@ -1,7 +1,5 @@
 """The table of domains adds up to what the paper has elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmeval.task.index import TaskIndex
@@ -28,7 +26,6 @@ def test_thirty_domains_ten_in_each_field_have_the_counts_of_the_paper() -> None
 
 def test_no_spelling_means_two_domains() -> None:
     words = [word for domain in DOMAINS for word in domain.words]
-
     assert len(words) == len(set(words))
     assert all(domain_of(word) is domain for domain in DOMAINS for word in domain.words)
     assert domain_of("astrology") is None
@@ -38,7 +35,6 @@ def test_no_spelling_means_two_domains() -> None:
 def test_a_domain_has_a_task_that_reads_its_folder_and_keeps_its_spellings(domain: Domain) -> None:
     (file,) = choose([domain.task], TaskIndex()).tasks.values()
     wanted = file.keys.filter["domain"]
-
     assert file.keys.dataset_name == domain.name
     assert (wanted if isinstance(wanted, list) else [wanted]) == list(domain.words)
     assert (file.keys.expected.rows, file.keys.expected.samples) == (None, domain.total)

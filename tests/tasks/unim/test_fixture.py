@@ -1,8 +1,6 @@
 """The data set of the tests, tests/fixtures/unim_hub: forms that UniM's records may have, as samples."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,26 +36,8 @@ MEDIA = {
     "general_area/news/1": ["qapairs_placeholder/part_2/img.png"],
 }
 """Where the media of questions lie."""
-LABELS: dict[str, dict[str, Any]] = {
-    f"{MATH}/1#2": {"difficulty": "easy", "captioned_reference": "Two, as in <image2: a chart with 2 bars>."},
-    f"{MATH}/2": {"difficulty": "medium", "captioned_reference": "Here it is: <<image2: a chart with 2 bars>>"},
-    f"{MATH}/3": {"difficulty": "hard"},
-    "general_area/sports/1": {"field": "general_area", "captioned_reference": "So: <audio1: two beats>"},
-    "social_science/art/1": {
-        "capabilities": ["C6", "C3", "a capability of its own"],
-        "captioned_reference": "<video1: a ball falls from a table> with <audio1: one knock>",
-        "combination": "A->V+A",
-    },
-    "social_science/education/1": {"capabilities": ["C1", "C7"], "capability_weights": {"C1": 0.75, "C7": 0.25}},
-    "social_science/law/1": {"capabilities": ["C7"]},
-    "general_area/news/1": {"capabilities": []},
-    "natural_science/engineering/1": {
-        "bundles": {
-            "threeD1": ["thd_0001_01.mtl", "thd_0001_01.jpg"],
-            "threeD4": ["thd_0001_05.mtl", "thd_0001_06.jpg"],
-        }
-    },
-}
+CAPTIONED = [f"{MATH}/1#2", f"{MATH}/2", "general_area/sports/1", "social_science/art/1"]
+KINDS = {"text", "code", "image", "audio", "video", "document", "3d"}
 
 
 @pytest.fixture(scope="module")
@@ -65,16 +45,9 @@ def samples() -> dict[str, Sample]:
     return {sample.id: sample for sample in unim_samples(FOLDER)}
 
 
-def files(sample: Sample) -> list[str]:
-    """The paths of a question's media, from the data set's folder."""
-    paths = [medium.path for medium in sample.input[0].content.media()]
-    return [path.relative_to(FOLDER).as_posix() for path in paths if path is not None]
-
-
 def test_the_tree_holds_what_the_script_makes() -> None:
     made = hub()
     tree = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*") if path.is_file()}
-
     assert sorted(tree) == sorted(made)
     same = [name for name in made if not name.endswith(ENCODED)]
     assert [name for name in same if tree[name].read_bytes() != made[name]] == []
@@ -87,43 +60,17 @@ def test_every_record_is_a_sample_and_the_damaged_ones_are_faults_by_name(sample
         assert re.match(rf".*25_food/image_image\.jsonl:\d+: .*{reason}", samples[name].fault), name
 
 
-def test_every_level_and_all_modalities_on_both_sides_are_there(samples: dict[str, Sample]) -> None:
+def test_all_forms_are_there(samples: dict[str, Sample]) -> None:
     sound = [sample for sample in samples.values() if not sample.fault]
-    kinds = {"text", "code", "image", "audio", "video", "document", "3d"}
-
+    sides = [[one.input[0].content for one in sound], [one.references[0] for one in sound]]
     assert {sample.metadata["difficulty"] for sample in sound} == {"easy", "medium", "hard"}
-    assert {part.kind for sample in sound for part in sample.input[0].content.parts} == kinds
-    assert {part.kind for sample in sound for part in sample.references[0].parts} == kinds
-
-
-def test_media_and_labels(samples: dict[str, Sample]) -> None:
-    assert {name: files(samples[name]) for name in MEDIA} == MEDIA
-    found = {name: {key: samples[name].metadata.get(key) for key in labels} for name, labels in LABELS.items()}
-    assert found == LABELS
-    captioned = [name for name, labels in LABELS.items() if "captioned_reference" in labels]
-    assert sorted(captioned) == sorted(n for n, one in samples.items() if "captioned_reference" in one.metadata)
-
-
-def test_documents_are_files_of_any_of_six_kinds(samples: dict[str, Sample]) -> None:
-    rows = [sample for sample in samples.values() if sample.metadata.get("combination") == "D->D"]
-
-    assert {part.kind for sample in rows for part in sample.input[0].content.parts if part.media} == {"document"}
-    suffixes = {Path(path).suffix for sample in rows for path in files(sample)}
+    assert [{part.kind for content in side for part in content.parts} for side in sides] == [KINDS, KINDS]
+    media = {name: [medium.path for medium in samples[name].input[0].content.media()] for name in MEDIA}
+    found = {name: [path.relative_to(FOLDER).as_posix() for path in paths if path] for name, paths in media.items()}
+    assert found == MEDIA
+    documents = [one for one in sound if one.metadata["combination"] == "D->D"]
+    suffixes = {medium.path.suffix for one in documents for medium in one.input[0].content.media() if medium.path}
     assert suffixes == {".pdf", ".csv", ".txt", ".png", ".jpg", ".doc"}
-
-
-def test_code_shapes_and_words_in_the_place_of_a_sound(samples: dict[str, Sample]) -> None:
-    codes = [samples[f"natural_science/programming/{at}"].input[0].content.parts[1].text for at in (1, 2)]
-    assert codes == ["```c\nif (x) {\n```", "```c\n}}\n```"]
-    mesh, shapes = (samples[f"natural_science/engineering/{at}"] for at in (1, 2))
-    assert [part.label for part in mesh.input[0].content.parts if part.kind == "3d"] == ["3d1", "3d2", "3d3"]
-    assert shapes.input[0].content.raw == "Take <<3d1>> for points."
-    sides = (shapes.input[0].content, shapes.references[0])
-    assert [medium.mime for side in sides for medium in side.media("3d")] == ["model/off", "model/ply"]
-    art = samples["social_science/art/1"]
-    assert art.input[0].content.raw.endswith("<audio1: a ball falls\nfrom a table>")
-    assert art.references[0].media("video")[0].mime == "video/webm"
-
-
-def test_a_domain_whose_folder_has_no_name_is_found_by_its_records() -> None:
+    assert sorted(n for n, one in samples.items() if "captioned_reference" in one.metadata) == sorted(CAPTIONED)
+    assert samples["social_science/education/1"].metadata["capability_weights"] == {"C1": 0.75, "C7": 0.25}
     assert [sample.id for sample in unim_samples(FOLDER, "law")] == ["social_science/law/1"]

@@ -18,9 +18,7 @@ from mmeval.tasks.unim.labels import capabilities_of
         *(({"C1": weight, "C2": 1}, ["C1", "C2"]) for weight in ("much", None, -1, float("nan"), 10**400)),
     ],
 )
-def test_capabilities_become_the_ids_of_the_paper_under_each_likely_key(
-    written: object, ids: list[str], key: str
-) -> None:
+def test_capabilities_become_ids_under_each_likely_key(written: object, ids: list[str], key: str) -> None:
     assert capabilities_of({key: written}) == {"capabilities": ids}
 
 

@@ -30,12 +30,9 @@ Rows = list[dict[str, Any]]
     ],
     ids=["two files", "a repeated id", "a number behind a name", "two domains"],
 )
-def test_records_of_all_files_are_samples_with_ids_of_their_own(
-    tmp_path: Path, files: dict[str, Rows], ids: list[str]
-) -> None:
+def test_records_are_samples_with_ids_of_their_own(tmp_path: Path, files: dict[str, Rows], ids: list[str]) -> None:
     for file, rows in files.items():
         write_records(tmp_path, *rows, file=file)
-
     for folder in (tmp_path, tmp_path / "qapairs_placeholder"):  # the records may lie right inside
         dataset = unim_dataset(folder)
         assert [sample.id.partition("/")[2] for sample in dataset] == ids
@@ -48,7 +45,6 @@ def test_only_records_are_read_as_records(tmp_path: Path, folder: str) -> None:
     root = tmp_path / "qapairs_placeholder"
     (root / folder).mkdir()
     (root / folder / "other.json").write_text("not a record")
-
     assert len(unim_dataset(root)) == 1
 
 
@@ -57,7 +53,6 @@ def test_samples_are_made_one_at_a_time(tmp_path: Path) -> None:
     later = write_records(tmp_path, unim_row(id="9"), file=PHYSICS)
     samples = iter(unim_dataset(tmp_path))
     later.unlink()
-
     assert next(samples).id == "natural_science/math/1"
     with pytest.raises(MissingDataError, match=r"2_physics/a\.jsonl"):
         next(samples)
@@ -67,7 +62,6 @@ def test_a_bad_record_is_one_sample_of_its_file_and_those_behind_it_are_read(tmp
     path = write_records(tmp_path, unim_row())
     path.write_text(path.read_text() + '\n{"id": "2", broken\n' + path.read_text().replace('"1"', '"3"'))
     found = [(sample.id[-1], bool(sample.fault)) for sample in unim_samples(tmp_path)]
-
     assert found == [("1", False), ("2", True), ("3", False)]
     assert len(unim_dataset(tmp_path)) == 3
 
@@ -79,13 +73,10 @@ def test_the_fingerprint_follows_records_and_captions(tmp_path: Path) -> None:
     marks.append(unim_dataset(tmp_path).fingerprint)
     write_captions(tmp_path, unim_row())
     marks.append(unim_dataset(tmp_path).fingerprint)
-
     assert [marks.index(mark) for mark in marks] == [0, 0, 2, 3]
 
 
-def test_a_file_is_counted_once_for_all_tasks_and_again_when_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_records(tmp_path, unim_row())
     os.utime(path, ns=(0, 10**18))
     read: list[Path] = []
@@ -113,16 +104,12 @@ def test_a_file_is_counted_once_for_all_tasks_and_again_when_it_changes(
         ("", ["sports/3", "math/1", "physics/2"], ["21_sports", "1_math", "2_physics"]),
     ],
 )
-def test_a_dataset_name_narrows_to_a_field_or_a_domain(
-    tmp_path: Path, name: str, ids: list[str], files: list[str]
-) -> None:
+def test_a_dataset_name_is_a_field_or_domain(tmp_path: Path, name: str, ids: list[str], files: list[str]) -> None:
     sports = unim_row(id="3", domain="general_domain", subdomain="sports")
     write_records(tmp_path, unim_row())
     write_records(tmp_path, unim_row(id="2", subdomain="physics"), file=PHYSICS)
     write_records(tmp_path, sports, file="general_area/21_sports/a.jsonl")
-
     dataset = unim_dataset(tmp_path, name)
-
     assert [sample.id.partition("/")[2] for sample in dataset] == ids
     assert (len(dataset), [file.parent.name for file in dataset.files]) == (len(ids), files)
 
@@ -130,7 +117,6 @@ def test_a_dataset_name_narrows_to_a_field_or_a_domain(
 def test_where_folders_have_no_names_the_records_decide(tmp_path: Path) -> None:
     rows = [unim_row(), unim_row(id="2", subdomain="physics"), unim_row(id="3", subdomain="physics")]
     write_records(tmp_path, *rows, file="part_1/a.jsonl")
-
     assert [sample.id for sample in unim_samples(tmp_path, "math")] == ["natural_science/math/1"]
     assert len(unim_dataset(tmp_path, "physics")) == 2
 
@@ -157,7 +143,6 @@ def test_the_bundled_samples_have_every_modality_on_both_sides() -> None:
     samples = unim_samples(Path(unim.__file__).parent / "bundled")
     contents = [content for one in samples for content in (one.input[0].content, one.references[0])]
     kinds = {"text", "code", "image", "audio", "video", "document", "3d"}
-
     for side in (contents[::2], contents[1::2]):
         assert {part.kind for content in side for part in content.parts} == kinds
     assert sum(sample.metadata["difficulty"] == "hard" for sample in samples) >= 6

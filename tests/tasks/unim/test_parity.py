@@ -4,8 +4,6 @@ No script of these scores was released. The cases were computed once, as exact f
 paper's formulas of its own.
 """
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -21,9 +19,7 @@ CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "metrics/s
 @pytest.mark.parametrize("profile", ["standard", "official"])
 @pytest.mark.parametrize("mode", ["occurrences", "unique", "unique_no_echo"])
 @pytest.mark.parametrize("kind", ["strict", "lenient"])
-def test_every_case_is_reproduced_through_the_verb(
-    kind: str, mode: str, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_case(kind: str, mode: str, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "cases.jsonl"
     rows = [{**{key: case[key] for key in ("name", "input", "answer")}, "target": case["reference"]} for case in CASES]
     file.write_text("".join(json.dumps({**row, "params": {"mode": mode}}) + "\n" for row in rows))

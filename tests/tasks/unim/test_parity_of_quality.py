@@ -7,8 +7,6 @@ margin, is not compared. 3D: topology and geometry agree to ten places; sampling
 run drew others: its values spread by some thousandths themselves.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -117,7 +115,6 @@ def test_niqe_is_reproduced(verb: Verb) -> None:
 
 def test_the_quality_of_pictures_is_that_of_niqe(verb: Verb) -> None:
     found = verb.rows("image_quality", PICTURES)
-
     assert found["i03_natural.png"]["value"] == pytest.approx(1 - 6.290840868 / 10, abs=0.01)
     assert [found[name]["value"] for name in ("i05_natural_blocky.png", "i06_blank_gray.png")] == [0, 0]
     assert (found["i12_97.png"]["enlarged"], found["i08_gradient.png"]["too_few_patches"]) == (True, True)
@@ -125,7 +122,6 @@ def test_the_quality_of_pictures_is_that_of_niqe(verb: Verb) -> None:
 
 def test_the_released_scores_of_sounds_and_all_their_terms_are_reproduced(verb: Verb) -> None:
     found = verb.rows("audio_quality", SOUNDS, "--profile", "official")
-
     for name, wanted in SOUNDS.items():
         terms = dict(wanted["released"])
         assert found[name]["value"] == pytest.approx(round(terms.pop("quality_0_100"), 2) / 100, abs=1e-12), name
@@ -144,7 +140,6 @@ def test_variants_of_sounds_follow_from_switches(variant: str, verb: Verb) -> No
 @pytest.mark.parametrize(("combination", "weights"), [("released", (0.3, 0.4, 0.3)), ("paper", (1 / 3,) * 3)])
 def test_the_released_terms_of_shapes_are_reproduced(combination: str, weights: tuple[float, ...], verb: Verb) -> None:
     found = verb.rows("quality_3d", SHAPES, "--profile", "official", combination=combination)
-
     for name, (terms, measures) in SHAPES.items():
         drawn, item = name.startswith("m"), found[name]
         assert [item[term] for term in "TG"] == pytest.approx(terms[:2], abs=SAME), name

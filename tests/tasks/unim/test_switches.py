@@ -4,8 +4,6 @@ A metric or a switch that is not listed here fails, and so does a default that w
 another value of a switch changes some score is tested in ``tests/soak/test_switches_of_unim.py``.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

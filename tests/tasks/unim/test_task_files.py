@@ -1,16 +1,13 @@
-import json
 from pathlib import Path
 
 import pytest
 
-from mmeval.__main__ import main
 from mmeval.errors import MissingDataError
 from mmeval.metrics.quality.unim_gq import PIECES
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose, select
 from mmeval.task.task import TaskOverrides
-from tests.support.cli import mmeval, openai, results
-from tests.support.mock_openai_server import MockServer
+from tests.support.cli import mmeval, results
 from tests.support.shipped_tasks import scores_of, selected_samples, shipped
 
 TASKS = ("unim_easy", "unim_medium", "unim_hard")
@@ -43,7 +40,6 @@ def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(name: st
 def test_the_three_difficulties_together_hold_every_sample_once() -> None:
     tasks = select(["unim"], overrides=TaskOverrides(data="bundled")).tasks
     ids = [sample.id for task in tasks for sample in selected_samples(task)]
-
     assert tuple(task.name for task in tasks) == TASKS
     assert sorted(ids) == sorted(sample.id for sample in tasks[0].dataset())
 
@@ -51,7 +47,6 @@ def test_the_three_difficulties_together_hold_every_sample_once() -> None:
 def test_kinds_of_the_gold_answer_are_a_label_and_the_prompt_explains_the_tags() -> None:
     task = shipped("unim_hard")
     samples = {sample.id: sample for sample in selected_samples(task)}
-
     assert samples["natural_science/math/2"].metadata["output_modalities"] == ["text", "image", "audio"]
     assert samples["natural_science/programming/1"].metadata["output_modalities"] == ["text", "code"]
     sample = next(sample for sample in samples.values() if sample.metadata["domain"] == "art")
@@ -65,22 +60,9 @@ def test_a_folder_without_the_data_is_refused(tmp_path: Path) -> None:
         task.dataset()
 
 
-def test_the_code_of_an_answer_is_kept_with_the_run(tmp_path: Path) -> None:
-    words = ["--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--score_workers", "0"]
-    assert main([*words, "--output_path", str(tmp_path), "--log_samples"]) == 0
-
-    (file,) = tmp_path.rglob("samples_*.jsonl")
-    answers = [answer for line in file.read_text().splitlines() for answer in json.loads(line)["parts"]]
-    given = [part["text"] for answer in answers for part in answer if part["type"] == "code"]
-    references = [sample.references[0].parts for sample in selected_samples(shipped("unim_hard"))]
-    assert given == [part.text for parts in references for part in parts if part.kind == "code"]
-    assert len(given) == 3
-
-
 def test_in_the_group_of_levels_samples_weigh_the_same_and_in_a_field_domains_do() -> None:
     for name, by_size in (("unim", True), ("unim_natural_science", False)):
         group = choose([name], TaskIndex()).groups[name]
-
         assert [metric.metric for metric in group.metrics] == NUMBERS
         assert {metric.weight_by_size for metric in group.metrics} == {by_size}
 
@@ -96,16 +78,3 @@ def test_domains_without_bundled_samples_are_left_out_of_a_field(tmp_path: Path)
     ]
     assert {"unim_philosophy", "unim_law"} <= set(ours["left_out"])
     assert "Left out" in done.out and "UniM by field: structure (%)" in done.out
-
-
-def test_a_domain_beside_the_levels_asks_nothing_twice(tmp_path: Path) -> None:
-    words = ("--data", "bundled", "--output_path", tmp_path, "--report", "false", "--score_workers", "0")
-    with MockServer() as server:
-        kinds = {"inputs": "text+image+audio+video+document", "outputs": "text+image+audio"}
-        done = mmeval("--tasks", "unim,unim_math", *words, *openai(server, **kinds))
-        asked = server.stats()
-
-    assert done.code == 0, done.err
-    assert asked["requests"] == asked["unique"] > 0
-    assert results(tmp_path)["n-samples"]["unim_math"]["effective"] >= 2
-    assert "trials belong to several tasks" in done.out

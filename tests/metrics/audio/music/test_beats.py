@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +28,8 @@ BY_THE_PACKAGE = {
 @pytest.mark.parametrize("seconds", BY_THE_PACKAGE)
 def test_the_logits_and_the_beats_are_those_of_the_released_package(seconds: int) -> None:
     frames, logits, count, total = BY_THE_PACKAGE[seconds]
-
     found = beat_logits(loaded_network(tiny_model("beat_this"), "cpu"), pulses(seconds, MUSIC))
     times = beats(pulses(seconds, MUSIC), tiny("beat_this", BEAT_THIS))
-
     assert found.tolist()[:: frames // 8] == pytest.approx(logits, abs=2e-3)
     assert (len(found), len(times), sum(times)) == (frames, count, pytest.approx(total))
 
@@ -43,7 +39,6 @@ def test_every_frame_is_inside_a_chunk(frames: int) -> None:
     inside = np.zeros(frames, bool)
     for start in chunk_starts(frames):
         inside[max(0, start + 6) : start + 1500 - 6] = True
-
     assert inside.all()
 
 
@@ -60,7 +55,6 @@ def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby(logits: list[flo
 def test_a_clip_of_any_length_has_beats_or_none_and_always_the_same(clip: Samples) -> None:
     model = tiny("beat_this", BEAT_THIS)
     found = beats(clip, model)
-
     assert found == beats(clip, model) == sorted(found)
     assert all(0 <= time <= len(clip) / RATE for time in found)
 
@@ -74,15 +68,12 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
     kept = tmp_path / "beat_this-final0.ckpt"
     kept.write_bytes((tiny_model("beat_this") / "final0.ckpt").read_bytes())
     assert beats(tone(1), bound_model(str(tmp_path), BEAT_THIS)) == beats(tone(1), tiny("beat_this", BEAT_THIS))
-
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
 
 
-def test_memory_that_runs_out_while_the_checkpoint_is_read_is_no_fault_of_the_file(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: Any, **__: Any) -> None:
         raise RuntimeError("CUDA out of memory")
 

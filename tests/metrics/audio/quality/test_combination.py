@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -102,7 +100,6 @@ NOTHING = {"contrast_db": 0.0, "chroma": 0.0, "bandwidth": 0.0, "effective_db": 
 def test_one_number_by_hand(combination: str, sound: dict[str, float], parts: list[float]) -> None:
     weights = list(WEIGHTS.values()) if combination == "released" else [1.0] * 10
     mean = math.prod(part ** (weight / sum(weights)) for part, weight in zip(parts, weights, strict=True))
-
     found = SOUND._replace(**sound)
     assert quality(found, combination=combination, apply_b_per=False) == pytest.approx(mean)
     assert quality(found, combination=combination) == pytest.approx(mean * (1 + 0.15 * 0.5))

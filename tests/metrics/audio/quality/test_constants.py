@@ -3,8 +3,6 @@
 The order is that of UniM's pipeline. What the numbers do is tested beside their modules.
 """
 
-from __future__ import annotations
-
 from mmeval.metrics.audio.quality import combination as combined
 from mmeval.metrics.audio.quality import frames, gaps, level, loudness, periodicity, recording, signal_to_noise
 from mmeval.metrics.audio.quality.frequencies import chroma, contrast, running_median, separation, spectrum, tuning

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,7 +9,6 @@ from mmeval.metrics.audio.quality.frames import band, clipped, decibels, framed,
 @pytest.mark.parametrize(("samples", "frames"), [(959, 0), (960, 0), (961, 1), (1440, 1), (1441, 2), (48000, 98)])
 def test_frames_are_20_ms_every_10_and_the_last_that_would_fit_is_left_out(samples: int, frames: int) -> None:
     found = framed(np.arange(samples, dtype=np.float32))
-
     assert (found.shape, found[:2, 0].tolist()) == ((frames, 960), [0, 480][: min(frames, 2)])
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,6 @@ def clicks(count: int, rest: float = 0.0) -> Samples:
 
 def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
     found = gaps_of(steps((0.5, RATE), (0, RATE // 2), (0.5, RATE)))
-
     assert (found.longest, found.silent) == pytest.approx((0.49, 0.49 / 2.1), abs=0.011)
     assert found.factor == pytest.approx(gap_factor(found.longest, found.silent, seconds=2.1))
     assert gaps_of(steps((0, RATE // 5), (0.5, RATE), (0, RATE // 5))) == (0, 0, 1)

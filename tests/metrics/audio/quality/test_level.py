@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,6 @@ def test_four_samples_on_end_at_full_scale_are_clipped(samples: Samples, share: 
 
 def test_faults_of_the_level() -> None:
     samples = np.concatenate([np.full(RATE // 2, value, np.float32) for value in (0.5, 0.0005)])
-
     assert level.level_terms(samples) == pytest.approx((0, 0.25025, 0.5), abs=0.02)
     assert level.level_terms(samples).offset == pytest.approx(0.25025, abs=1e-4)
     # A sound without a frame is not silent.
@@ -63,7 +60,6 @@ def test_the_dynamic_range_lies_between_loud_and_quiet_frames() -> None:
 def test_the_envelope_is_a_running_mean_of_ten_milliseconds_wherever_parts_end() -> None:
     samples, long = white(2000, 1.0), white(2**16 + 700, 1.0)
     wanted = np.convolve(np.abs(samples), np.full(480, 1 / 480), "same")
-
     assert envelope_steps(samples) == pytest.approx(np.abs(np.diff(wanted)), abs=1e-7)
     assert envelope_steps(long)[-300:] == pytest.approx(envelope_steps(long[-2000:])[-300:], abs=1e-7)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -29,7 +27,6 @@ def test_loudness_of_a_tone(hertz: float, level: float, found: float) -> None:
 def test_silence_and_what_is_ten_units_below_the_mean_do_not_count() -> None:
     tone = sine(997, 3.0, 0.1)
     alone = loudness(tone)
-
     assert loudness(np.concatenate([tone, np.zeros(5 * RATE, np.float32)])) == pytest.approx(alone, abs=0.4)
     assert loudness(np.concatenate([tone, sine(997, 3.0, 0.005)])) == pytest.approx(alone, abs=0.5)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from tests.support.sounds import Samples, tone, white
 def test_a_recording_has_no_mean_and_averages_channels() -> None:
     left, right = white(RATE) + np.float32(0.2), white(RATE)[::-1]
     found = recording(wav(left, RATE))
-
     assert (found.dtype, float(found.mean())) == (np.float32, pytest.approx(0, abs=1e-6))
     both = recording(wav(np.asarray(np.stack([left, right], axis=1), np.float32), RATE))
     assert both == pytest.approx(recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5)

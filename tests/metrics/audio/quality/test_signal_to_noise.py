@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,6 @@ def test_the_quietest_frames_are_the_noise() -> None:
 
 def test_quiet_and_flat_frames_are_the_noise_where_there_are_ten() -> None:
     levels = [(0.5, 80), (0.004, 10), (0.0001, 20)]
-
     assert terms(levels, (0.1, 79), (0.7, 9), (0.1, 100)).by_level == 50  # of the quietest, at the limit
     enough = terms(levels, (0.1, 79), (0.7, 12), (0.1, 100)).by_level
     assert enough == pytest.approx(20 * np.log10(0.5 * 79.6 / 108 / 0.004), abs=0.6)
@@ -58,7 +55,6 @@ def test_signal_and_noise_by_flatness(
     levels: list[tuple[float, int]], flatness: list[tuple[float, int]], by_flatness: float | None, noisy: float
 ) -> None:
     found = terms(levels, *flatness)
-
     assert found.noisy == pytest.approx(noisy, abs=0.01)
     assert found.by_flatness == (None if by_flatness is None else pytest.approx(by_flatness, abs=1e-3))
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -51,7 +49,7 @@ def test_a_voice_below_the_threshold_of_hearing_or_of_a_third_of_a_second_has_a_
         ([100.0, 100.29, 101.0], [3.0, 2.0, 1.0], 4, 100.116),
     ],
 )
-def test_the_band_with_most_loudness_is_taken_and_weighted_in_itself(
+def test_the_loudest_band_is_weighted_in_itself(
     mel: list[float], loudness: list[float], edges: int, found: float
 ) -> None:
     assert _weighted(Voiced(np.asarray(mel), np.asarray(loudness)), edges) == pytest.approx(found)
@@ -62,14 +60,12 @@ def test_each_moment_has_the_loudness_of_its_own_time() -> None:
     t = times(2)
     phase = 2 * np.pi * np.cumsum(np.linspace(100, 200, len(t))) / RATE
     rising = np.linspace(0.001, 0.3, len(t)) * np.asarray(sum(np.sin(k * phase) / k for k in range(1, 8)))
-
     # Taken one by one, as far as they go, the loudness would give 278.77.
     assert pitch_of(rising.astype(np.float32)) == pytest.approx(281.68, abs=0.5)
 
 
 def test_of_two_voices_the_one_that_is_loud_for_longer_counts() -> None:
     one, other = voice(120, 1), voice(240, 1)
-
     assert pitch_of(np.concatenate([one, other[:11025]])) == pytest.approx(pitch_of(one), abs=1)
     assert pitch_of(np.concatenate([one[:11025], other])) == pytest.approx(pitch_of(other), abs=1)
     assert pitch_of(np.concatenate([one[:18000], other * np.float32(0.001)])) == pytest.approx(pitch_of(one), abs=1)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -24,11 +22,10 @@ HIGH, LOW = {"pitch": "high"}, {"pitch": "low"}
     ("hertz", "gender", "label", "value", "mel"),
     [(110, "male", LOW, 0.41667679208895386, 164.49957), (180, "female", HIGH, 0.5215016009558697, 257.90307)],
 )
-def test_the_share_of_the_band_is_that_of_the_released_evaluator(
+def test_the_released_share(
     hertz: float, gender: str, label: dict[str, str], value: float, mel: float, profile: str
 ) -> None:
     score = score_of(pitch_band, heard(voice(hertz), metadata=label), profile, gender=gender)
-
     assert score.value == pytest.approx(value, abs=0.5 / 42)
     assert score.evidence == {"mel": pytest.approx(mel, abs=0.5), "gender": gender}
 
@@ -45,7 +42,6 @@ def test_high_and_low_are_the_two_ends_of_the_band(hertz: float, gender: str, hi
 @pytest.mark.parametrize(("switches", "numbers"), [({"male_low": 182.0}, "182"), ({"ceiling": 80.0}, "80 Hz")])
 def test_limits_in_the_wrong_order_are_no_fault_of_the_answer(switches: dict[str, Any], numbers: str) -> None:
     score = score_of(pitch_band, heard(voice(110), metadata=LOW), gender="male", **switches)
-
     assert (score.status, score.reason.split(": ")[0]) == ("unscored", "UsageError")
     assert score.reason.count(numbers) == 2
 
@@ -62,16 +58,12 @@ def test_a_row_that_asks_for_no_pitch_is_satisfied_by_any_sound() -> None:
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
 @pytest.mark.parametrize("samples", [silence(2), voice(150)[:1], voice(150)[:1763]], ids=["silent", "one", "80 ms"])
-def test_where_nothing_is_voiced_it_is_wrong_where_the_released_evaluator_broke_off(
-    samples: Samples, profile: str
-) -> None:
+def test_where_nothing_is_voiced_it_is_wrong(samples: Samples, profile: str) -> None:
     score = score_of(pitch_band, heard(samples, metadata=HIGH), profile, gender="male")
     assert (score.value, list(score.evidence)) == (0, ["reason"])
 
 
-def test_without_a_given_gender_a_model_finds_it_of_those_voices_alone_whose_pitch_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Media] = []
 
     def genders_of(sounds: Sequence[Media], model: Any, **switches: Any) -> list[Heard]:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +47,6 @@ def apart(cosine: float) -> Samples:
 @pytest.mark.parametrize(("gender", "value"), [("male", 1), ("female", 0)])
 def test_the_gender_of_the_voice_is_compared_with_the_label(gender: str, value: float) -> None:
     score = score_of(speaker_gender, sound_trial(loud(0.8), gender=gender, voice="female"))
-
     assert (score.value, score.evidence) == (value, {"heard": "male", "certainty": 0.9})
     for changed in ({"seconds": 9.0}, {"male_class": 0}, {"gender_key": "voice"}):
         asked = sound_trial(loud(0.8), gender="male", voice="female")
@@ -93,9 +90,7 @@ def test_the_voice_of_the_data_is_that_of_the_input_or_of_the_reference() -> Non
         *(([*answer], [0, 0], 0, None) for answer in ([], [loud(0)], [loud(0)] * 3, [loud(0), DAMAGED])),
     ],
 )
-def test_all_turns_of_one_speaker_are_alike_and_different_speakers_may_be(
-    answer: list[Any], order: list[Any], value: float, pairs: list[str] | None
-) -> None:
+def test_turns_of_one_speaker(answer: list[Any], order: list[Any], value: float, pairs: list[str] | None) -> None:
     score = score_of(speaker_similarity, sound_trial(*answer, order=order), against="turns")
     assert (score.value, "reason" in score.evidence) == (value, pairs is None)
     assert pairs is None or list(score.evidence["cosines"]) == pairs
@@ -105,7 +100,6 @@ def test_all_turns_of_one_speaker_are_alike_and_different_speakers_may_be(
 def test_models_give_a_batch_the_scores_of_each_alone() -> None:
     trials = [sound_trial(voice(hertz), given=[voice(110)], gender="male") for hertz in (110, 150, 220)]
     trials.append(sound_trial(given=[voice(110)], gender="male"))
-
     for metric, name in ((speaker_gender, "wav2vec2_gender"), (speaker_similarity, "wavlm_sv")):
         switches: dict[str, Any] = {"model": tiny(name, VOICE)}
         together = scored_together(metric, trials, **switches)

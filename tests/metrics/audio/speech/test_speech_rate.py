@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,9 +24,7 @@ def words(count: int) -> str:
 @pytest.mark.parametrize(
     ("seconds", "label", "rate"), [(6.0, FAST, 200.0), (9.0, {}, 133.33333333333334)], ids=["fast", "nothing asked"]
 )
-def test_the_rate_is_that_of_the_released_evaluator(
-    seconds: float, label: dict[str, str], rate: float, profile: str
-) -> None:
+def test_the_released_rate(seconds: float, label: dict[str, str], rate: float, profile: str) -> None:
     score = score_of(speech_rate, heard(tone(seconds), text=words(20), metadata=label), profile, **TEXT)
     assert (score.value, score.evidence) == (1.0, {"rate": rate, "counted": 20, "seconds": seconds})
 
@@ -55,14 +51,11 @@ def test_silence_at_both_ends_takes_no_time_and_a_pause_or_only_silence_does() -
     parts = [silence(3), tone(2), silence(2), tone(2), silence(3)]
     sounds = [np.concatenate(parts), silence(2), silence(0.3), np.zeros(1, np.float32)]
     found = [score_of(speech_rate, heard(one, metadata=SLOW), **TEXT).evidence["seconds"] for one in sounds]
-
     assert found[0] == pytest.approx(6, abs=0.1)
     assert found[1:] == [len(one) / 22050 for one in sounds[1:]]
 
 
-def test_by_default_the_words_are_those_of_a_transcript_of_each_answer_with_a_sound(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_by_default_the_words_are_those_of_a_transcript(monkeypatch: pytest.MonkeyPatch) -> None:
     def transcripts_of(sounds: Sequence[Media], model: Any, processor: Any, language: str) -> list[str]:
         assert (model["name"], processor["name"], language) == ("owner/ears", "owner/spelling", "german")
         return [words(13 + at) for at in range(len(sounds))]

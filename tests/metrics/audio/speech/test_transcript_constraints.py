@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +70,6 @@ def test_both_profiles(answer: list[Any], constraint: Any, values: list[float]) 
 def test_of_turns_the_mean_over_those_with_a_constraint_counts() -> None:
     turns = {"1": ["start", "I disagree"], "2": ["keyword_include", "compromise", "suggestion"]}
     score = score_of(transcript_constraints, sound_trial(ONE, TWO, THREE, order=[0, 1, 0], constraint=turns))
-
     assert score.value == 0.5
     assert {turn: found["heard"] for turn, found in score.evidence["turns"].items()} == {"1": SAID[2], "2": SAID[3]}
     damaged = sound_trial(DAMAGED, ONE, order=[0, 1], constraint=NO_MARS)
@@ -83,7 +80,6 @@ def test_of_turns_the_mean_over_those_with_a_constraint_counts() -> None:
 def test_every_switch_matters() -> None:
     only = {"constraint": ["keyword_exclude", "NASA"], "other": ["start", "We"]}
     turns = {"constraint": {"0": ["start", "We"]}, "order": [0], "speakers": [0, 1]}
-
     assert value_of(ONE, labels=only, lower_keywords=False) == value_of(ONE, labels=only, constraint_key="other") == 1
     assert value_of(labels={"constraint": ["length_word", "< 2"]}, missing="empty_text") == 1
     assert (value_of(ONE, labels=turns), value_of(ONE, labels=turns, order_key="speakers")) == (1, 0)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,7 +53,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (2, "你好，世界。", {"profile": "official", **CHINESE}, 1 - 1 / 4),  # officially its blanks are errors
     ],
 )
-def test_both_sides_are_compared_after_normalising(
+def test_both_sides_are_normalised(
     written: list[str], seconds: int, text: str, switches: dict[str, Any], value: float
 ) -> None:
     asked = sound_trial(tone(seconds), text=text, words="lakes are deep")
@@ -66,7 +64,6 @@ def test_both_sides_are_compared_after_normalising(
 def test_a_sound_beyond_the_limits_is_unscored_and_the_others_of_its_batch_are_not(written: list[str]) -> None:
     endless = Media.from_bytes(wav(np.zeros(3601 * 100, np.float32), 100).read())
     one, beyond = scored_together(transcript, [sound_trial(s, text="lakes are deep") for s in (tone(1), endless)])
-
     assert (one.value, beyond.status, "max_audio_seconds" in beyond.reason) == (1, "unscored", True)
     assert len(written) == 1
 
@@ -95,7 +92,6 @@ CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), t
 
 def test_whisper_writes_the_same_for_the_same_clip(whisper: dict[str, Any]) -> None:
     together = transcripts(CLIPS, **whisper)
-
     assert together == [transcripts([clip], **whisper)[0] for clip in CLIPS]
     assert len(set(together)) > 2
     assert together[4] == "", "a clip without samples has no words"
@@ -122,9 +118,7 @@ def test_the_language_is_forced(whisper: dict[str, Any]) -> None:
         transcripts([tone(2)], **whisper, language="klingon")
 
 
-def test_a_sound_is_transcribed_once_for_all_metrics_that_ask(
-    whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def counted(clips: Sequence[Samples], *rest: Any) -> list[str]:
@@ -144,6 +138,5 @@ def test_the_whole_path_gives_a_batch_the_scores_of_each_alone(whisper: dict[str
     trials = [sound_trial(clip, text="seven 7 words") for clip in (*CLIPS[:4], np.clip(tone(3) * 3, -1, 1))]
     trials.insert(2, sound_trial(text="none"))
     together = scored_together(transcript, trials, **whisper)
-
     assert together == [score_of(transcript, one, **whisper) for one in trials]
     assert all(score.status == "scored" for score in together)

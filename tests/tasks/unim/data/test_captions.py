@@ -54,7 +54,6 @@ def test_captions_are_found_by_path_id_and_words(
     if others:
         write_captions(tmp_path, *others, file=OTHER)
     write_captions(tmp_path, row("Q", "A cat", subdomain="physics"), file=PHYSICS)
-
     assert captions(tmp_path) == found
 
 
@@ -62,17 +61,13 @@ def test_an_id_that_repeats_across_files_is_found_by_its_words(tmp_path: Path) -
     write_records(tmp_path, TWO[0])
     write_records(tmp_path, TWO[1], file="natural_science/1_math/zzz.jsonl")
     write_captions(tmp_path, row("R", "B dog"), row("Q", "A cat"), file=OTHER)
-
     assert captions(tmp_path) == ["A cat", "B dog"]
 
 
-def test_records_without_captions_and_captions_that_cannot_be_read_are_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_has_no_caption_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     write_records(tmp_path, ASKED)
     assert (captions(tmp_path), caplog.records) == ([None], [])
-
     path = write_captions(tmp_path, row("Q", "A cat", "2"))
     path.write_text(path.read_text() + "\n{oops")
     assert captions(tmp_path) == [None]
@@ -84,7 +79,6 @@ def test_asked_with_captions_a_question_is_words_and_its_reference_stays(tmp_pat
     write_records(tmp_path, unim_row(input={"modal": {"image1": "image/gone.png"}, "content": "See <image1>"}))
     write_captions(tmp_path, row("See <image1: a cat>", "Here: a dog"))
     (sample,) = unim_samples(tmp_path, variant="caption")
-
     assert not sample.fault
     assert [(part.kind, part.text) for part in sample.input[0].content.parts] == [("text", "See <image1: a cat>")]
     assert (sample.references[0].raw, sample.metadata["combination"]) == ("Here: <image1>", "I->I")
@@ -95,6 +89,5 @@ def test_asked_with_captions_a_question_is_words_and_its_reference_stays(tmp_pat
 def test_the_caption_variant_alone_can_be_asked(tmp_path: Path) -> None:
     write_captions(tmp_path, row("See <image1: a cat>", "Here: <image2: a dog>"))
     (sample,) = unim_samples(tmp_path, variant="caption")
-
     assert sample.input[0].content.raw == "See <image1: a cat>"
     assert sample.metadata["captioned_reference"] == "Here: <image2: a dog>"

@@ -26,9 +26,7 @@ def read(folder: Path, text: str | bytes) -> list[Record]:
         (" \n\n", []),
     ],
 )
-def test_objects_one_after_the_other_are_read_however_they_are_written(
-    tmp_path: Path, text: str, rows: list[tuple[int, dict[str, Any]]]
-) -> None:
+def test_objects_one_after_the_other(tmp_path: Path, text: str, rows: list[tuple[int, dict[str, Any]]]) -> None:
     assert [(record.line, record.row) for record in read(tmp_path, text)] == rows
 
 
@@ -54,7 +52,6 @@ BAD: list[tuple[str | bytes, str]] = [
 @pytest.mark.parametrize(("text", "reason"), BAD, ids=lambda value: str(value[:30]))
 def test_after_what_cannot_be_read_the_reading_goes_on(tmp_path: Path, text: str | bytes, reason: str) -> None:
     first, bad, last = read(tmp_path, text)
-
     assert (first.row, first.fault, last.row, last.fault) == ({"a": 1}, "", {"a": 3}, "")
     assert reason in bad.fault
 
@@ -62,7 +59,6 @@ def test_after_what_cannot_be_read_the_reading_goes_on(tmp_path: Path, text: str
 def test_a_bad_record_keeps_its_line_and_identity(tmp_path: Path) -> None:
     found = read(tmp_path, '{\n "a": 1\n}\n{\n "b": oops\n}\n\n{"a": 3}')
     assert [(record.line, bool(record.fault)) for record in found] == [(1, False), (4, True), (8, False)]
-
     text = '{"domain": "social_science", "subdomain": "art", "id": "0501", "difficulty_level": 2, "input": {"modal": {'
     (bad,) = read(tmp_path, text)
     assert bad.row == {"domain": "social_science", "subdomain": "art", "id": "0501", "difficulty_level": 2}
@@ -75,7 +71,6 @@ def test_what_is_no_id_identifies_no_bad_record(tmp_path: Path, written: str) ->
 
 def test_a_record_that_was_cut_off_does_not_take_the_next_one_of_its_line_along(tmp_path: Path) -> None:
     found = read(tmp_path, '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n{"id": "4"}')
-
     assert [record.row["id"] for record in found if not record.fault] == ["2", "3", "4"]
     assert [record.row for record in found if record.fault] == [{"id": "1"}]
 

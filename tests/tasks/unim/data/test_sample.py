@@ -27,7 +27,6 @@ def side(content: str, **modal: Any) -> dict[str, Any]:
 def test_a_tag_becomes_its_medium_in_every_place_that_the_data_use(tmp_path: Path, folder: str) -> None:
     file = write_medium(tmp_path, f"{folder}/image/img 1.png")
     content = sample_of(tmp_path, input=side("See <image1>!", image1=" image/img 1.png\n")).input[0].content
-
     assert content.raw == "See <image1>!"
     assert [medium.path.resolve() for medium in content.media("image") if medium.path] == [file.resolve()]
 
@@ -54,7 +53,6 @@ def test_labels_come_from_the_record(tmp_path: Path) -> None:
 def test_field_and_domain_come_from_the_folders_when_the_record_has_none(tmp_path: Path) -> None:
     write_records(tmp_path, unim_row(domain=None, subdomain=None), file="social_science/15_education/a.jsonl")
     labels = unim_samples(tmp_path)[0].metadata
-
     assert (labels["field"], labels["domain"]) == ("social_science", "education")
     assert sample_of(tmp_path / "b", domain="general_domain").metadata["field"] == "general_area"
 
@@ -87,7 +85,6 @@ def test_keys_are_tags_in_any_spelling_of_the_data(tmp_path: Path) -> None:
     write_medium(tmp_path, "a.off", b"OFF\n0 0 0\n")
     given = side("<3d1> <threeD2>", threeD1="a.off", **{"3d2": "a.off"}, text1="ignored")
     sample = sample_of(tmp_path, input=given)
-
     assert [part.label for part in sample.input[0].content.parts if part.media] == ["3d1", "3d2"]
     # A tag of the answer may stand in the question.
     assert not sample_of(tmp_path, input=side("Make <image1> of a line.")).fault
@@ -145,9 +142,7 @@ def test_a_medium_that_is_elsewhere_or_missing_is_named(tmp_path: Path, value: s
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_record_that_breaks_the_layout_is_a_fault_by_name(
-    tmp_path: Path, changes: dict[str, Any], reason: str
-) -> None:
+def test_a_record_that_breaks_the_layout(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     assert re.search(rf"text_image\.jsonl:1: .*{reason}", sample_of(tmp_path, **changes).fault)
 
 
@@ -170,7 +165,6 @@ def test_a_record_with_several_faults_has_them_all_and_no_label_that_cannot_be_r
 def test_a_corrupt_record_keeps_the_labels_that_can_be_read(tmp_path: Path) -> None:
     write_records(tmp_path, unim_row()).write_text('{"id": "7", "difficulty_level": 2, "input": oops}')
     (sample,) = unim_samples(tmp_path)
-
     assert sample.id == "natural_science/math/7"
     assert sample.metadata == {"field": "natural_science", "domain": "math", "difficulty": "medium"}
     assert "text_image.jsonl:1: record '7': " in sample.fault
@@ -180,7 +174,6 @@ def test_a_corrupt_record_keeps_the_labels_that_can_be_read(tmp_path: Path) -> N
 def test_a_document_may_be_of_every_kind_of_the_paper(tmp_path: Path, name: str) -> None:
     write_medium(tmp_path, name)
     sample = sample_of(tmp_path, input=side("<document1>", document1=name))
-
     assert not sample.fault
     assert [part.kind for part in sample.input[0].content.parts if part.media] == ["document"]
 
@@ -200,7 +193,7 @@ def test_a_document_may_be_of_every_kind_of_the_paper(tmp_path: Path, name: str)
         ("threeD1", "a.jpg", None, "3d, .* image/jpeg"),
     ],
 )
-def test_a_file_of_another_kind_than_its_tag_is_named(
+def test_a_file_of_another_kind_than_its_tag(
     tmp_path: Path, tag: str, name: str, data: bytes | None, reason: str
 ) -> None:
     write_medium(tmp_path, name, data)
@@ -230,6 +223,5 @@ def test_the_links_of_a_hub_snapshot_are_followed_to_their_blobs(tmp_path: Path)
     link = snapshot / "data/natural_science/math/image/a.png"
     link.parent.mkdir(parents=True)
     link.symlink_to(blob)
-
     sample = sample_of(snapshot, input=side("<image1>", image1="image/a.png"))
     assert sample.input[0].content.media()[0].read() == blob.read_bytes()

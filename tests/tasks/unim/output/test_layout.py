@@ -1,7 +1,5 @@
 """Answers as records of the released scripts."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -70,9 +68,7 @@ NUMBERED = [Part("image", None, medium, raw="<image1>", label="image1") for medi
         (tagged("half \ud83d <code1>", code1="\udc00"), "half \ufffd <code1>", {"code1": "\ufffd"}),
     ],
 )
-def test_any_other_answer_is_written_as_the_scripts_understand_it(
-    output: Interleaved, content: str, modal: dict[str, Media | str]
-) -> None:
+def test_any_other_answer_in_the_scripts_form(output: Interleaved, content: str, modal: dict[str, Media | str]) -> None:
     flat = flattened(output)
     assert (flat.content, dict(flat.modal)) == (content, modal)
 

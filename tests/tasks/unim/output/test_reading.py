@@ -1,7 +1,5 @@
 """Answers to UniM as the released scripts have them, read: whole, incomplete, damaged and hostile ones."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -48,7 +46,6 @@ def test_records_one_after_the_other_are_answers_with_their_media(place: Path, t
     write_records(place / "out.jsonl", record(f"{FIRST} <code1>", modal), record("words", number="2"))
     medium(place / "image/a.png")
     answers = read_output(tmp_path / "mine")
-
     assert response_to(answers).output == tagged(f"{FIRST} <code1>", image1=HARE, code1="print('}')")
     assert response_to(answers, "2").text == "words"
     assert (answers.model, answers.counts, answers.remarks) == ("mine", {str(tmp_path / "mine"): 2}, [])
@@ -58,7 +55,6 @@ def test_records_one_after_the_other_are_answers_with_their_media(place: Path, t
 def test_a_medium_is_found_where_either_script_searches_and_where_the_data_set_has_it(at: str, tmp_path: Path) -> None:
     write_records(tmp_path / "here/out.jsonl", record(FIRST, {"image1": "image/a.png"}))
     medium(tmp_path / at / "image/a.png")
-
     assert response_to(read_output(tmp_path)).output == tagged(FIRST, image1=HARE)
 
 
@@ -67,7 +63,6 @@ def test_a_file_alone_and_a_list_are_read_too(tmp_path: Path) -> None:
     file.write_text(json.dumps([record("a"), record("b", number="2")], indent=1))
     write_records(tmp_path / "other.jsonl", record("c", number="3"))
     answers = read_output(file)
-
     assert [response_to(answers, number).text for number in "12"] == ["a", "b"]
     assert "no answer" in why_absent(answers, "3")
 
@@ -76,7 +71,6 @@ def test_a_file_alone_and_a_list_are_read_too(tmp_path: Path) -> None:
 def test_folder_names_fill_in_what_a_record_lacks(words: dict[str, str], tmp_path: Path) -> None:
     row = {key: value for key, value in record("a", number=" 7 ").items() if key not in ("domain", "subdomain")}
     file = write_records(tmp_path / "general_area/25_food/image/out.jsonl", row | words)
-
     for answers in (read_output(tmp_path), read_output(file)):
         assert response_to(answers, "7", domain="food", field="general_area").text == "a"
 
@@ -84,7 +78,6 @@ def test_folder_names_fill_in_what_a_record_lacks(words: dict[str, str], tmp_pat
 def test_answers_are_matched_by_domain_id_and_repeat(place: Path) -> None:
     write_records(place / "out.jsonl", record("a", subdomain="Mathematics"), record("b", repeat=1))
     answers = read_output(place)
-
     assert [response_to(answers, repeat=repeat).text for repeat in (0, 1)] == ["a", "b"]
     assert "'natural_science/physics/1'" in why_absent(answers, domain="physics")
     assert "no answer" in why_absent(answers, repeat=2)
@@ -93,7 +86,6 @@ def test_answers_are_matched_by_domain_id_and_repeat(place: Path) -> None:
 
 def test_an_answer_to_another_question_is_not_taken_unless_that_is_asked_for(place: Path) -> None:
     write_records(place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}}))
-
     assert "'Draw a fox.'" in why_absent(read_output(place))
     assert response_to(read_output(place, any_instruction=True)).text == "a"
 
@@ -102,7 +94,6 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     write_records(place / "a.jsonl", {**record("bad"), "output": 7}, record("first"))
     write_records(place / "b.jsonl", record("second"), record("third"))
     answers = read_output(place)
-
     assert response_to(answers).text == "first"
     assert answers.counts == {str(place): 1}
     assert [remark.split()[0] for remark in answers.remarks] == ["of", "2"] and "b.jsonl:1 " in answers.remarks[1]
@@ -111,7 +102,6 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
 def test_text_under_a_key_counts_where_there_is_no_other_and_an_empty_answer_is_one(place: Path) -> None:
     write_records(place / "out.jsonl", record(" ", {"text1": "words"}), record("", number="2"))
     answers = read_output(place)
-
     assert (response_to(answers).text, response_to(answers, "2").output) == ("words", Interleaved())
 
 
@@ -146,12 +136,9 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
         ({"mmeval": {"parts": [7]}}, "'mmeval' must"),
     ],
 )
-def test_a_record_that_holds_no_answer_is_named_and_the_others_are_read(
-    row: dict[str, object], reason: str, place: Path
-) -> None:
+def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str, place: Path) -> None:
     write_records(place / "out.jsonl", {**record("bad"), **row}, record("good", number="2"))
     answers = read_output(place)
-
     assert response_to(answers, "2").text == "good"
     assert "out.jsonl:1: " in why_absent(answers) and reason in why_absent(answers)
     assert answers.remarks[0].startswith("of 2 records 1 ")
@@ -163,7 +150,6 @@ def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
     file = write_records(place / "out.jsonl", record("first"))
     file.write_text(f"{file.read_text()}{bad}\n{json.dumps(record('second', number='2'))}\n")
     answers = read_output(place)
-
     assert [response_to(answers, number).text for number in "12"] == ["first", "second"]
     assert "give no answer" in answers.remarks[0]
 
@@ -172,7 +158,6 @@ def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
 def test_a_record_without_its_question_answers_nothing(key: dict[str, object], tmp_path: Path) -> None:
     write_records(tmp_path / "out.jsonl", record("a") | key)
     answers = read_output(tmp_path)
-
     assert "give no answer" in answers.remarks[0]
     assert "has no answer" in why_absent(answers)
 
@@ -205,7 +190,6 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
     write_records(tmp_path / ".old/out.jsonl", record("a"))
     with pytest.raises(MissingDataError, match="no answers"):
         read_output(tmp_path)
-
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/out.jsonl").symlink_to(tmp_path / ".old/out.jsonl")
     with pytest.raises(UsageError, match="leads out of"):
@@ -214,7 +198,6 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
 
 def test_answers_of_two_models_are_never_mixed(tmp_path: Path) -> None:
     export_unim(tmp_path / "a", unim_task([tagged("a")]))
-
     assert response_to(read_output(tmp_path)).text == "a"
     export_unim(tmp_path / "b", unim_task([tagged("b")]))
     with pytest.raises(UsageError, match="several models"):
@@ -238,7 +221,6 @@ def test_damaged_parts_are_refused(parts: str, tmp_path: Path) -> None:
     row = json.loads(file.read_text())
     row["mmeval"]["parts"] = parts
     write_records(file, row)
-
     assert "'mmeval' are damaged" in why_absent(read_output(tmp_path / "m"))
 
 
@@ -246,7 +228,6 @@ def test_an_answer_that_was_edited_is_read_as_it_stands_now(tmp_path: Path) -> N
     export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("before")))]))
     file = tmp_path / "m/natural_science/math/answers.jsonl"
     file.write_text(file.read_text().replace('"content": "before"', '"content": "after"'))
-
     assert response_to(read_output(tmp_path / "m")).output == tagged("after")
 
 

@@ -1,7 +1,5 @@
 """Answers written for the released scripts of UniM: what stands where, and what is reported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -79,7 +77,6 @@ def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Pat
     trials = [unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat) for repeat in range(2)]
     done = export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter(trials)))
     answers = read_output(tmp_path / "m")
-
     assert sorted(file.name for file in place.glob("*.jsonl")) == ["answers.jsonl", "answers_repeat1.jsonl"]
     assert sorted(file.name for file in (place / "image").iterdir()) == ["img_0001_01.png", "img_0001_repeat1_01.png"]
     assert [response_to(answers, repeat=repeat).text for repeat in range(2)] == [f"{FIRST} 0", f"{FIRST} 1"]
@@ -89,7 +86,6 @@ def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Pat
 def test_a_large_file_is_continued_in_another_one(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MAX_FILE_BYTES", 800)
     answers = [tagged(f"{number} {'a' * 100}") for number in range(4)]
-
     assert [response.output for response in there_and_back(tmp_path / "m", *answers)] == answers
     assert sorted(file.name for file in place.iterdir()) == ["answers.jsonl", "answers_part2.jsonl"]
 
@@ -99,7 +95,6 @@ def test_an_id_never_becomes_a_path_and_no_two_share_a_file(number: str, tmp_pat
     other = tagged(FIRST, image1=Media.from_bytes(picture(colour=9)))
     export_unim(tmp_path / "m", unim_task({number: tagged(FIRST, image1=HARE), "1": other}))
     answers = read_output(tmp_path / "m")
-
     assert (response_to(answers, number).output, response_to(answers).output) == (tagged(FIRST, image1=HARE), other)
     assert len(list((place / "image").iterdir())) == 2
 
@@ -108,7 +103,6 @@ def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(tmp_path:
     unasked = ErrorInfo("unsupported", "it takes no audio")
     done = export_unim(tmp_path / "m", unim_task([tagged("a"), FAILED, unasked]))
     answers = read_output(tmp_path / "m")
-
     assert [gap.partition(":")[0] for gap in done.gaps] == ["1 answer", "1 answer"]
     assert len((place / "answers.jsonl").read_text().splitlines()) == 1
     assert [response_to(answers, number).error for number in "123"] == [None, FAILED, unasked]
@@ -121,14 +115,12 @@ def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_p
     again = AnsweredTask("unim_hard", lambda: iter([damaged]))
     task = AnsweredTask("unim", lambda: iter([damaged, unim_trial(tagged("a"))]))
     done = export_unim(tmp_path / "m", task, again)
-
     assert [("1 answer" in gap, "sample is damaged" in gap) for gap in done.gaps] == [(True, True)]
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 
 def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
     done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
-
     assert [note.partition(":")[0] for note in done.notes] == ["1 answer", "1 answer", "1 answer", "4 media", "1 tag"]
     assert (done.answers, done.media, done.gaps) == (4, 6, ())
 
@@ -136,7 +128,6 @@ def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
 def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path) -> None:
     tasks = unim_task([tagged("a"), FAILED]), unim_task([FAILED, tagged("b")], "unim_math")
     done = export_unim(tmp_path / "m", *tasks, unim_task([tagged("a")], "unim_hard"))
-
     assert (done.answers, done.gaps) == (2, ())
     assert [response_to(read_output(tmp_path / "m"), number).text for number in "12"] == ["a", "b"]
     differing = (unim_task([tagged("a")]), unim_task([tagged("b")], "unim_math"))
@@ -147,7 +138,6 @@ def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path)
 def test_tasks_of_others_are_left_out_and_never_all_of_them(tmp_path: Path) -> None:
     other = AnsweredTask("tiny", lambda: iter([Trial(row_sample(0), output=ODD[0])]))
     done = export_unim(tmp_path / "m", unim_task([tagged("a")]), other)
-
     assert [gap.split()[0] for gap in done.gaps] == ["tiny"]
     with pytest.raises(UsageError, match="tiny are no tasks"):
         write_output(AnsweredRun("m", (other,)), tmp_path)
@@ -157,6 +147,5 @@ def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pyt
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE)]))
     answers = read_output(tmp_path / "m")
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
-
     assert "larger than" in why_absent(answers)
     assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(str(tmp_path / "m"), 0)

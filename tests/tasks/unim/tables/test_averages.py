@@ -1,7 +1,5 @@
 """Absolute, relative, tau; over instances and over domains: by hand."""
 
-from __future__ import annotations
-
 import random
 from statistics import stdev
 from typing import Any, Literal
@@ -94,7 +92,6 @@ def test_it_is_a_plugin_and_without_labels_the_mean_over_instances() -> None:
     scores = Scores()
     for at, one in enumerate((0.0, 1.0, 1.0)):
         scores.add_value(str(at), 0, one)
-
     assert load_aggregator("unim") is unim
     assert unim(scores).value == pytest.approx(2 / 3)
 
@@ -145,7 +142,6 @@ def test_with_some_lost_it_is_what_resampling_finds() -> None:
     relative: dict[str, Any] = {"average": "micro", "kind": "relative"}
     samples = (scores.drawn([chance.randrange(len(scores))] for _ in range(len(scores))) for _ in range(100))
     draws = [draw for draw in (unim(sample, **relative).value for sample in samples) if draw is not None]
-
     assert unim(scores, **relative).stderr == pytest.approx(stdev(draws), rel=0.15)
 
 

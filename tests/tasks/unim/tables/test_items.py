@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from array import array
 from typing import Any
 
@@ -40,7 +38,6 @@ def of_all(items: ItemPool, name: str = "image_quality") -> Items:
 def test_items_are_counted_by_what_is_known_of_them() -> None:
     first = {"image_quality": piece(0.5, 1.0), "audio_quality": NO_SOUND}
     found = pool(first, {"image_quality": piece(0.0, None, "no OCR here")})
-
     assert tuple(TITLES) == PIECES
     assert (of_all(found), of_all(found).mean) == (Items(2, 3, 1.5, 1, 1), 0.5)
     assert (of_all(found, "audio_quality"), of_all(found, "audio_quality").mean) == (Items(), None)
@@ -55,7 +52,6 @@ def test_an_answer_of_several_tasks_counts_once_with_the_first_that_has_items() 
     gq = {"value": 0.5, "status": "scored", "evidence": {"gq_partial": True, "without": ["text_quality"]}}
     twice = pool(*[{"image_quality": piece(0.5), "unim_gq": gq}] * 2, same=True)
     assert (of_all(twice).answers, twice.partial_answers, dict(twice.partial)) == (1, 1, {"text_quality": 1})
-
     unavailable = {"image_quality": Score.unavailable("no pyiqa").to_json()}
     later = pool(unavailable, {"image_quality": piece(0.5)}, same=True)
     assert (of_all(later).known, list(later.unavailable)) == (1, ["image_quality"])

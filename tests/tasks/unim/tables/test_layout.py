@@ -1,7 +1,5 @@
 """The tables of a run, by hand and against a plain count."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -91,9 +89,7 @@ def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path
 
 
 @pytest.mark.parametrize(("switches", "eta"), [({}, 0.7), ({"eta": 0.6}, 0.6)])
-def test_sqcs_of_means_is_its_formula_on_the_means_with_the_weight_of_the_run(
-    tmp_path: Path, switches: dict[str, float], eta: float
-) -> None:
+def test_sqcs_of_means_has_the_weight_of_the_run(tmp_path: Path, switches: dict[str, float], eta: float) -> None:
     metrics = {"unim_all": {name: {"outputs": [name], "switches": switches} for name in NUMBERS}}
     found = field(tmp_path, BY_HAND, metrics=metrics)["All: mean of instances"]
     assert found["SQCS of means"] == pytest.approx(75 * (eta + (1 - eta) * 0.5))
@@ -102,7 +98,6 @@ def test_sqcs_of_means_is_its_formula_on_the_means_with_the_weight_of_the_run(
 def test_philosophy_has_no_hard_instance_and_is_not_0(tmp_path: Path) -> None:
     found = domain(tmp_path / "a", [trial("a", 0.5, labels("art", "hard"))], COHERENCE)
     empty = {**dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")), "Scored": "0/0", "Lacks": "has no hard instance"}
-
     assert (list(found), found["20 Philosophy"]) == (["17 Art", "20 Philosophy"], empty)
     # Where no level is known no domain lacks instances of it.
     assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == ["17 Art"]
@@ -133,7 +128,6 @@ def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
 def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp_path: Path) -> None:
     words = ("pets", "astrology", "mathematics", "env_science")
     rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
-
     names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
     assert list(domain(tmp_path / "a", rows)) == names
     assert "not name: astrology." in notes(tmp_path / "b", rows)
@@ -146,7 +140,6 @@ def test_families_of_which_the_run_gives_no_number_are_left_out_but_for_tau(tmp_
     values: dict[str, float | str] = dict.fromkeys(NUMBERS, "unavailable")
     found = tables(tmp_path, [trial("a", {**values, "strict_structure": 1.0}, labels())])
     meaning = cells(found[FIELD.format(MEANING)])
-
     assert COHERENCE not in "".join(found)
     assert meaning["All: mean of domains"]["tau"] == 100.0
     assert meaning["All: mean of instances"]["Lacks"] == "1 unavailable"
@@ -182,7 +175,6 @@ def test_what_is_lost_or_unavailable_is_no_0(
     tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
 ) -> None:
     line, note = domain(tmp_path / "a", rows, MEANING, **more)["1 Math"], notes(tmp_path / "b", rows, **more)
-
     assert some(line, names) == wanted
     assert noted in note and ("Lacking" in note) is bool(noted)
     if rows is UNAVAILABLE:
@@ -212,7 +204,6 @@ def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
     found = tables(tmp_path, rows)
     whole, math = cells(found[FIELD.format(MEANING)])["All: mean of instances"], cells(found[DOMAIN.format(MEANING)])
     (note,) = (note for note in found[FIELD.format(MEANING)].notes if "bad" in note)
-
     assert some(whole, "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/3", "2 bad"]
     assert some(math["1 Math"], "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/2", "1 bad"]
     assert note.startswith("bad: 2 ") and note.endswith(": b, row 7.")
@@ -221,7 +212,6 @@ def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
 
 def test_what_a_judge_has_not_come_to_is_lacking(tmp_path: Path) -> None:
     rows = [trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())]
-
     assert some(domain(tmp_path / "a", rows)["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
     assert "not scored yet" in notes(tmp_path / "b", rows)
 
@@ -230,7 +220,6 @@ def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
     of: dict[str, Any] = {"not_comparable": ["unim_all"], "left_out": {"x": ""}, "unfinished": {"unim_all": {}}}
     of["subset"] = {"unim_all": {"of": 100, "chosen": 1, "how": ["limit"]}}
     found = notes(tmp_path, [trial("a", 0.5, labels())], **of)
-
     for words in ("bundled samples", "unim_all, subset: 1 of 100", "Left out, .*: x.", "unim_all could not be read"):
         assert all(word in found for word in words.split(".*")), words
 
@@ -241,7 +230,6 @@ def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
 def test_a_trial_of_two_tasks_counts_once_and_repeats_count_each(tmp_path: Path) -> None:
     hard = [trial("m", 0.0, labels(), repeat=0), trial("m", 1.0, labels(), repeat=1)]
     tasks = {"unim_hard": hard, "unim_math": [trial("m", 0.0, labels(), repeat=0), trial("n", 1.0, labels(), repeat=0)]}
-
     assert some(domain(tmp_path / "a", tasks)["1 Math"], "Scored, StS abs") == ["3/3", pytest.approx(200 / 3)]
     assert "1 trials belong to several" in notes(tmp_path / "b", tasks)
 
@@ -249,7 +237,6 @@ def test_a_trial_of_two_tasks_counts_once_and_repeats_count_each(tmp_path: Path)
 @pytest.mark.parametrize(("state", "of"), [("failed", labels()), ("bad_sample", {})])
 def test_what_one_task_has_lost_another_may_have(tmp_path: Path, state: str, of: Row) -> None:
     tasks = {"a": [trial("m", state, of)], "b": [trial("m", 1.0, labels())]}
-
     assert domain(tmp_path / "a", tasks)["1 Math"]["Scored"] == "1/1"
     assert "bad" not in notes(tmp_path / "b", tasks)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,35 +11,30 @@ from tests.support.sounds import sine
 )
 def test_a_tone_is_of_its_class_in_every_octave(hertz: float, name: int) -> None:
     found = chroma(sine(hertz), 0.0)
-
     assert (found.shape, found.max()) == ((94, 12), 1)
     assert set(found[20:-20].argmax(axis=1).tolist()) == {name}
 
 
 def test_a_melody_varies_and_a_steady_tone_and_silence_do_not() -> None:
     melody = np.concatenate([sine(hertz, 0.25) for hertz in (262, 330, 392, 523, 440, 349)])
-
     assert chroma_variance(melody, 0.0) > 3 * chroma_variance(sine(440, 1.5), 0.0)
     assert not chroma(np.zeros(RATE, np.float32), 0.0).any()
 
 
 def test_the_tuning_moves_the_filters() -> None:
     between = sine(440 * 2 ** (0.5 / 12))
-
     assert chroma(between, 0.0)[40, 9] == pytest.approx(chroma(between, 0.0)[40, 10], rel=0.2)
     assert chroma(between, -0.5)[40, 9:11].min() < 0.9
 
 
 def test_half_the_rate_keeps_the_energy() -> None:
     samples = sine()
-
     assert (len(halved(samples)), len(halved(samples[:1001]))) == (len(samples) // 2, 501)
     assert np.square(halved(samples)).sum() == pytest.approx(np.square(samples).sum(), rel=1e-3)
 
 
 def test_filters_have_only_the_bins_that_they_pass() -> None:
     filters = filters_of(0.0)
-
     assert filters.passed.shape[1] == 36
     assert filters.start * 23.4375 < 2093 and (filters.start + len(filters.passed)) * 23.4375 > 4067
     assert len(filters.passed) < 150

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,6 @@ def test_the_bands_are_those_of_librosa() -> None:
 
 def test_peaks_and_valleys_are_means_of_the_outermost_bins() -> None:
     valleys, peaks = extremes(np.arange(1025, dtype=np.float32)[None])
-
     assert valleys[0].tolist() == [0, 8, 17, 34, 68, 137, 280]
     assert peaks[0].tolist() == [7, 16, 33, 67, 135, 271, 1017]
 
@@ -25,7 +22,6 @@ def test_contrast_is_a_median_over_time_then_over_bands() -> None:
     peaks = 10.0 ** np.array([[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7], [0] * 7], np.float32)
     highest = zeros.copy()
     highest[0, 0] = 1.0
-
     assert contrast_of(np.ones((3, 7), np.float32), peaks.astype(np.float32)) == pytest.approx(40)
     assert contrast_of(zeros, ones) == 100  # the highest valley is at -100 dB, where decibels begin
     assert contrast_of(highest, ones) == 80  # more than 80 dB below the highest count as this

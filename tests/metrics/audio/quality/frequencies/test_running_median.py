@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,6 @@ def test_it_is_the_median_of_each_window_whatever_the_ties(count: int, width: in
 def test_it_equals_the_filter_of_scipy_however_much_is_done_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     image = rows(333, 40)
     wanted = median_filter(image, size=(WINDOW, 1), mode="reflect")
-
     assert np.array_equal(running_median(reflected(image)), wanted)
     monkeypatch.setattr(module, "_LANES", 1)
     assert np.array_equal(running_median(reflected(image)), wanted)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import signal
@@ -16,10 +14,8 @@ HERTZ = np.linspace(0, RATE / 2, BINS)
 def test_amplitudes_are_those_of_scipy(count: int) -> None:
     samples = white(count)
     padded = np.pad(samples, (0, max(0, 2048 - count)))  # scipy takes a shorter window for less
-
     _, _, wanted = signal.stft(padded, RATE, "hann", 2048, 1536)
     found = amplitudes(samples, 0, frame_count(samples))
-
     assert found == pytest.approx(np.abs(wanted).T[: len(found)], abs=1e-9)
     parts = [amplitudes(samples, first, last) for first, last in blocks(frame_count(samples), 7)]
     assert np.array_equal(np.concatenate(parts), found)
@@ -27,7 +23,6 @@ def test_amplitudes_are_those_of_scipy(count: int) -> None:
 
 def test_flatness_is_the_geometric_over_the_arithmetic_mean() -> None:
     amplitude = np.array([[1, 1, 1, 1], [1, 1, 4, 4], [0, 0, 0, 1], [0, 0, 0, 0]], np.float32)
-
     assert of.flatness_of(amplitude) == pytest.approx([1, 2 / 2.5, 1e-9 * 4, 1], rel=1e-3)
     assert np.median(spectrum_of(white(RATE)).flatness) > 0.8
     assert np.median(spectrum_of(sine()).flatness) < 0.01
@@ -38,7 +33,6 @@ def test_the_band_ends_where_nearly_all_energy_lies_below() -> None:
     power = np.zeros(BINS)
     assert of.band_end(power) == 24000
     power[:101] = 1.0
-
     assert of.band_end(power) == 95 * 23.4375  # 96 of 101 bins
     assert [of.bandwidth(power), of.bandwidth(np.ones(BINS))] == pytest.approx([95 * 23.4375 / 21600, 1])
 

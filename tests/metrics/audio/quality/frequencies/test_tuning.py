@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,6 @@ def test_tones_beside_the_scale_give_the_tuning(beside: float) -> None:
 
 def test_only_the_louder_half_of_the_tones_counts() -> None:
     hertz = 440 * 2 ** (np.array([0.205, 0.205, 0.205, 0.105]) / 36)
-
     assert tuning_of([Peaks(hertz, np.array([1.0, 1.0, 1.0, 2.0]))]) == pytest.approx(0.2)
     assert tuning_of([Peaks(hertz, np.array([1.0, 1.0, 3.0, 2.0]))]) == pytest.approx(0.1)  # one each: the lower
     assert tuning_of([peaks_of(np.zeros((3, 1025), np.float32))]) == 0
@@ -27,9 +24,7 @@ def test_only_the_louder_half_of_the_tones_counts() -> None:
 def test_a_peak_lies_where_the_parabola_does() -> None:
     amplitude = np.zeros((1, 1025), np.float32)
     amplitude[0, 49:52] = (0.5, 1.0, 0.7)
-
     found = peaks_of(amplitude)
-
     assert found.hertz.tolist() == pytest.approx([(50 + 0.1 / 0.8) * WIDTH])
     assert found.height.tolist() == pytest.approx([1 + 0.1 * 0.125 / 2])
     tone = sine(1000)

@@ -1,7 +1,5 @@
 """Any answer, written for UniM's released scripts and read again: nothing is lost, and the scripts find all of it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -88,7 +86,6 @@ def test_any_answer_comes_back_byte_for_byte_and_the_scripts_find_every_record_a
 def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_model(output: Interleaved) -> None:
     flat = flattened(output)
     captioned = with_captions_put_in(flat.content, {name: f"caption of {name}" for name in flat.modal})
-
     tagged = [part for part in output.parts if part.kind in KINDS and part.raw and not part.dangling]
     assert captioned.count(":caption of ") >= sum(part.text != part.raw for part in tagged)
     assert kinds_in(flat.content) == kinds_in(whole_text(output.text))
