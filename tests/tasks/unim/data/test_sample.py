@@ -97,7 +97,7 @@ def test_keys_are_tags_in_any_spelling_of_the_data(tmp_path: Path) -> None:
         ("/etc/passwd", "leads out"),
         ("link.png", "leads out"),
         ("../my secret.png", "leads out"),
-        ("image/gone.png", "no file 'image/gone.png'"),
+        ("image/gone.png", "no file"),
         ("image/img_0003 01.png", "no file"),
         ("x" * 5000, "no file"),
         ("", "no file"),
@@ -114,9 +114,7 @@ def test_a_medium_that_is_elsewhere_or_missing_is_named(tmp_path: Path, value: s
 
     sample = sample_of(data, output=side("<image1>", image1=value))
 
-    assert sample.fault.startswith(
-        "natural_science/1_math/text_image.jsonl:1: record '1': 'output.modal.image1': "
-    ) or ("text_image.jsonl:1: record '1': 'output.modal.image1': " in sample.fault)
+    assert "text_image.jsonl:1: record '1': 'output.modal.image1': " in sample.fault
     assert reason in sample.fault
     assert (sample.input, sample.references, sample.metadata["combination"]) == ((), (), "T->I")
 
@@ -132,9 +130,9 @@ def test_a_medium_that_is_elsewhere_or_missing_is_named(tmp_path: Path, value: s
         ({"output": None}, "'output' must"),
         ({"input": {"content": 3}}, "'input' must"),
         ({"input": {"modal": ["a"], "content": ""}}, "'input.modal' must"),
-        ({"input": side("", image1=3)}, "'input.modal.image1' must .* int"),
+        ({"input": side("", image1=3)}, "'input.modal.image1' .* int"),
         ({"input": side("", **{"image1> <audio1": "x"})}, "is no tag"),
-        ({"input": side("", picture="x")}, "'input.modal.picture' is no"),
+        ({"input": side("", picture="x")}, "'input.modal.picture'"),
         ({"input": side("", **{"threeD1": "a cube", "3d1": "a cone"})}, "'input.modal.3d1' .* 'threeD1'"),
         ({"input": side("See <image7>.")}, "'input.content' .* <image7>"),
         ({"output": side("<audio7>")}, "'output.content' .* <audio7>"),

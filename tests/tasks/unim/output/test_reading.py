@@ -131,7 +131,7 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
         ({"output": {"content": 7}}, "'output' must"),
         ({"output": {"content": "", "modal": ["a"]}}, "'output.modal' must"),
         ({"output": {"content": "", "modal": {"image1": 7}}}, "'output.modal' must"),
-        ({"output": {"content": "", "modal": {"doc1": "a.pdf"}}}, "'output.modal.doc1' is no"),
+        ({"output": {"content": "", "modal": {"doc1": "a.pdf"}}}, "'output.modal.doc1'"),
         ({"mmeval": 7}, "'mmeval' must"),
         ({"mmeval": {"parts": [7]}}, "'mmeval' must"),
     ],

@@ -163,11 +163,11 @@ GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True
     [
         (LOST, {}, "SC, tau, Scored, Lacks", [100, 100, "1/3", "1 failed, 1 unscored"], "SC of 1: unscored"),
         # A number that is unavailable has no column and keeps no other from counting.
-        (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "GQ of all, SQCS of all: unavailable"),
+        (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "SQCS of all: unavailable"),
         # An answer to which a number is inapplicable lacks nothing.
         (INAPPLICABLE, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
         # A number whose scoring was suspended is not that of what came before.
-        ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring was suspended"),
+        ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
     ],
     ids=["lost", "unavailable", "inapplicable", "suspended"],
 )
