@@ -74,7 +74,7 @@ def test_an_answer_with_too_little_is_refused(counts: Counts, damage: Damage, k:
 @given(st.lists(eligible_counts, min_size=1, max_size=3), st.integers(1, 3))
 def test_a_curve_has_its_peak_at_the_gold_answers(many: list[Counts], draws: int) -> None:
     for damage in ("RT", "RN"):
-        points = {point.k: point for point in curve([gold(counts) for counts in many], damage, draws=draws)}  # type: ignore[arg-type]
+        points = {point.k: point for point in curve([gold(counts) for counts in many], damage, draws=draws)}
         assert (points[0].strict, points[0].lenient) == (1, 1)
         assert points[-2].strict < points[-1].strict < 1 > points[1].strict > points[2].strict
         assert (points[-1].lenient < 1, points[2].lenient) == (damage == "RT", 1)

@@ -51,7 +51,7 @@ def test_means_of_instances(sums: Sums, means: Means) -> None:
     ("parts", "means"),
     [
         # The relative mean is not the product of the others.
-        ([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)], Means(0.5, 0.75, pytest.approx(1.25 / 3))),
+        ([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)], Means(0.5, 0.75, 1.25 / 3)),
         ([Sums(1, 1, 1, 0.5), Sums()], Means(1.0, 0.5, 0.5)),  # a domain without an instance counts nowhere
         ([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)], Means(0.5, None, None)),
         ([Sums()], Means()),
