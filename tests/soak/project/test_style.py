@@ -20,6 +20,8 @@ OF_A_FOLDER = {
     "test_damaged_data.py",
     "test_examples.py",
     "test_fixture.py",
+    "test_parity.py",
+    "test_parity_of_quality.py",
     "test_switches.py",
     "test_task_files.py",
     "test_thresholds.py",
