@@ -16,6 +16,10 @@ from tests.support.trials import trial
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mesh = tuple[Numbers, Indices]
+LINE: Mesh = (np.array([[0, 0, 0], [0.5, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+"""Two faces, the first without an area."""
+FAN = np.array([[0, 1, 2], [0, 1, 3], [0, 1, 4]])
+"""Three faces at one edge."""
 
 
 def cube() -> Mesh:

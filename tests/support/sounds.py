@@ -49,6 +49,21 @@ def voice(hertz: float, seconds: float = 2.0) -> Samples:
     return np.asarray(0.3 * wave / np.abs(wave).max(), np.float32)
 
 
+def sine(hertz: float = 440.0, seconds: float = 1.0, level: float = 0.3) -> Samples:
+    """A tone at the rate at which quality is measured."""
+    return (level * np.sin(2 * np.pi * hertz * np.arange(int(seconds * 48_000)) / 48_000)).astype(np.float32)
+
+
+def white(count: int = 48_000, level: float = 0.1) -> Samples:
+    """Noise that is the same in every test."""
+    return (level * np.random.default_rng(0).standard_normal(count)).astype(np.float32)
+
+
+def steps(*levels: tuple[float, int]) -> Samples:
+    """Square waves of these amplitudes, each of so many samples, an even number."""
+    return np.concatenate([np.tile(np.array([level, -level], np.float32), count // 2) for level, count in levels])
+
+
 def heard(*sounds: Samples | Media, text: str = "", metadata: Mapping[str, Any] | None = None) -> Trial:
     """A trial whose answer is a text, where one is given, and these sounds."""
     media = [sound if isinstance(sound, Media) else wav(sound, RATE) for sound in sounds]

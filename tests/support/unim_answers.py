@@ -9,15 +9,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved
+from mmeval.content import Interleaved, Media
 from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
+from tests.support.tiny_media import PLAIN_OFF, picture, wav
 
 Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]
 ASKED = "Draw a hare."
+FIRST = "See <image1>."
+HARE, TONE, SOLID = Media.from_bytes(picture()), Media.from_bytes(wav()), Media.from_bytes(PLAIN_OFF, "a.off")
+
+
+def tagged(text: str, **media: Media | str) -> Interleaved:
+    return Interleaved.from_text(text, media, spellings=("tag",))
 
 
 def unim_sample(

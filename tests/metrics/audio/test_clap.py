@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,9 @@ from mmeval.metrics.audio.clap import CLAP, _encoder, clap_similarity, embedding
 from tests.support.hearing import DAMAGED, scored_together, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
 from tests.support.tiny_models import tiny_model
-from tests.support.trials import score_of, trial
+from tests.support.trials import score_of
+
+pytestmark = pytest.mark.xdist_group("torch")
 
 
 @pytest.fixture(scope="module")
@@ -19,41 +19,30 @@ def clap() -> dict[str, str]:
 
 def test_an_embedding_has_length_one_and_its_clip_decides_it(clap: dict[str, str]) -> None:
     low, high, again = embeddings([tone(2, 300), tone(2, 3000), tone(2, 300)], clap)
-
     assert np.linalg.norm([low, high], axis=1) == pytest.approx([1, 1])
-    assert low @ again == pytest.approx(1)
-    assert low @ high < 0.9999
+    assert low @ again == pytest.approx(1) and low @ high < 0.9999
+    assert len(embeddings([], clap)) == 0
 
 
-@pytest.mark.parametrize("clip", [tone(0), tone(0.01), tone(0.3), silence(3), tone(10), tone(25)], ids=len)
+@pytest.mark.parametrize("clip", [tone(0), tone(0.3), silence(3), tone(10), tone(25)], ids=len)
 def test_a_clip_of_any_length_has_an_embedding_and_always_the_same(clap: dict[str, str], clip: Samples) -> None:
     alone = embeddings([clip], clap)[0]
-    among = embeddings([tone(1), clip, tone(12, 900)], clap)[1]
-
     assert np.isfinite(alone).all()
-    assert among == pytest.approx(alone, abs=1e-5)
+    assert embeddings([tone(1), clip, tone(12, 900)], clap)[1] == pytest.approx(alone, abs=1e-5)
 
 
 def test_a_short_clip_is_followed_by_silence_and_not_repeated(clap: dict[str, str]) -> None:
     short = tone(2)
-
     found = embeddings([short, np.concatenate([short, silence(8)]), np.tile(short, 5)], clap)
-
     assert found[0] == pytest.approx(found[1], abs=1e-3)
     assert found[0] != pytest.approx(found[2], abs=1e-3)
 
 
-def test_of_a_long_clip_a_part_is_heard_that_follows_from_the_clip(clap: dict[str, str]) -> None:
+def test_of_a_long_clip_the_encoder_gets_a_part_that_follows_from_the_clip(clap: dict[str, str]) -> None:
     sweep = np.concatenate([tone(1, 200 * at) for at in range(1, 31)])
-
     first, second = (embeddings([sweep], clap) for _ in range(2))
-
     assert first.tolist() == second.tolist()
     assert not np.allclose(first, embeddings([sweep[22050:]], clap), atol=1e-4)
-
-
-def test_no_clips_have_no_embeddings(clap: dict[str, str]) -> None:
-    assert len(embeddings([], clap)) == 0
 
 
 def test_a_model_with_feature_fusion_is_refused(tmp_path: Path) -> None:
@@ -62,7 +51,6 @@ def test_a_model_with_feature_fusion_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((source / name).read_bytes())
     config = (source / "config.json").read_text().replace('"enable_fusion": false', '"enable_fusion": true')
     (tmp_path / "config.json").write_text(config)
-
     with pytest.raises(Exception, match="feature fusion"):
         _encoder(tmp_path, "cpu")
 
@@ -70,43 +58,24 @@ def test_a_model_with_feature_fusion_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("nearest", "mean"), [(1, 1.0), (2, 0.8), (10, 0.2)])
 def test_the_largest_cosines_are_averaged_and_all_of_them_where_there_are_fewer(nearest: int, mean: float) -> None:
     references = np.array([[-0.8, 0.6], [0.6, 0.8], [1.0, 0.0], [0.0, 1.0]], np.float32)
-
     assert nearest_mean(np.array([1.0, 0.0], np.float32), references, nearest) == pytest.approx(mean)
 
 
 def test_ten_cosines_are_averaged_by_default(clap: dict[str, str]) -> None:
-    others = [tone(1, 200 + 50 * at) for at in range(12)]
-    scored = sound_trial(tone(1), references=others)
-
-    score = score_of(clap_similarity, scored, model=clap)
-
+    assert clap_similarity.switches == {"model": "laion/clap-htsat-unfused", "nearest": 10}
+    asked = sound_trial(tone(1), references=[tone(1, 200 + 50 * at) for at in range(12)])
+    score = score_of(clap_similarity, asked, model=clap)
     assert score.value == pytest.approx(np.mean(sorted(score.evidence["cosines"])[-10:]), abs=1e-6)
-    assert score.value != pytest.approx(score_of(clap_similarity, scored, model=clap, nearest=9).value, abs=1e-9)
+    assert score.value != pytest.approx(score_of(clap_similarity, asked, model=clap, nearest=9).value, abs=1e-9)
 
 
 def test_the_same_sound_is_one_and_a_batch_is_scored_as_each_alone(clap: dict[str, str]) -> None:
     trials = [sound_trial(tone(2), references=[tone(2)]), sound_trial(tone(3, 900), references=[tone(2)])]
-
     together = [score.value for score in scored_together(clap_similarity, trials, model=clap)]
-
     assert together[0] == pytest.approx(1)
     assert together == pytest.approx([score_of(clap_similarity, one, model=clap).value for one in trials], abs=1e-5)
 
 
-@pytest.mark.parametrize("answer", [[], [tone(1), tone(2)], [DAMAGED]], ids=["none", "two", "damaged"])
-def test_an_answer_without_exactly_one_sound_is_zero_with_the_reason(
-    clap: dict[str, str], answer: list[Samples]
-) -> None:
-    score = score_of(clap_similarity, sound_trial(*answer, references=[tone(1)]), model=clap)
-
-    assert (score.value, "reason" in score.evidence) == (0, True)
-
-
-def test_a_reference_that_lacks_or_is_damaged_is_no_fault_of_the_answer(clap: dict[str, str]) -> None:
-    assert score_of(clap_similarity, sound_trial(tone(1)), model=clap).status == "unscored"
-    assert score_of(clap_similarity, sound_trial(tone(1), references=[DAMAGED]), model=clap).status == "unscored"
-    assert score_of(clap_similarity, trial(None), model=clap).status == "unscored"
-
-
-def test_the_model_is_the_one_of_the_paper_unless_another_is_named() -> None:
-    assert clap_similarity.switches == {"model": "laion/clap-htsat-unfused", "nearest": 10}
+def test_without_a_reference_or_with_a_damaged_one_it_is_unscored(clap: dict[str, str]) -> None:
+    for references in ([], [DAMAGED]):
+        assert score_of(clap_similarity, sound_trial(tone(1), references=references), model=clap).status == "unscored"

@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,10 @@ from mmeval.content.parts import Interleaved, media_part
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.audio import clips
-from mmeval.metrics.audio.clips import RATE, clip, resampled, sounds_of, the_only_clip
+from mmeval.metrics.audio.clips import RATE, clip, decodable, resampled, sounds_of, the_only_clip
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from tests.support.hearing import DAMAGED
 from tests.support.sounds import Samples, heard, silence, tone
 from tests.support.tiny_media import picture
 from tests.support.trials import trial
@@ -32,30 +32,25 @@ LOADED_BY_LIBROSA = {
 def stereo(rate: int) -> Media:
     """800 frames of steady hiss, another one in each channel."""
     n = np.arange(800)
-    frames = np.stack([n * 7919 % 2001 - 1000, n * 104729 % 2003 - 1001], axis=1).astype(np.int16) * 16
-    file = io.BytesIO()
-    soundfile.write(file, frames, rate, format="WAV", subtype="PCM_16")
-    return Media.from_bytes(file.getvalue())
+    return written(np.stack([n * 7919 % 2001 - 1000, n * 104729 % 2003 - 1001], axis=1).astype(np.int16) * 16, rate)
 
 
-def float_wav(samples: Samples) -> Media:
+def written(samples: Any, rate: int = RATE, subtype: str = "PCM_16") -> Media:
     file = io.BytesIO()
-    soundfile.write(file, samples, RATE, format="WAV", subtype="FLOAT")
+    soundfile.write(file, samples, rate, format="WAV", subtype=subtype)
     return Media.from_bytes(file.getvalue())
 
 
 @pytest.mark.parametrize("rate", LOADED_BY_LIBROSA)
-def test_a_clip_is_what_librosa_loads(rate: int) -> None:
+def test_a_clip_is_what_librosa_loads_and_cannot_be_changed(rate: int) -> None:
     count, some, total = LOADED_BY_LIBROSA[rate]
-
     samples = clip(stereo(rate))
-
-    assert (samples.dtype, samples.shape) == (np.float32, (count,))
+    assert (samples.dtype, samples.shape, samples.flags.writeable) == (np.float32, (count,), False)
     assert samples[[0, 100, 200, -1]] == pytest.approx(some, abs=1e-6)
     assert np.abs(samples).sum() == pytest.approx(total, rel=1e-6)
 
 
-def test_a_clip_is_decoded_once_for_each_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clip_is_decoded_once_for_each_rate_unless_it_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
     def counted(samples: Samples, rate: int, wanted: int) -> Samples:
@@ -66,26 +61,15 @@ def test_a_clip_is_decoded_once_for_each_rate(monkeypatch: pytest.MonkeyPatch) -
     media = stereo(8000)
 
     assert clip(media) is clip(media)
-    assert len(clip(media, 16000)) == 1600
-    assert made == [RATE, 16000]
-
-
-def test_a_clip_cannot_be_changed_by_the_metric_that_hears_it_first() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        clip(stereo(22050))[0] = 0
-
-
-def test_a_clip_that_is_too_long_to_be_kept_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (len(clip(media, 16000)), made) == (1600, [RATE, 16000])
     monkeypatch.setattr("mmeval.decode.memo.MAX_KEPT_BYTES", 1000)
     media = stereo(22050)
-
     assert clip(media) is not clip(media)
 
 
-def test_twenty_minutes_are_heard_and_more_than_the_limit_is_not() -> None:
-    long = wav(np.zeros(20 * 60 * 8000, np.float32), 8000)
-
-    assert len(clip(long)) == 20 * 60 * RATE
+def test_more_than_the_limit_is_not_decoded() -> None:
+    long = wav(np.zeros(61 * 8000, np.float32), 8000)
+    assert len(clip(long)) == 61 * RATE
     with pytest.raises(MediaLimitError, match="max_audio_seconds = 60"):
         clip(long, limits=DecodeLimits(max_audio_seconds=60))
 
@@ -98,37 +82,32 @@ def test_the_length_at_another_rate_is_rounded_up(count: int, rate: int, length:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (heard(text="no sound"), "the answer has 0 sounds, not exactly one"),
-        (heard(tone(0.1), tone(0.2)), "the answer has 2 sounds, not exactly one"),
-        (trial(Interleaved((media_part(Media.from_bytes(picture())),))), "the answer has 0 sounds, not exactly one"),
-        (heard(Media.from_bytes(picture(), "a.png")), "a.png: it is image/png, which holds no sound"),
-        (heard(Media.from_bytes(b"RIFF\x40\0\0\0WAVE" + bytes(64), "a.wav")), "a.wav: it cannot be decoded as sound"),
-        (heard(Media.from_bytes(b"", "a.wav")), "a.wav: it is empty (0 bytes)"),
-        (heard(float_wav(np.zeros(0, np.float32))), "it holds no samples"),
-        (heard(float_wav(np.asarray([0.1, np.nan], np.float32))), "some of its samples are not numbers"),
+        (heard(text="no sound"), "has 0 sounds"),
+        (heard(tone(0.1), tone(0.2)), "has 2 sounds"),
+        (trial(Interleaved((media_part(Media.from_bytes(picture())),))), "has 0 sounds"),
+        (heard(Media.from_bytes(picture(), "a.png")), "image/png"),
+        (heard(Media.from_bytes(b"RIFF\x40\0\0\0WAVE" + bytes(64), "a.wav")), "a.wav: it cannot"),
+        (heard(Media.from_bytes(b"", "a.wav")), "is empty"),
+        (heard(written(np.zeros(0, np.float32), subtype="FLOAT")), "no samples"),
+        (heard(written(np.asarray([0.1, np.nan], np.float32), subtype="FLOAT")), "not numbers"),
     ],
     ids=["none", "two", "a picture", "a picture as sound", "damaged", "no bytes", "0 seconds", "NaN"],
 )
 def test_an_answer_without_exactly_one_sound_is_wrong(answer: Trial, reason: str) -> None:
     score = the_only_clip(answer)
-
-    assert isinstance(score, Score)
-    assert score.value == 0
+    assert isinstance(score, Score) and score.value == 0
     assert reason in score.evidence["reason"]
 
 
-def test_without_an_answer_there_is_nothing_to_score() -> None:
-    score = the_only_clip(trial(None))
-
-    assert isinstance(score, Score)
-    assert (score.value, score.status) == (None, "unscored")
-
-
-def test_a_sound_beyond_the_limits_is_unscored_since_it_was_not_decoded() -> None:
-    score = the_only_clip(heard(wav(np.zeros(3601 * 100, np.float32), 100)))
-
-    assert isinstance(score, Score)
-    assert (score.value, "max_audio_seconds" in score.reason) == (None, True)
+def test_no_answer_and_a_sound_beyond_the_limits_are_unscored() -> None:
+    long = wav(np.zeros(3601 * 100, np.float32), 100)
+    for answer, reason in ((trial(None), "no answer"), (heard(long), "max_audio_seconds")):
+        score = the_only_clip(answer)
+        assert isinstance(score, Score) and score.status == "unscored" and reason in score.reason
+    beyond, damaged = decodable(long, "turn 3"), decodable(DAMAGED, "turn 3")
+    assert isinstance(beyond, Score) and beyond.status == "unscored" and beyond.reason.startswith("turn 3: ")
+    assert isinstance(damaged, Score) and damaged.value == 0 and damaged.evidence["reason"].startswith("turn 3: ")
+    assert decodable(DAMAGED).evidence["reason"].startswith("damaged.wav")  # type: ignore[union-attr]
 
 
 def test_a_sound_whose_file_was_changed_since_is_no_fault_of_the_answer(tmp_path: Path) -> None:
@@ -136,12 +115,9 @@ def test_a_sound_whose_file_was_changed_since_is_no_fault_of_the_answer(tmp_path
     file.write_bytes(wav(tone(0.1), RATE).read())
     recorded = Media.from_json(Media.from_path(file).to_json(), tmp_path)
     file.write_bytes(bytes(100))
-
-    with pytest.raises(CorruptMediaError, match="has changed since it was recorded"):
+    with pytest.raises(CorruptMediaError, match="has changed"):
         the_only_clip(heard(recorded))
 
 
 def test_a_sound_that_the_text_names_twice_is_one_sound() -> None:
-    answer = Interleaved.from_reply("<<audio1>> and again <<audio1>>", [wav(silence(0.1), RATE)])
-
-    assert len(sounds_of(answer)) == 1
+    assert len(sounds_of(Interleaved.from_reply("<<audio1>> and again <<audio1>>", [wav(silence(0.1), RATE)]))) == 1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ def test_the_normal_is_the_eigenvector_of_the_smallest_value() -> None:
     spread = np.random.default_rng(0).normal(size=(200, 3, 3))
     matrices = spread @ spread.transpose(0, 2, 1)
     normals = plane_normals(matrices)
-
     assert np.linalg.norm(normals, axis=1) == pytest.approx(1)
     assert np.abs((normals * np.linalg.eigh(matrices)[1][:, :, 0]).sum(axis=1)) == pytest.approx(1)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from tests.support.sounds import Samples, pulses, silence, tone
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
 
+pytestmark = pytest.mark.xdist_group("torch")
 MUSIC = (0.2, 1, 0.5, 1)
 BY_THE_PACKAGE = {
     6: (301, [0.97702, 0.76875, 1.01813, 0.80845, 0.83671, 0.65736, 0.93878, 0.97918, 0.96921], 47, 142.56),
@@ -29,11 +28,8 @@ BY_THE_PACKAGE = {
 @pytest.mark.parametrize("seconds", BY_THE_PACKAGE)
 def test_the_logits_and_the_beats_are_those_of_the_released_package(seconds: int) -> None:
     frames, logits, count, total = BY_THE_PACKAGE[seconds]
-    network = loaded_network(tiny_model("beat_this"), "cpu")
-
-    found = beat_logits(network, pulses(seconds, MUSIC))
+    found = beat_logits(loaded_network(tiny_model("beat_this"), "cpu"), pulses(seconds, MUSIC))
     times = beats(pulses(seconds, MUSIC), tiny("beat_this", BEAT_THIS))
-
     assert found.tolist()[:: frames // 8] == pytest.approx(logits, abs=2e-3)
     assert (len(found), len(times), sum(times)) == (frames, count, pytest.approx(total))
 
@@ -43,20 +39,13 @@ def test_every_frame_is_inside_a_chunk(frames: int) -> None:
     inside = np.zeros(frames, bool)
     for start in chunk_starts(frames):
         inside[max(0, start + 6) : start + 1500 - 6] = True
-
     assert inside.all()
 
 
 @pytest.mark.parametrize(
     ("logits", "peaks"),
-    [
-        ([0, 1, 0], [1]),
-        ([-2, -1, -2], []),
-        ([2, 0, 0, 1, 0, 0, 0, 1], [0, 7]),
-        ([1, 1, 0, 0, 0], [0, 1]),
-        ([0, 0], []),
-    ],
-    ids=["a peak", "unlikely", "one that is near a higher one", "equal ones", "as likely as not"],
+    [([0, 1, 0], [1]), ([-2, -1, -2], []), ([2, 0, 0, 1, 0, 0, 0, 1], [0, 7]), ([1, 1, 0, 0, 0], [0, 1]), ([0, 0], [])],
+    ids=["a peak", "unlikely", "near a higher one", "equal ones", "as likely as not"],
 )
 def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby(logits: list[float], peaks: list[int]) -> None:
     assert _peaks(np.array(logits, float)) == peaks
@@ -65,9 +54,7 @@ def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby(logits: list[flo
 @pytest.mark.parametrize("clip", [tone(0), tone(0.04), tone(0.05), silence(1), tone(35)], ids=len)
 def test_a_clip_of_any_length_has_beats_or_none_and_always_the_same(clip: Samples) -> None:
     model = tiny("beat_this", BEAT_THIS)
-
     found = beats(clip, model)
-
     assert found == beats(clip, model) == sorted(found)
     assert all(0 <= time <= len(clip) / RATE for time in found)
 
@@ -77,47 +64,39 @@ def test_beats_are_found_at_one_rate() -> None:
         beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
 
 
-def test_the_name_under_which_the_package_keeps_it_will_do_and_another_file_will_not(tmp_path: Path) -> None:
+def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_path: Path) -> None:
     kept = tmp_path / "beat_this-final0.ckpt"
     kept.write_bytes((tiny_model("beat_this") / "final0.ckpt").read_bytes())
     assert beats(tone(1), bound_model(str(tmp_path), BEAT_THIS)) == beats(tone(1), tiny("beat_this", BEAT_THIS))
-
     kept.write_bytes(b"something else")
-    with pytest.raises(WeightsError, match="no checkpoint of Beat This"):
+    with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
 
 
-def test_memory_that_runs_out_while_the_checkpoint_is_read_is_no_fault_of_the_file(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: Any, **__: Any) -> None:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        raise RuntimeError("CUDA out of memory")
 
     monkeypatch.setattr(torch, "load", short)
-
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
         loaded_network(tiny_model("beat_this"), "cpu")
 
 
 def test_tempo_is_counted_from_the_beats_of_a_model() -> None:
     score = score_of(tempo, sound_trial(pulses(6, MUSIC), tempo=470), model=tiny("beat_this", BEAT_THIS))
-
     assert (score.value, score.evidence["beats"], score.evidence["bpm"]) == (1, 47, 470)
 
 
-def test_without_the_checkpoint_tempo_is_unavailable_and_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_checkpoint_tempo_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-
-    assert "fetch the checkpoint final0 (github.com/CPJKU/beat_this" in bind(tempo).without_models()
+    assert "github.com/CPJKU/beat_this" in bind(tempo).without_models()
 
 
 @pytest.mark.parametrize(
     ("lacking", "fault"),
     [
-        ("transformer_blocks.layers.0.1.net.0.gamma", "Beat This|not in its files"),
-        ("frontend.blocks.1.partial.attnF.to_qkv.weight", r"not in its files \(frontend\.blocks\.1\.partial"),
+        ("blocks.layers.0.1.net.0.gamma", "Beat This|not in"),
+        ("blocks.1.partial.attnF.to_qkv.weight", r"frontend\.blocks\.1\.partial"),
         ("frontend.linear.bias", "frontend.linear.bias"),
     ],
 )

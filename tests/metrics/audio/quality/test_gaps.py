@@ -1,33 +1,25 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from mmeval.metrics.audio.quality.gaps import Gaps, gap_factor, gaps_of, silent_frames
 from mmeval.metrics.audio.quality.recording import RATE
-from tests.support.sounds import Samples
+from tests.support.sounds import Samples, steps
 
 
-def square(level: float, seconds: float) -> Samples:
-    return np.tile(np.array([level, -level], np.float32), int(seconds * RATE / 2))
+def frames_of(*levels: float) -> Samples:
+    return np.stack([steps((level, 960)) for level in levels])
 
 
-def levels_of(*levels: float) -> Samples:
-    return np.stack([np.tile(np.array([level, -level], np.float32), 480) for level in levels])
+def clicks(count: int, rest: float = 0.0) -> Samples:
+    """A frame with so many samples at full scale."""
+    return np.concatenate([np.ones(count, np.float32), np.full(960 - count, rest, np.float32)])
 
 
-def test_a_silence_in_the_middle_is_a_gap() -> None:
-    found = gaps_of(np.concatenate([square(0.5, 1), np.zeros(RATE // 2, np.float32), square(0.5, 1)]))
-
-    assert found.longest == pytest.approx(0.49, abs=0.011)
-    assert found.silent == pytest.approx(0.49 / 2.1, abs=0.01)
+def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
+    found = gaps_of(steps((0.5, RATE), (0, RATE // 2), (0.5, RATE)))
+    assert (found.longest, found.silent) == pytest.approx((0.49, 0.49 / 2.1), abs=0.011)
     assert found.factor == pytest.approx(gap_factor(found.longest, found.silent, seconds=2.1))
-
-
-def test_silence_at_the_ends_is_none() -> None:
-    quiet = np.zeros(RATE // 5, np.float32)
-
-    assert gaps_of(np.concatenate([quiet, square(0.5, 1), quiet])) == (0, 0, 1)
+    assert gaps_of(steps((0, RATE // 5), (0.5, RATE), (0, RATE // 5))) == (0, 0, 1)
 
 
 @pytest.mark.parametrize("count", [0, 9600, 19200, 20160])
@@ -36,47 +28,28 @@ def test_a_recording_without_a_middle_has_no_gaps(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loud", "quiet", "silent"),
+    ("levels", "silent"),
     [
-        (0.5, 0.032, False),  # 24 dB below, yet above -30 dB
-        (0.5, 0.031, True),
-        (0.1, 0.0101, False),  # less than 20 dB below
-        (0.1, 0.0099, True),
-        (0.003, 0.0019, False),  # above -55 dB
-        (0.003, 0.0017, True),
+        ([0.5] * 5 + [0.032] * 5, 0),  # 24 dB below, yet above -30 dB
+        ([0.5] * 5 + [0.031] * 5, 5),
+        ([0.1] * 5 + [0.0101] * 5, 0),  # less than 20 dB below
+        ([0.1] * 5 + [0.0099] * 5, 5),
+        ([0.003] * 5 + [0.0019] * 5, 0),  # above -55 dB
+        ([0.003] * 5 + [0.0017] * 5, 5),
+        # The median of the loudest three tenths: of two or four tenths it would be another side of the limit.
+        ([0.5, 0.4, 0.15] + [0.012] * 7, 7),
+        ([0.2, 0.1, 0.1] + [0.012] * 7, 0),
+        ([0.5, 0.03, 0.03], 2),  # of three frames the loudest one
     ],
 )
-def test_silence_is_told_by_the_loudest_frames(loud: float, quiet: float, silent: bool) -> None:
-    frames = levels_of(*[loud] * 5, *[quiet] * 5)
-
-    assert silent_frames(frames).tolist() == [False] * 5 + [silent] * 5
+def test_a_silent_frame_is_far_below_the_loudest_ones(levels: list[float], silent: int) -> None:
+    assert silent_frames(frames_of(*levels)).tolist() == [False] * (len(levels) - silent) + [True] * silent
 
 
-def test_the_loudest_are_three_tenths_of_the_frames() -> None:
-    frames = levels_of(0.5, 0.4, 0.15, *[0.012] * 7)
-
-    # Their median is 0.4: -8 dB. Of four tenths it would lie lower, of two higher, and both above the limit of -30.
-    assert silent_frames(frames).tolist() == [False] * 3 + [True] * 7
-    assert not silent_frames(levels_of(0.2, 0.1, 0.1, *[0.012] * 7)).any()
-
-
-def test_of_three_frames_the_loudest_one_is_the_standard() -> None:
-    assert silent_frames(levels_of(0.5, 0.03, 0.03)).tolist() == [False, True, True]
-
-
-def test_a_sample_at_the_threshold_is_audible() -> None:
-    click = np.full((1, 960), 1e-4, np.float32)
-    click[0, :20] = 1.0
-
-    assert silent_frames(click).tolist() == [False]
-    assert silent_frames(np.where(click == 1, click, np.float32(0.99e-4))).tolist() == [True]
-
-
-def test_a_frame_of_clicks_is_silent() -> None:
-    clicks, more = np.zeros((1, 960), np.float32), np.zeros((1, 960), np.float32)
-    clicks[0, :28], more[0, :29] = 1.0, 1.0
-
-    assert silent_frames(np.concatenate([clicks, more])).tolist() == [True, False]
+def test_a_frame_is_silent_when_almost_all_of_its_samples_are() -> None:
+    assert silent_frames(np.stack([clicks(28), clicks(29)])).tolist() == [True, False]
+    assert silent_frames(clicks(20, 1e-4)[None]).tolist() == [False]
+    assert silent_frames(clicks(20, 0.99e-4)[None]).tolist() == [True]
 
 
 @pytest.mark.parametrize(

@@ -1,65 +1,45 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from mmeval.content.encode import wav
 from mmeval.errors import MediaLimitError
 from mmeval.metrics.audio.quality.recording import LONGEST, RATE, audible, length_at_rate, recording
-from tests.support.sounds import Samples, tone
+from tests.support.sounds import Samples, tone, white
 
 
-def noise(count: int, size: float = 0.3) -> Samples:
-    return np.random.default_rng(0).uniform(-size, size, count).astype(np.float32)
+def test_a_recording_has_no_mean_and_averages_channels() -> None:
+    left, right = white(RATE) + np.float32(0.2), white(RATE)[::-1]
+    found = recording(wav(left, RATE))
+    assert (found.dtype, float(found.mean())) == (np.float32, pytest.approx(0, abs=1e-6))
+    both = recording(wav(np.asarray(np.stack([left, right], axis=1), np.float32), RATE))
+    assert both == pytest.approx(recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5)
 
 
-def test_a_recording_has_no_mean() -> None:
-    found = recording(wav(noise(RATE) + np.float32(0.2), RATE))
-
-    assert (found.dtype, abs(float(found.mean())) < 1e-6) == (np.float32, True)
-
-
-def test_channels_are_averaged() -> None:
-    left, right = noise(RATE), noise(RATE)[::-1]
-    both = wav(np.asarray(np.stack([left, right], axis=1), np.float32), RATE)
-
-    assert recording(both) == pytest.approx(recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5)
+def loud(first: int, end: int, size: int, *, around: float = 0.0, level: float = 0.5) -> Samples:
+    samples = np.full(size, around, np.float32)
+    samples[first:end] = level
+    return samples
 
 
-def test_a_fifth_of_a_second_of_silence_stays_at_both_ends() -> None:
-    samples = np.zeros(4 * RATE, np.float32)
-    samples[RATE : 2 * RATE] = 0.5
-
-    assert len(audible(samples)) == round(1.4 * RATE) - 1
-
-
-@pytest.mark.parametrize("level", [1e-4, -1e-4])
-def test_what_is_at_the_threshold_is_cut(level: float) -> None:
-    samples = np.full(2 * RATE, level, np.float32)
-    samples[RATE] = 0.5
-
-    assert len(audible(samples)) == 2 * 9600
-
-
-def test_silence_is_not_cut() -> None:
-    assert len(audible(np.full(1000, 1e-4, np.float32))) == 1000
-    assert len(audible(np.full(1000, -1e-4, np.float32))) == 1000
+@pytest.mark.parametrize(
+    ("samples", "kept"),
+    [
+        (loud(RATE, 2 * RATE, 4 * RATE), round(1.4 * RATE) - 1),  # a fifth of a second stays at both ends
+        (loud(RATE, RATE + 1, 2 * RATE, around=1e-4), 2 * 9600),  # what is at the threshold is cut
+        (loud(RATE, RATE + 1, 2 * RATE, around=-1e-4), 2 * 9600),
+        (loud(30000, 30001, RATE, level=-2e-4), 2 * 9600),  # a single click is audible
+        (loud(0, 0, 1000, around=1e-4), 1000),  # silence is not cut
+        (loud(0, 0, 1000, around=-1e-4), 1000),
+    ],
+)
+def test_silent_ends_are_cut(samples: Samples, kept: int) -> None:
+    assert len(audible(samples)) == kept
 
 
-def test_a_single_click_is_audible() -> None:
-    samples = np.zeros(RATE, np.float32)
-    samples[30000] = -2e-4
-
-    assert len(audible(samples)) == 2 * 9600
-
-
-def test_the_length_is_that_of_librosa_one_too_many_included() -> None:
+def test_every_rate_becomes_the_same_one_in_the_length_of_librosa() -> None:
     # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a little more.
-    assert [length_at_rate(158760, 44100), length_at_rate(55125, 22050)] == [172801, 120001]
-    assert [length_at_rate(48000, 16000), length_at_rate(1000, 48000)] == [144000, 1000]
-
-
-def test_every_rate_becomes_the_same_one() -> None:
+    found = [length_at_rate(*one) for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))]
+    assert found == [172801, 120001, 144000, 1000]
     assert len(recording(wav(tone(1.0), 22050))) == pytest.approx(RATE, abs=2)
 
 

@@ -1,113 +1,75 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.signal_to_noise import effective, noise_terms, snr_score
-from tests.support.sounds import Samples
-
-FRAME = 480
+from mmeval.metrics.audio.quality.signal_to_noise import NoiseTerms, effective, noise_terms, snr_score
+from tests.support.sounds import steps
 
 
-def steps(*levels: tuple[float, int]) -> Samples:
-    """Square waves of these amplitudes, each for so many frames of ten milliseconds."""
-    parts = [np.tile(np.array([level, -level], np.float32), count * FRAME // 2) for level, count in levels]
-    return np.concatenate(parts)
+def terms(levels: list[tuple[float, int]], *flatness: tuple[float, int]) -> NoiseTerms:
+    """Square waves of these amplitudes, each for so many frames of ten milliseconds, and the flatness of frames."""
+    found = [np.full(count, value, np.float32) for value, count in flatness]
+    return noise_terms(steps(*((level, count * 480) for level, count in levels)), np.concatenate(found))
 
 
-def flat(*values: tuple[float, int]) -> Samples:
-    return np.concatenate([np.full(count, value, np.float32) for value, count in values])
+TWO = [(0.5, 50), (0.05, 52)]
+THREE = [(0.5, 80), (0.004, 20), (0.0001, 20)]
 
 
 def test_the_quietest_frames_are_the_noise() -> None:
-    found = noise_terms(steps((0.5, 80), (0.005, 40)), flat((0.1, 200)))
-
     levels = np.array([0.5] * 79 + [np.sqrt((0.5**2 + 0.005**2) / 2)] + [0.005] * 38)
-    assert found.by_level == pytest.approx(20 * np.log10(levels.mean() / 0.005), abs=1e-3)
+    found = terms([(0.5, 80), (0.005, 40)], (0.1, 200)).by_level
+    assert found == pytest.approx(20 * np.log10(levels.mean() / 0.005), abs=1e-3)
 
 
 def test_quiet_and_flat_frames_are_the_noise_where_there_are_ten() -> None:
-    samples = steps((0.5, 80), (0.004, 10), (0.0001, 20))
-
-    few = noise_terms(samples, flat((0.1, 79), (0.7, 9), (0.1, 100))).by_level
-    enough = noise_terms(samples, flat((0.1, 79), (0.7, 12), (0.1, 100))).by_level
-
-    assert few == 50  # of the quietest, at the limit
+    levels = [(0.5, 80), (0.004, 10), (0.0001, 20)]
+    assert terms(levels, (0.1, 79), (0.7, 9), (0.1, 100)).by_level == 50  # of the quietest, at the limit
+    enough = terms(levels, (0.1, 79), (0.7, 12), (0.1, 100)).by_level
     assert enough == pytest.approx(20 * np.log10(0.5 * 79.6 / 108 / 0.004), abs=0.6)
 
 
 @pytest.mark.parametrize(("flatness", "count", "found"), [(0.7, 10, True), (0.7, 9, False), (0.6, 20, False)])
 def test_ten_frames_above_the_flatness_are_enough(flatness: float, count: int, found: bool) -> None:
-    samples = steps((0.5, 80), (0.004, 20), (0.0001, 20))
-
-    by_level = noise_terms(samples, flat((0.1, 80), (flatness, count), (0.1, 100))).by_level
-
-    assert (by_level < 45) == found
+    assert (terms(THREE, (0.1, 80), (flatness, count), (0.1, 100)).by_level < 45) == found
 
 
-def test_twenty_frames_are_enough_to_tell_how_many_are_noisy() -> None:
-    loud = steps((0.5, 60))
-
-    assert noise_terms(loud, flat((0.9, 20))).noisy == 1
-    assert noise_terms(loud, flat((0.9, 19))).noisy == 0
-
-
-def test_a_flatness_at_a_threshold_is_on_neither_side() -> None:
-    samples = steps((0.5, 50), (0.05, 52))
-
-    assert noise_terms(samples, flat((0.45, 50), (0.7, 50))).by_flatness is None
-    assert noise_terms(samples, flat((0.4, 50), (0.65, 50))).by_flatness is None
-    assert noise_terms(samples, flat((0.4, 50), (0.55, 50))).noisy == 0
+@pytest.mark.parametrize(
+    ("levels", "flatness", "by_flatness", "noisy"),
+    [
+        (TWO, [(0.4, 50), (0.7, 50)], 20, 0.5),  # flat frames are noise, structured ones signal
+        (TWO, [(0.45, 50), (0.7, 50)], None, 0.5),  # at a threshold on neither side
+        (TWO, [(0.4, 50), (0.65, 50)], None, 0.5),
+        (TWO, [(0.4, 50), (0.55, 50)], None, 0),
+        (TWO, [(0.4, 91), (0.7, 9)], None, 0.09),  # too few
+        (TWO, [(0.4, 90), (0.7, 10)], 20, 0.1),
+        ([(0.5, 60)], [(0.9, 20)], None, 1),  # twenty valid frames are enough for the share of noisy ones
+        ([(0.5, 60)], [(0.9, 19)], None, 0),
+        ([(0.5, 18), (0.0001, 80)], [(0.9, 200)], None, 0),
+        ([(0.5, 24), (0.0001, 80)], [(0.9, 200)], None, 1),
+        ([(0.5, 102)], [(0.5, 100)], None, 0),  # neither
+        ([(0.5, 102)], [(0.56, 100)], None, 1),
+    ],
+)
+def test_signal_and_noise_by_flatness(
+    levels: list[tuple[float, int]], flatness: list[tuple[float, int]], by_flatness: float | None, noisy: float
+) -> None:
+    found = terms(levels, *flatness)
+    assert found.noisy == pytest.approx(noisy, abs=0.01)
+    assert found.by_flatness == (None if by_flatness is None else pytest.approx(by_flatness, abs=1e-3))
 
 
 def test_both_are_cut_to_the_shorter_by_number() -> None:
-    samples = steps((0.5, 60), (0.05, 40))
-
-    assert noise_terms(samples, flat((0.1, 60))) == noise_terms(samples[: 62 * FRAME], flat((0.1, 60)))
+    assert terms([(0.5, 60), (0.05, 40)], (0.1, 60)) == terms([(0.5, 60), (0.05, 2)], (0.1, 60))
 
 
-def test_flat_frames_are_noise_and_structured_ones_signal() -> None:
-    samples = steps((0.5, 50), (0.05, 52))
-
-    found = noise_terms(samples, flat((0.4, 50), (0.7, 50)))
-
-    assert found.by_flatness == pytest.approx(20, abs=1e-3)
-    assert found.noisy == pytest.approx(0.5, abs=0.01)
-
-
-def test_flatness_tells_nothing_of_too_few_frames() -> None:
-    samples = steps((0.5, 50), (0.05, 52))
-
-    assert noise_terms(samples, flat((0.4, 91), (0.7, 9))).by_flatness is None
-    assert noise_terms(samples, flat((0.4, 90), (0.7, 10))).by_flatness is not None
-
-
-def test_fewer_than_twenty_loud_frames_are_not_noisy() -> None:
-    assert noise_terms(steps((0.5, 18), (0.0001, 80)), flat((0.9, 200)))[1:] == (None, 0.0)
-    assert noise_terms(steps((0.5, 24), (0.0001, 80)), flat((0.9, 200))).noisy == 1
-
-
-def test_frames_of_middle_flatness_are_neither() -> None:
-    found = noise_terms(steps((0.5, 102)), flat((0.5, 100)))
-
-    assert found[1:] == (None, 0.0)
-    assert noise_terms(steps((0.5, 102)), flat((0.56, 100))).noisy == 1
-
-
-def test_the_highest_estimate_counts_within_limits() -> None:
-    assert [effective(3, None, None), effective(3, 7, None), effective(3, 7, 120), effective(-30, None)] == [
-        3,
-        7,
-        50,
-        -10,
-    ]
-
-
-def test_music_needs_less() -> None:
+def test_the_highest_estimate_counts_within_limits_and_music_needs_less() -> None:
+    found = [effective(3, None, None), effective(3, 7, None), effective(3, 7, 120), effective(-30, None)]
+    assert found == [3, 7, 50, -10]
     assert (snr_score(28, music=False), snr_score(22, music=True)) == (0.5, 0.5)
     assert snr_score(50, music=True) == pytest.approx(1 / (1 + np.exp(-0.33 * 28)))
 
 
 def test_silence_has_no_noise() -> None:
     assert noise_terms(np.zeros(RATE, np.float32), np.ones(100, np.float32)) == pytest.approx((0, None, 0), abs=1e-5)
+    assert noise_terms(np.zeros(900, np.float32), np.ones(9, np.float32)) == (0, None, 0)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,19 +10,19 @@ from mmeval.metric.bound import bind
 from mmeval.metric.model import loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
-from tests.support.hearing import DAMAGED, scored_together, sound, sound_trial, tiny
+from tests.support.hearing import scored_together, sound, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
-from tests.support.switch_changes import unnoticed
-from tests.support.trials import score_of, trial
+from tests.support.trials import score_of
+
+pytestmark = pytest.mark.xdist_group("torch")
+SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
+"""What is written of a clip, by its seconds."""
+CHINESE = {"language": "chinese", "unit": "character"}
 
 
 @pytest.fixture(scope="module")
 def whisper() -> dict[str, Any]:
     return {"model": tiny("whisper", WHISPER), "processor": tiny("whisper", PROCESSOR)}
-
-
-SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
-"""What is written of a clip, by its seconds."""
 
 
 @pytest.fixture
@@ -41,24 +39,42 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("lakes are deep", 1), ("Lakes are DEEP.", 1), ("lakes are wide", 2 / 3), ("lakes", 0), ("rain", 0)],
+    ("seconds", "text", "switches", "value"),
+    [
+        (1, "lakes are deep", {}, 1),
+        (1, "Lakes are DEEP.", {}, 1),
+        (1, "lakes are wide", {}, 2 / 3),
+        (1, "lakes", {}, 0),
+        (1, "rain", {}, 0),
+        (3, "one two", {}, 0),  # nothing understood has every word wrong
+        (1, "lakes are deer", {"unit": "character"}, 1 - 1 / 12),
+        (1, "lakes", {"text_key": "words"}, 1),
+        (2, "你好，世界。", CHINESE, 1),
+        (2, "你好，世界。", {"profile": "official", **CHINESE}, 1 - 1 / 4),  # officially its blanks are errors
+    ],
 )
-def test_words_are_compared_after_normalising_both_sides(written: list[str], text: str, value: float) -> None:
-    assert score_of(transcript, sound_trial(tone(1), text=text)).value == pytest.approx(value)
+def test_both_sides_are_normalised(
+    written: list[str], seconds: int, text: str, switches: dict[str, Any], value: float
+) -> None:
+    asked = sound_trial(tone(seconds), text=text, words="lakes are deep")
+    assert score_of(transcript, asked, **switches).value == pytest.approx(value)
+    assert written == [switches.get("language", "english")]
 
 
-def test_a_sound_beyond_the_limits_is_unscored_and_the_others_of_its_batch_are_heard(written: list[str]) -> None:
+def test_a_sound_beyond_the_limits_is_unscored_and_the_others_of_its_batch_are_not(written: list[str]) -> None:
     endless = Media.from_bytes(wav(np.zeros(3601 * 100, np.float32), 100).read())
-    trials = [sound_trial(tone(1), text="lakes are deep"), sound_trial(endless, text="one")]
-
-    heard, unheard = scored_together(transcript, trials)
-
-    assert (heard.value, unheard.status, "max_audio_seconds" in unheard.reason) == (1, "unscored", True)
+    one, beyond = scored_together(transcript, [sound_trial(s, text="lakes are deep") for s in (tone(1), endless)])
+    assert (one.value, beyond.status, "max_audio_seconds" in beyond.reason) == (1, "unscored", True)
     assert len(written) == 1
 
 
-def test_what_lasts_longer_than_half_a_minute_is_heard_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_wanted_text_it_is_unscored(written: list[str]) -> None:
+    asked = sound_trial(tone(1))
+    assert score_of(transcript, asked).reason == bind(transcript).sample_fault(asked.sample) != ""
+    assert score_of(transcript, sound_trial(tone(1), text="!")).reason.startswith("undefined")
+
+
+def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     together: list[int] = []
 
     def write(clips: Sequence[Samples], *_: Any) -> list[str]:
@@ -71,74 +87,29 @@ def test_what_lasts_longer_than_half_a_minute_is_heard_alone(monkeypatch: pytest
     assert together == [2, 1]
 
 
-def test_nothing_understood_has_every_word_wrong(written: list[str]) -> None:
-    assert score_of(transcript, sound_trial(tone(3), text="one two")).value == 0
-
-
-def test_chinese_is_compared_by_character_and_officially_its_blanks_are_errors(written: list[str]) -> None:
-    spoken = sound_trial(tone(2), text="你好，世界。")
-    chinese = {"language": "chinese", "unit": "character"}
-
-    assert score_of(transcript, spoken, **chinese).value == 1
-    assert score_of(transcript, spoken, "official", **chinese).value == pytest.approx(1 - 1 / 4)
-    assert set(written) == {"chinese"}
-
-
-def test_every_switch_matters(written: list[str]) -> None:
-    trials = [sound_trial(tone(1), text="lakes are deer", words="lakes"), sound_trial(tone(2), text="你 好，世界")]
-    changes = {"unit": ["character"], "text_key": ["words"]}
-
-    assert set(unnoticed(transcript, changes, trials)) == {"model", "processor", "language", "blanks"}
-    assert transcript.switches == {
-        "model": "openai/whisper-large-v3",
-        "processor": "openai/whisper-large-v3",
-        "language": "english",
-        "unit": "word",
-        "blanks": "drop",
-        "text_key": "text",
-    }
-
-
-@pytest.mark.parametrize("answer", [[], [tone(1), tone(2)], [DAMAGED]], ids=["none", "two", "damaged"])
-def test_an_answer_without_exactly_one_sound_is_zero_with_the_reason(written: list[str], answer: list[Samples]) -> None:
-    score = score_of(transcript, sound_trial(*answer, text="one"))
-
-    assert (score.value, "reason" in score.evidence) == (0, True)
-
-
-def test_without_an_answer_or_a_wanted_text_it_is_unscored(written: list[str]) -> None:
-    asked = sound_trial(tone(1))
-
-    assert score_of(transcript, trial(None, metadata={"text": "one"})).status == "unscored"
-    assert score_of(transcript, asked).reason == bind(transcript).sample_fault(asked.sample) != ""
-    assert score_of(transcript, sound_trial(tone(1), text="!")).reason == "undefined: the wanted text has no words"
-
-
 CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), tone(34, 500)]
 
 
-def test_whisper_writes_what_it_hears_and_the_same_for_the_same_clip(whisper: dict[str, Any]) -> None:
+def test_whisper_writes_the_same_for_the_same_clip(whisper: dict[str, Any]) -> None:
     together = transcripts(CLIPS, **whisper)
-
     assert together == [transcripts([clip], **whisper)[0] for clip in CLIPS]
     assert len(set(together)) > 2
-    assert together[4] == "", "a clip without samples says nothing"
+    assert together[4] == "", "a clip without samples has no words"
 
 
-def test_the_end_of_a_long_clip_is_heard_too(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[bool] = []
+def test_the_end_of_a_long_clip_is_transcribed_too(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    long: list[bool] = []
     network = loaded(whisper["model"], transcription._network)
     generate = network.generate
 
     def watched(features: Any, **given: Any) -> Any:
         assert given["task"] == "transcribe"
-        heard.append(features.shape[-1] > 3000)
+        long.append(features.shape[-1] > 3000)
         return generate(features, **given)
 
     monkeypatch.setattr(network, "generate", watched)
     transcripts([tone(20), tone(50)], **whisper)
-
-    assert heard == [False, True]
+    assert long == [False, True]
 
 
 def test_the_language_is_forced(whisper: dict[str, Any]) -> None:
@@ -147,9 +118,7 @@ def test_the_language_is_forced(whisper: dict[str, Any]) -> None:
         transcripts([tone(2)], **whisper, language="klingon")
 
 
-def test_a_sound_is_transcribed_once_for_all_metrics_that_ask(
-    whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def counted(clips: Sequence[Samples], *rest: Any) -> list[str]:
@@ -158,7 +127,6 @@ def test_a_sound_is_transcribed_once_for_all_metrics_that_ask(
 
     monkeypatch.setattr(transcription, "transcripts", counted)
     media = [sound(tone(1)), sound(tone(2))]
-
     transcripts_of(media[:1], **whisper)
     transcripts_of(media, **whisper)
     transcripts_of(media, **whisper, language="chinese")
@@ -169,8 +137,6 @@ def test_a_sound_is_transcribed_once_for_all_metrics_that_ask(
 def test_the_whole_path_gives_a_batch_the_scores_of_each_alone(whisper: dict[str, Any]) -> None:
     trials = [sound_trial(clip, text="seven 7 words") for clip in (*CLIPS[:4], np.clip(tone(3) * 3, -1, 1))]
     trials.insert(2, sound_trial(text="none"))
-
     together = scored_together(transcript, trials, **whisper)
-
     assert together == [score_of(transcript, one, **whisper) for one in trials]
     assert all(score.status == "scored" for score in together)

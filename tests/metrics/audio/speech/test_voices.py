@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -7,18 +5,11 @@ import pytest
 import torch
 
 from mmeval.metrics.audio.speech import voices
-from mmeval.metrics.audio.speech.voices import (
-    VOICE,
-    Heard,
-    genders,
-    genders_of,
-    same_speaker_pairs,
-    voice_vectors,
-    voices_of,
-)
+from mmeval.metrics.audio.speech.voices import VOICE, Heard, genders, same_speaker_pairs, voice_vectors
 from tests.support.hearing import sound, tiny
 from tests.support.sounds import Samples, silence, tone, voice
 
+pytestmark = pytest.mark.xdist_group("torch")
 CLIPS = [voice(110), voice(220), silence(2), tone(0.3), tone(12, 700), np.zeros(1, np.float32)]
 
 
@@ -34,80 +25,64 @@ def speaker() -> dict[str, str]:
 
 def test_a_clip_of_any_length_has_a_gender_and_always_the_same(gender: dict[str, str]) -> None:
     together = genders(CLIPS, gender)
-
-    assert [who.gender for who in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
-    assert all(0.5 <= who.certainty <= 1 for who in together)
+    assert [found.gender for found in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
+    assert all(0.5 <= found.certainty <= 1 for found in together)
 
 
 def test_class_one_is_a_man(gender: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(voices, "_logits", lambda voice, clips: torch.tensor([[0.0, 3.0], [3.0, 0.0]]))
+    assert [found.gender for found in genders(CLIPS[:2], gender)] == ["male", "female"]
+    assert [found.gender for found in genders(CLIPS[:2], gender, male_class=0)] == ["female", "male"]
 
-    assert [who.gender for who in genders(CLIPS[:2], gender)] == ["male", "female"]
-    assert [who.gender for who in genders(CLIPS[:2], gender, male_class=0)] == ["female", "male"]
 
-
-def test_five_seconds_are_heard_and_silence_behind_a_shorter_clip(gender: dict[str, str]) -> None:
+def test_five_seconds_count_and_silence_behind_a_shorter_clip(gender: dict[str, str]) -> None:
     start = voice(150, 5)
-
-    whole, cut, padded, short = genders(
-        [np.concatenate([start, tone(4)]), start, np.concatenate([start[:44100], silence(3)]), start[:44100]], gender
-    )
-
-    assert whole.certainty == pytest.approx(cut.certainty, abs=2e-3)
-    assert padded.certainty == pytest.approx(short.certainty, abs=2e-3)
-    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut.certainty, abs=1e-6)
+    short = start[:44100]
+    clips = [np.concatenate([start, tone(4)]), start, np.concatenate([short, silence(3)]), short]
+    whole, cut, padded, alone = (found.certainty for found in genders(clips, gender))
+    assert (whole, padded) == pytest.approx((cut, alone), abs=2e-3)
+    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut, abs=1e-6)
 
 
 def test_a_voice_is_a_vector_of_length_one_that_its_clip_alone_decides(speaker: dict[str, str]) -> None:
     together = voice_vectors(CLIPS, speaker)
-
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(CLIPS)))
     for clip, vector in zip(CLIPS, together, strict=True):
         assert voice_vectors([clip], speaker)[0].tolist() == vector.tolist()
     assert together[0] @ together[1] < 0.9999
-
-
-def test_a_voice_is_told_by_the_first_seconds_of_its_clip(speaker: dict[str, str]) -> None:
-    start, other = voice(110, 1.5), voice(220, 1.5)
-    whole, cut = voice_vectors([np.concatenate([start, other]), start], speaker, seconds=1.0)
-    (longer,) = voice_vectors([np.concatenate([start, other])], speaker)
-
-    assert whole @ cut > 0.9999
-    assert longer.tolist() != whole.tolist()
-
-
-def test_no_clips_have_no_voices(speaker: dict[str, str]) -> None:
     assert len(voice_vectors([], speaker)) == 0
+
+
+def test_a_voice_is_made_of_the_first_seconds_of_its_clip(speaker: dict[str, str]) -> None:
+    start, both = voice(110, 1.5), np.concatenate([voice(110, 1.5), voice(220, 1.5)])
+    whole, cut = voice_vectors([both, start], speaker, seconds=1.0)
+    assert whole @ cut > 0.9999
+    assert voice_vectors([both], speaker)[0].tolist() != whole.tolist()
 
 
 @pytest.mark.parametrize(
     ("order", "pairs"),
-    [
-        ([0, 1, 2, 0, 1], [(0, 3), (1, 4)]),
-        ([0, 1, 0, 1, 0], [(0, 2), (0, 4), (1, 3), (2, 4)]),
-        ([0, 1], []),
-        ([], []),
-    ],
+    [([0, 1, 2, 0, 1], [(0, 3), (1, 4)]), ([0, 1, 0, 1, 0], [(0, 2), (0, 4), (1, 3), (2, 4)]), ([0, 1], []), ([], [])],
     ids=str,
 )
 def test_every_two_turns_of_one_speaker_are_a_pair(order: list[int], pairs: list[tuple[int, int]]) -> None:
     assert same_speaker_pairs(order) == pairs
 
 
-def test_a_sound_is_heard_once_for_all_metrics_that_ask(
+def test_a_model_gets_each_sound_once_for_all_metrics_that_ask(
     gender: dict[str, str], speaker: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[int] = []
+    asked: list[int] = []
 
     def one_each(clips: list[Samples], *given: Any, **more: Any) -> list[Heard]:
-        heard.append(len(clips))
+        asked.append(len(clips))
         return [Heard("male", 1.0) for _ in clips]
 
     monkeypatch.setattr(voices, "genders", one_each)
     monkeypatch.setattr(voices, "voice_vectors", one_each)
     media = [sound(tone(1)), sound(tone(2))]
     for some in (media[:1], media, media):
-        genders_of(some, gender)
-        voices_of(some, speaker)
+        voices.genders_of(some, gender)
+        voices.voices_of(some, speaker)
 
-    assert heard == [1, 1, 1, 1]
+    assert asked == [1, 1, 1, 1]

@@ -1,6 +1,4 @@
-"""The tables of a run, by hand and against a plain count over as many trials as the data set has."""
-
-from __future__ import annotations
+"""The tables of a run, by hand and against a plain count."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,265 +14,214 @@ from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.unim_scores import Row, labels, random_trials, stored, trial
 
-FIELD = "UniM by field: {} (%)"
-DOMAIN = "UniM by domain: {} (%)"
-MEANING, STRUCTURE, COHERENCE = "meaning and quality", "structure", "coherence"
-Numbers = Mapping[Any, dict[str, Any]]
-"""Cells by the first cell of their row and by header."""
+FIELD, DOMAIN, OTHER = "UniM by field: {} (%)", "UniM by domain: {} (%)", "UniM by {} (%)"
+MEANING, STRUCTURE, COHERENCE = (FAMILY := [family.title for family in FAMILIES])
+BY_DOMAIN, BY_INSTANCE = "Natural science: mean of domains", "Natural science: mean of instances"
+CAPABILITY = OTHER.format("capability")
+HALF: dict[str, float | str] = dict.fromkeys(NUMBERS, 0.5)
+BY_HAND = [
+    trial("m1", {**HALF, "strict_structure": 1.0}, labels("math", "easy", capabilities=["C1", "C10"])),
+    trial("m2", "unsupported", labels("math", "hard", capabilities=["C1"])),
+    trial("p1", "unsupported", labels("physics", "hard")),
+    trial("a1", {**HALF, "strict_structure": 0.25, "semantic_correctness": 1.0}, labels("art", "hard")),
+]
+"""Two domains of one field and one of another: half of math is taken, nothing of physics."""
+Trials = Iterable[Row] | Mapping[str, Iterable[Row]]
 
 
-def tables(folder: Path, rows: Iterable[Row], **more: Any) -> dict[str, Table]:
-    return {table.title: table for table in layout(stored(folder, {"unim_all": rows}, **more))}
+def tables(folder: Path, rows: Trials, **more: Any) -> dict[str, Table]:
+    """By title; ``rows`` are those of one task, or by task."""
+    tasks = rows if isinstance(rows, Mapping) else {"unim_all": rows}
+    return {table.title: table for table in layout(stored(folder, tasks, **more))}
 
 
-def cells(table: Table) -> Numbers:
+def cells(table: Table) -> dict[Any, dict[str, Any]]:
+    """Cells by the first cell of their row and by header."""
     return {row[0]: dict(zip(table.headers[1:], row[1:], strict=True)) for row in table.rows}
 
 
-def by_hand() -> list[Row]:
-    """Two domains of one field and one of another: half of math is taken, nothing of physics."""
-    values: dict[str, float | str] = dict.fromkeys(NUMBERS, 0.5)
-    return [
-        trial("m1", {**values, "strict_structure": 1.0}, labels("math", "easy", capabilities=["C1", "C10"])),
-        trial("m2", "unsupported", labels("math", "hard", capabilities=["C1"])),
-        trial("p1", "unsupported", labels("physics", "hard")),
-        trial("a1", {**values, "strict_structure": 0.25, "semantic_correctness": 1.0}, labels("art", "hard")),
-    ]
+def field(folder: Path, rows: Trials, family: str = MEANING, **more: Any) -> dict[Any, dict[str, Any]]:
+    return cells(tables(folder, rows, **more)[FIELD.format(family)])
+
+
+def domain(folder: Path, rows: Trials, family: str = STRUCTURE, **more: Any) -> dict[Any, dict[str, Any]]:
+    return cells(tables(folder, rows, **more)[DOMAIN.format(family)])
+
+
+def notes(folder: Path, rows: Trials, **more: Any) -> str:
+    return "\n".join(tables(folder, rows, **more)[FIELD.format(MEANING)].notes)
+
+
+def some(line: Mapping[str, Any], names: str) -> list[Any]:
+    return [line[name.strip()] for name in names.split(",")]
 
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) -> None:
-    assert list(tables(tmp_path, by_hand())) == [
-        *(FIELD.format(name) for name in (MEANING, STRUCTURE, COHERENCE)),
-        *(DOMAIN.format(name) for name in (MEANING, STRUCTURE, COHERENCE)),
-        "UniM by difficulty (%)",
-        "UniM by capability (%)",
-        "UniM by combination of modalities (%)",
-    ]
+    found = tables(tmp_path, BY_HAND)
+
+    others = [OTHER.format(name) for name in ("difficulty", "capability", "combination of modalities")]
+    assert list(found) == [title.format(name) for title in (FIELD, DOMAIN) for name in FAMILY] + others
+    assert FAMILY == ["meaning and quality", "structure", "coherence"]
+    numbers = "tau,SC,GQ,SQCS abs,SQCS rel,StS abs,LeS abs,StS rel,LeS rel,HC,SH,ICS abs,ICS rel"
+    assert ",".join(column.header for column in ALL.columns) == numbers
+    row = "|Natural science: mean of instances|  100.0|   50.0|   33.3|   16.7|1/3"
+    assert row in markdown_tables(found.values())
+    assert CAPABILITY not in tables(tmp_path / "b", [trial("a", 0.5, labels())])
 
 
 def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, by_hand())[FIELD.format(STRUCTURE)])
+    found = field(tmp_path / "a", BY_HAND, STRUCTURE)
+    every = found["All: mean of domains"]
 
-    assert found["Natural science: mean of domains"]["StS abs"] == 100.0
-    assert found["Natural science: mean of domains"]["StS rel"] == 25.0  # (50 + 0) / 2
-    assert found["Natural science: mean of instances"]["StS rel"] == pytest.approx(100 / 3)
-    assert found["All: mean of domains"]["StS abs"] == 62.5
-    assert found["All: mean of domains"]["StS rel"] == pytest.approx((50 + 0 + 25) / 3)
-    assert found["All: mean of domains"]["Scored"] == "2/30 domains"
+    assert some(found[BY_DOMAIN], "StS abs, StS rel") == [100.0, 25.0]  # (50 + 0) / 2
+    assert found[BY_INSTANCE]["StS rel"] == pytest.approx(100 / 3)
+    # The relative mean is not the product of the others.
+    assert some(every, "StS abs, StS rel, Scored") == [62.5, pytest.approx((50 + 0 + 25) / 3), "2/30 domains"]
     assert found["All: mean of instances"]["Lacks"] == "2 unsupported"
+    found = field(tmp_path / "b", BY_HAND)
+    taus = [found[name]["tau"] for name in (BY_DOMAIN, BY_INSTANCE, "Social science: mean of domains")]
+    assert taus == pytest.approx([25.0, 100 / 3, 100.0])
+    assert found["All: mean of domains"]["tau"] == 50.0
+    assert some(domain(tmp_path / "c", BY_HAND)["2 Physics"], "StS abs, StS rel, Scored") == [None, 0.0, "0/1"]
 
 
-def test_tau_is_the_share_of_what_is_taken(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, by_hand())[FIELD.format(MEANING)])
-
-    assert found["Natural science: mean of domains"]["tau"] == 25.0
-    assert found["Natural science: mean of instances"]["tau"] == pytest.approx(100 / 3)
-    assert found["Social science: mean of domains"]["tau"] == 100.0
-
-
-def test_a_domain_of_which_nothing_is_taken_has_no_absolute_number_and_a_relative_0(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, by_hand())[DOMAIN.format(STRUCTURE)])["2 Physics"]
-
-    assert (found["StS abs"], found["StS rel"], found["Scored"]) == (None, 0.0, "0/1")
-
-
-def test_sqcs_of_means_is_its_formula_on_the_means_with_the_weight_of_the_run(tmp_path: Path) -> None:
-    metrics = {"unim_all": {name: {"outputs": [name], "switches": {}} for name in NUMBERS}}
-    metrics["unim_all"]["sqcs"]["switches"] = {"eta": 0.6}
-    usual = cells(tables(tmp_path / "a", by_hand())[FIELD.format(MEANING)])["All: mean of instances"]
-    other = cells(tables(tmp_path / "b", by_hand(), metrics=metrics)[FIELD.format(MEANING)])["All: mean of instances"]
-
-    assert usual["SQCS of means"] == pytest.approx(75 * (0.7 + 0.3 * 0.5))
-    assert other["SQCS of means"] == pytest.approx(75 * (0.6 + 0.4 * 0.5))
+@pytest.mark.parametrize(("switches", "eta"), [({}, 0.7), ({"eta": 0.6}, 0.6)])
+def test_sqcs_of_means_has_the_weight_of_the_run(tmp_path: Path, switches: dict[str, float], eta: float) -> None:
+    metrics = {"unim_all": {name: {"outputs": [name], "switches": switches} for name in NUMBERS}}
+    found = field(tmp_path, BY_HAND, metrics=metrics)["All: mean of instances"]
+    assert found["SQCS of means"] == pytest.approx(75 * (eta + (1 - eta) * 0.5))
 
 
 def test_philosophy_has_no_hard_instance_and_is_not_0(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, [trial("a", 0.5, labels("art", "hard"))])[DOMAIN.format(COHERENCE)])
-
-    assert list(found) == ["17 Art", "20 Philosophy"]
-    assert found["20 Philosophy"] == {
-        **dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")),
-        "Scored": "0/0",
-        "Lacks": "has no hard instance",
-    }
+    found = domain(tmp_path / "a", [trial("a", 0.5, labels("art", "hard"))], COHERENCE)
+    empty = {**dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")), "Scored": "0/0", "Lacks": "has no hard instance"}
+    assert (list(found), found["20 Philosophy"]) == (["17 Art", "20 Philosophy"], empty)
+    # Where no level is known no domain lacks instances of it.
+    assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == ["17 Art"]
 
 
 def test_an_instance_counts_in_each_of_its_capabilities(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, by_hand())["UniM by capability (%)"])
-
-    assert list(found) == ["C1 perceptual understanding", "C10 planning"]
-    assert [row["tau"] for row in found.values()] == [50.0, 100.0]
+    found = cells(tables(tmp_path, BY_HAND)[CAPABILITY])
+    assert {name: row["tau"] for name, row in found.items()} == {
+        "C1 perceptual understanding": 50.0,
+        "C10 planning": 100.0,
+    }
 
 
 @pytest.mark.parametrize("weight", [True, "x", -1, float("inf"), None], ids=str)
 def test_a_soft_label_that_is_no_weight_is_none(tmp_path: Path, weight: object) -> None:
     rows = [trial("0", 0.5, labels(capabilities=["C7"]))]
-    found = tables(tmp_path, rows, samples={"0": {"capability_weights": {"C7": weight}}})["UniM by capability (%)"]
-
+    found = tables(tmp_path, rows, samples={"0": {"capability_weights": {"C7": weight}}})[CAPABILITY]
     assert list(cells(found)) == ["C7 reasoning"]
 
 
 def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
     rows = [trial(str(at), float(at), labels(capabilities=["C7"])) for at in range(2)]
     weights = {"0": {"capability_weights": {"C7": 0.5}}, "1": {"capability_weights": {"C7": 1.5}}}
-    found = cells(tables(tmp_path, rows, samples=weights)["UniM by capability (%)"])
-
+    found = cells(tables(tmp_path, rows, samples=weights)[CAPABILITY])
     assert {name: row["HC"] for name, row in found.items()} == {"C7 reasoning": 50.0, "C7 reasoning, by weight": 75.0}
-
-
-def test_without_capability_labels_there_is_no_table_by_capability(tmp_path: Path) -> None:
-    assert "UniM by capability (%)" not in tables(tmp_path, [trial("a", 0.5, labels())])
-
-
-def test_numbers_are_printed_as_percent_with_one_digit(tmp_path: Path) -> None:
-    text = markdown_tables(tables(tmp_path, by_hand()).values())
-
-    assert "|Natural science: mean of instances|  100.0|   50.0|   33.3|   16.7|1/3" in text
 
 
 def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp_path: Path) -> None:
     words = ("pets", "astrology", "mathematics", "env_science")
     rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
-    found = tables(tmp_path, rows)
-
-    assert list(cells(found[DOMAIN.format(STRUCTURE)])) == [
-        "1 Math",
-        "10 Env. Science",
-        "30 Pets (natural_science)",
-        "astrology (natural_science)",
-    ]
-    assert "Domains that the paper does not name: astrology." in found[FIELD.format(MEANING)].notes
+    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
+    assert list(domain(tmp_path / "a", rows)) == names
+    assert "not name: astrology." in notes(tmp_path / "b", rows)
 
 
 # --- what is not known ------------------------------------------------------------------------------------------------
 
 
-def notes(folder: Path, rows: Iterable[Row], **more: Any) -> tuple[str, ...]:
-    return tables(folder, rows, **more)[FIELD.format(MEANING)].notes
-
-
 def test_families_of_which_the_run_gives_no_number_are_left_out_but_for_tau(tmp_path: Path) -> None:
     values: dict[str, float | str] = dict.fromkeys(NUMBERS, "unavailable")
-    rows = [trial("a", {**values, "strict_structure": 1.0}, labels())]
-    found = tables(tmp_path, rows)
-
+    found = tables(tmp_path, [trial("a", {**values, "strict_structure": 1.0}, labels())])
+    meaning = cells(found[FIELD.format(MEANING)])
     assert COHERENCE not in "".join(found)
-    assert cells(found[FIELD.format(MEANING)])["All: mean of domains"]["tau"] == 100.0
-    assert cells(found[FIELD.format(MEANING)])["All: mean of instances"]["Lacks"] == "1 unavailable"
+    assert meaning["All: mean of domains"]["tau"] == 100.0
+    assert meaning["All: mean of instances"]["Lacks"] == "1 unavailable"
 
 
-def test_what_was_lost_is_no_0_and_is_said(tmp_path: Path) -> None:
-    values: dict[str, float | str] = dict.fromkeys(NUMBERS, 1.0)
-    rows = [
-        trial("a", values, labels()),
-        trial("b", {**values, "semantic_correctness": "unscored"}, labels()),
-        trial("c", "failed", labels()),
-    ]
-    found = tables(tmp_path, rows)
-    line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
-
-    assert (line["SC"], line["tau"], line["Scored"], line["Lacks"]) == (100.0, 100.0, "1/3", "1 failed, 1 unscored")
-    assert "Lacking: SC of 1: unscored for a test." in found[FIELD.format(MEANING)].notes
-
-
-def test_a_number_that_nothing_here_gives_has_no_column_and_keeps_no_other_from_counting(tmp_path: Path) -> None:
-    values: dict[str, float | str] = dict.fromkeys(NUMBERS, 1.0)
-    rows = [trial("a", {**values, "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
-    found = tables(tmp_path, rows)
-    line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
-
-    assert line == {"tau": 100.0, "SC": 100.0, "Scored": "1/1", "Lacks": ""}
-    assert "SQCS abs" not in found["UniM by difficulty (%)"].headers
-    assert not any(note.startswith("SQCS of means") for note in found[FIELD.format(MEANING)].notes)
-    assert "Lacking: GQ of all, SQCS of all: unavailable for a test." in found[FIELD.format(MEANING)].notes
+LOST = [
+    trial("a", 1.0, labels()),
+    trial("b", {**dict.fromkeys(NUMBERS, 1.0), "semantic_correctness": "unscored"}, labels()),
+    trial("c", "failed", labels()),
+]
+UNAVAILABLE = [trial("a", {**dict.fromkeys(NUMBERS, 1.0), "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
+INAPPLICABLE = [
+    trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()),
+    trial("n", 1.0, labels()),
+]
+GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
 
 
-def test_a_domain_of_which_all_was_lost_is_left_out_of_the_mean_and_said(tmp_path: Path) -> None:
-    rows = [trial("a", 0.5, labels("math")), trial("b", "failed", labels("physics"))]
-    found = cells(tables(tmp_path, rows)[FIELD.format(STRUCTURE)])["Natural science: mean of domains"]
-
-    assert (found["StS abs"], found["StS rel"], found["Lacks"]) == (50.0, 50.0, "1 without a value")
-
-
-def test_a_domain_that_lost_one_of_the_numbers_of_a_row_is_without_a_value(tmp_path: Path) -> None:
-    values: dict[str, float | str] = {**dict.fromkeys(NUMBERS, 0.5), "strict_structure": "unscored"}
-    rows = [trial("a", 0.5, labels("math")), trial("b", values, labels("physics"))]
-    found = cells(tables(tmp_path, rows)[FIELD.format(STRUCTURE)])["Natural science: mean of domains"]
-
-    assert (found["LeS abs"], found["Scored"], found["Lacks"]) == (50.0, "1/10 domains", "1 without a value")
-
-
-def test_where_no_level_is_known_no_domain_lacks_instances_of_it(tmp_path: Path) -> None:
-    found = cells(tables(tmp_path, [trial("a", 0.5, labels("art", ""))])[DOMAIN.format(STRUCTURE)])
-
-    assert list(found) == ["17 Art"]
-
-
-def test_data_that_could_not_be_read_to_their_end_are_said(tmp_path: Path) -> None:
-    found = tables(tmp_path, [trial("a", 0.5, labels())], unfinished={"unim_all": {}})
-
-    assert "The data of unim_all could not be read to their end." in found[FIELD.format(MEANING)].notes
+@pytest.mark.parametrize(
+    ("rows", "more", "names", "wanted", "noted"),
+    [
+        (LOST, {}, "SC, tau, Scored, Lacks", [100, 100, "1/3", "1 failed, 1 unscored"], "SC of 1: unscored"),
+        # A number that is unavailable has no column and keeps no other from counting.
+        (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "SQCS of all: unavailable"),
+        # An answer to which a number is inapplicable lacks nothing.
+        (INAPPLICABLE, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
+        # A number whose scoring was suspended is not that of what came before.
+        ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
+    ],
+    ids=["lost", "unavailable", "inapplicable", "suspended"],
+)
+def test_what_is_lost_or_unavailable_is_no_0(
+    tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
+) -> None:
+    line, note = domain(tmp_path / "a", rows, MEANING, **more)["1 Math"], notes(tmp_path / "b", rows, **more)
+    assert some(line, names) == wanted
+    assert noted in note and ("Lacking" in note) is bool(noted)
+    if rows is UNAVAILABLE:
+        assert ",".join(line) == "tau,SC,Scored,Lacks"
+        assert "SQCS of means" not in note
+        assert "SQCS abs" not in tables(tmp_path / "c", rows)[OTHER.format("difficulty")].headers
 
 
-def test_samples_whose_data_are_broken_are_in_no_mean_and_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("physics", "wanted"),
+    [
+        ("failed", [50.0, 50.0, 50.0, "1/10 domains", "1 without a value"]),
+        ({**HALF, "strict_structure": "unscored"}, [50.0, 50.0, 50.0, "1/10 domains", "1 without a value"]),
+        ("bad_sample", [50.0, 50.0, 50.0, "1/10 domains", "1 bad"]),
+        ("unsupported", [50.0, 25.0, 50.0, "1/10 domains", "1 unsupported"]),
+    ],
+    ids=["all lost", "one number lost", "bad", "not supported"],
+)
+def test_a_domain_without_a_value_is_left_out_of_the_mean(tmp_path: Path, physics: Any, wanted: list[Any]) -> None:
+    rows = [trial("a", 0.5, labels("math")), trial("b", physics, labels("physics"))]
+    found = field(tmp_path, rows, STRUCTURE)[BY_DOMAIN]
+    assert some(found, "StS abs, StS rel, LeS abs, Scored, Lacks") == wanted
+
+
+def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
     rows = [trial("a", 0.5, labels()), trial("b", "bad_sample", labels()), trial("row 7", "bad_sample", {})]
     found = tables(tmp_path, rows)
-
-    whole, domain = (
-        cells(found[FIELD.format(MEANING)])["All: mean of instances"],
-        cells(found[DOMAIN.format(MEANING)])["1 Math"],
-    )
-    assert (whole["SC"], whole["tau"], whole["Scored"], whole["Lacks"]) == (50.0, 100.0, "1/3", "2 bad")
-    assert (domain["SC"], domain["tau"], domain["Scored"], domain["Lacks"]) == (50.0, 100.0, "1/2", "1 bad")
-    assert (
-        "bad: 2 samples could not be asked because of the data, and are neither in tau nor in any mean: b, row 7."
-        in found[FIELD.format(MEANING)].notes
-    )
-    assert not any("no field or domain" in note for note in found[FIELD.format(MEANING)].notes)
-
-
-def test_a_domain_whose_samples_are_all_bad_is_told_apart_from_one_that_the_model_cannot_take(tmp_path: Path) -> None:
-    rows = [trial("a", 0.5, labels("math")), trial("b", "bad_sample", labels("physics"))]
-    found = cells(tables(tmp_path, rows)[FIELD.format(STRUCTURE)])["Natural science: mean of domains"]
-
-    assert (found["StS abs"], found["StS rel"], found["Lacks"]) == (50.0, 50.0, "1 bad")
-
-
-def test_what_is_bad_in_one_task_and_answered_in_another_counts_with_the_labels_of_that(tmp_path: Path) -> None:
-    tasks = {"a": [trial("m", "bad_sample", {})], "b": [trial("m", 1.0, labels())]}
-    found = {table.title: table for table in layout(stored(tmp_path, tasks))}
-
-    assert cells(found[DOMAIN.format(STRUCTURE)])["1 Math"]["Scored"] == "1/1"
-    assert not any(note.startswith("bad:") for note in found[FIELD.format(MEANING)].notes)
-
-
-def test_a_number_whose_scoring_was_suspended_is_not_that_of_what_came_before(tmp_path: Path) -> None:
-    gone = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
-    found = tables(tmp_path, [trial("a", 0.5, labels())], results=gone)
-    line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
-
-    assert (line["SC"], line["GQ"]) == (None, 50.0)
-    assert "Lacking: SC of 1: scoring was suspended." in found[FIELD.format(MEANING)].notes
+    whole, math = cells(found[FIELD.format(MEANING)])["All: mean of instances"], cells(found[DOMAIN.format(MEANING)])
+    (note,) = (note for note in found[FIELD.format(MEANING)].notes if "bad" in note)
+    assert some(whole, "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/3", "2 bad"]
+    assert some(math["1 Math"], "SC, tau, Scored, Lacks") == [50.0, 100.0, "1/2", "1 bad"]
+    assert note.startswith("bad: 2 ") and note.endswith(": b, row 7.")
+    assert "no field or domain" not in "\n".join(found[FIELD.format(MEANING)].notes)
 
 
 def test_what_a_judge_has_not_come_to_is_lacking(tmp_path: Path) -> None:
     rows = [trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())]
-    line = cells(tables(tmp_path, rows)[DOMAIN.format(STRUCTURE)])["1 Math"]
-
-    assert (line["StS abs"], line["Scored"]) == (100.0, "1/1")
-    assert any("not scored yet" in note for note in notes(tmp_path / "again", rows))
+    assert some(domain(tmp_path / "a", rows)["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
+    assert "not scored yet" in notes(tmp_path / "b", rows)
 
 
-def test_bundled_and_partial_runs_say_so(tmp_path: Path) -> None:
-    subset = {"unim_all": {"of": 100, "chosen": 1, "how": ["limit"]}}
-    found = notes(tmp_path, [trial("a", 0.5, labels())], not_comparable=["unim_all"], subset=subset, left_out={"x": ""})
-
-    assert "Made on bundled samples: these numbers do not compare with the paper's." in found
-    assert "unim_all, subset: 1 of 100 samples." in found
-    assert "Left out, no data here: x." in found
+def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
+    of: dict[str, Any] = {"not_comparable": ["unim_all"], "left_out": {"x": ""}, "unfinished": {"unim_all": {}}}
+    of["subset"] = {"unim_all": {"of": 100, "chosen": 1, "how": ["limit"]}}
+    found = notes(tmp_path, [trial("a", 0.5, labels())], **of)
+    for words in ("bundled samples", "unim_all, subset: 1 of 100", "Left out, .*: x.", "unim_all could not be read"):
+        assert all(word in found for word in words.split(".*")), words
 
 
 # --- pooling ----------------------------------------------------------------------------------------------------------
@@ -282,85 +229,72 @@ def test_bundled_and_partial_runs_say_so(tmp_path: Path) -> None:
 
 def test_a_trial_of_two_tasks_counts_once_and_repeats_count_each(tmp_path: Path) -> None:
     hard = [trial("m", 0.0, labels(), repeat=0), trial("m", 1.0, labels(), repeat=1)]
-    math = [trial("m", 0.0, labels(), repeat=0), trial("n", 1.0, labels(), repeat=0)]
-    found = {table.title: table for table in layout(stored(tmp_path, {"unim_hard": hard, "unim_math": math}))}
-
-    assert cells(found[DOMAIN.format(STRUCTURE)])["1 Math"]["Scored"] == "3/3"
-    assert cells(found[DOMAIN.format(STRUCTURE)])["1 Math"]["StS abs"] == pytest.approx(200 / 3)
-    assert "1 trials belong to several tasks and count once." in found[FIELD.format(MEANING)].notes
+    tasks = {"unim_hard": hard, "unim_math": [trial("m", 0.0, labels(), repeat=0), trial("n", 1.0, labels(), repeat=0)]}
+    assert some(domain(tmp_path / "a", tasks)["1 Math"], "Scored, StS abs") == ["3/3", pytest.approx(200 / 3)]
+    assert "1 trials belong to several" in notes(tmp_path / "b", tasks)
 
 
-def test_what_one_task_has_lost_another_may_have(tmp_path: Path) -> None:
-    tasks = {"a": [trial("m", "failed", labels())], "b": [trial("m", 1.0, labels())]}
-    found = {table.title: table for table in layout(stored(tmp_path, tasks))}
-
-    assert cells(found[DOMAIN.format(STRUCTURE)])["1 Math"]["Scored"] == "1/1"
+@pytest.mark.parametrize(("state", "of"), [("failed", labels()), ("bad_sample", {})])
+def test_what_one_task_has_lost_another_may_have(tmp_path: Path, state: str, of: Row) -> None:
+    tasks = {"a": [trial("m", state, of)], "b": [trial("m", 1.0, labels())]}
+    assert domain(tmp_path / "a", tasks)["1 Math"]["Scored"] == "1/1"
+    assert "bad" not in notes(tmp_path / "b", tasks)
 
 
 def test_only_the_trials_that_stand_behind_the_numbers_count(tmp_path: Path) -> None:
     asked = {"unim_all": {"repeats": 1, "samples": [[1, 1]]}}
-    rows = [trial("a", 0.0, labels()), trial("b", 1.0, labels())]
-    found = cells(tables(tmp_path, rows, asked=asked)[DOMAIN.format(STRUCTURE)])
-
-    assert (found["1 Math"]["StS abs"], found["1 Math"]["Scored"]) == (100.0, "1/1")
+    found = domain(tmp_path, [trial("a", 0.0, labels()), trial("b", 1.0, labels())], asked=asked)
+    assert some(found["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
 
 
 def test_a_run_of_other_tasks_has_no_table(tmp_path: Path) -> None:
-    run = stored(tmp_path, {"other": by_hand()})
+    run = stored(tmp_path, {"other": BY_HAND})
     run.record["tasks"]["other"].update(loader="mmmg", layout="")
-
     assert list(layout(run)) == []
 
 
 # --- against a plain count --------------------------------------------------------------------------------------------
 
-HEADERS = {
-    "SC": "semantic_correctness",
-    "GQ": "unim_gq",
-    "SQCS abs": "sqcs",
-    "SQCS rel": "sqcs",
-    "StS abs": "strict_structure",
-    "LeS abs": "lenient_structure",
-    "StS rel": "strict_structure",
-    "LeS rel": "lenient_structure",
-    "HC": "holistic_coherence",
-    "SH": "stylistic_harmony",
-    "ICS abs": "interleaved_coherence",
-    "ICS rel": "interleaved_coherence",
-}
+HEADERS = {column.header: column.number for column in ALL.columns if column.header != "tau"}
 
 
 class Whole:
-    """All trials of the data set's size, and the tables made of them."""
+    """Trials of all domains and levels, and the tables made of them."""
 
     def __init__(self, folder: Path) -> None:
-        self.rows = [row for row in random_trials() if row.get("error", {}).get("kind") != "bad_sample"]
-        self.tables = tables(folder, random_trials())
+        rows = list(random_trials(2000))
+        self.rows = [row for row in rows if row.get("error", {}).get("kind") != "bad_sample"]
+        self.tables = tables(folder, rows)
+
+    def agrees(self, title: str, row: str, keep: Callable[[Row], bool], *, domains: bool = False) -> None:
+        """The cells of a row are those of a plain count."""
+        line = cells(self.tables[title])[row]
+        rows = [row for row in self.rows if keep(row["labels"])]
+        headers = [header for header in ("tau", *HEADERS) if header in line]
+        count = self.by_domain if domains else self.counted
+        assert headers
+        for header in headers:
+            wanted = count(rows, header)
+            assert line[header] == (None if wanted is None else pytest.approx(wanted, abs=1e-9)), (title, row, header)
 
     def counted(self, rows: Sequence[Row], header: str) -> float | None:
         """A cell of some rows in percent, one loop a number."""
-        asked = len(rows)
         taken = [row for row in rows if row["status"] != "unsupported"]
         if header == "tau":
-            return 100 * len(taken) / asked
+            return 100 * len(taken) / len(rows)
         found = [row["scores"].get(HEADERS[header], {}).get("value") for row in taken]
         values: list[float] = [value for value in found if value is not None]
         if not taken:
             return 0.0 if header.endswith("rel") else None
-        absolute = sum(values) / len(values)
-        return 100 * absolute * (len(taken) / asked if header.endswith("rel") else 1)
+        return 100 * sum(values) / len(values) * (len(taken) / len(rows) if header.endswith("rel") else 1)
 
-    def domains(self, rows: Iterable[Row], header: str) -> float:
+    def by_domain(self, rows: Iterable[Row], header: str) -> float:
         """The mean of what is counted of each domain."""
         parts: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             parts[row["labels"]["domain"]].append(row)
-        found = [self.counted(part, header) for part in parts.values()]
-        values = [value for value in found if value is not None]
+        values = [value for part in parts.values() if (value := self.counted(part, header)) is not None]
         return sum(values) / len(values)
-
-    def where(self, keep: Callable[[Row], bool]) -> list[Row]:
-        return [row for row in self.rows if keep(row["labels"])]
 
 
 @pytest.fixture(scope="module")
@@ -368,52 +302,34 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     return Whole(tmp_path_factory.mktemp("whole"))
 
 
-def agree(found: Mapping[str, Any], wanted: Callable[[str], float | None], headers: Iterable[str]) -> None:
-    for header in headers:
-        assert found[header] == (None if (one := wanted(header)) is None else pytest.approx(one, abs=1e-9)), header
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.title)
-def test_domains_agree_with_a_plain_count(whole: Whole, family: Any) -> None:
-    found = cells(whole.tables[DOMAIN.format(family.title)])
-    headers = [column.header for column in family.columns if column.kind != "of means"]
-    for domain in DOMAINS:
-        rows = whole.where(lambda labels, name=domain.name: labels["domain"] == name)  # type: ignore[misc]
-        agree(found[f"{domain.number} {domain.title}"], lambda header, of=rows: whole.counted(of, header), headers)  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.title)
-def test_fields_agree_with_a_plain_count(whole: Whole, family: Any) -> None:
-    found = cells(whole.tables[FIELD.format(family.title)])
-    headers = [column.header for column in family.columns if column.kind != "of means"]
+@pytest.mark.parametrize("family", FAMILY)
+def test_domains_and_fields_agree_with_a_plain_count(whole: Whole, family: str) -> None:
+    for one in DOMAINS:
+        name = f"{one.number} {one.title}"
+        whole.agrees(DOMAIN.format(family), name, lambda of, wanted=one.name: of["domain"] == wanted)  # type: ignore[misc]
     for word, title in {**FIELDS, "": "All"}.items():
-        rows = whole.where(lambda labels, name=word: not name or labels["field"] == name)  # type: ignore[misc]
-        agree(found[f"{title}: mean of instances"], lambda header, of=rows: whole.counted(of, header), headers)  # type: ignore[misc]
-        agree(found[f"{title}: mean of domains"], lambda header, of=rows: whole.domains(of, header), headers)  # type: ignore[misc]
+        for kind in ("instances", "domains"):
+            whole.agrees(
+                FIELD.format(family),
+                f"{title}: mean of {kind}",
+                lambda of, wanted=word: wanted in ("", of["field"]),  # type: ignore[misc]
+                domains=kind == "domains",
+            )
 
 
-def test_difficulties_agree_with_a_plain_count(whole: Whole) -> None:
-    found = cells(whole.tables["UniM by difficulty (%)"])
-    assert len(found) == 3 + 9
+def test_other_slices_agree_with_a_plain_count(whole: Whole) -> None:
+    titles = [OTHER.format(name) for name in ("difficulty", "capability", "combination of modalities")]
+    assert [len(whole.tables[title].rows) for title in titles] == [3 + 9, 10, 35]
     for level in LEVELS:
         for word, title in {"": "", **FIELDS}.items():
-            rows = whole.where(
-                lambda labels, of=level, name=word: labels["difficulty"] == of and name in ("", labels["field"])  # type: ignore[misc]
-            )
             name = f"{level}, {title.lower()}" if title else level
-            agree(found[name], lambda header, of=rows: whole.counted(of, header), ["tau", *HEADERS])  # type: ignore[misc]
-
-
-@pytest.mark.parametrize(
-    ("label", "title"), [("capabilities", "capability"), ("combination", "combination of modalities")]
-)
-def test_other_slices_agree_with_a_plain_count(whole: Whole, label: str, title: str) -> None:
-    found = cells(whole.tables[f"UniM by {title} (%)"])
-    assert len(found) == (10 if label == "capabilities" else 35)
-    for name, line in found.items():
-        word = name.partition(" ")[0]
-        rows = whole.where(lambda labels, of=word: of in ([labels[label]] if label == "combination" else labels[label]))  # type: ignore[misc]
-        agree(line, lambda header, of=rows: whole.counted(of, header), ["tau", *HEADERS])  # type: ignore[misc]
+            both = (level, word)
+            whole.agrees(titles[0], name, lambda of, w=both: of["difficulty"] == w[0] and w[1] in ("", of["field"]))  # type: ignore[misc]
+    for title, label in zip(titles[1:], ("capabilities", "combination"), strict=True):
+        for name in cells(whole.tables[title]):
+            many = label == "capabilities"
+            wanted = name.partition(" ")[0] if many else name
+            whole.agrees(title, name, lambda of, w=wanted, k=label, m=many: w in (of[k] if m else [of[k]]))  # type: ignore[misc]
 
 
 def test_the_counts_of_a_row_are_all_of_its_instances(whole: Whole) -> None:
@@ -425,38 +341,6 @@ def test_the_counts_of_a_row_are_all_of_its_instances(whole: Whole) -> None:
                 assert int(scored) + sum(lacks) == int(of), title
 
 
-def test_the_identities_of_the_published_tables_hold_by_domain(tmp_path: Path) -> None:
-    values = [dict.fromkeys(NUMBERS, at / 40) for at in range(40)]
-    for at, one in enumerate(values):
-        one["stylistic_harmony"] = (39 - at) / 40
-        one["interleaved_coherence"] = 0.8 * one["holistic_coherence"] + 0.2 * one["stylistic_harmony"]
-    rows = [
-        trial(f"{at}", "unsupported" if at % 3 == 0 else one, labels(("math", "art")[at % 2]))
-        for at, one in enumerate(values)
-    ]
-    found = tables(tmp_path, rows)
-    tau = {name: row["tau"] for name, row in cells(found[DOMAIN.format(MEANING)]).items()}
-    for name, row in cells(found[DOMAIN.format(COHERENCE)]).items():
-        assert row["ICS abs"] == pytest.approx(0.8 * row["HC"] + 0.2 * row["SH"])
-        assert row["ICS rel"] == pytest.approx(tau[name] / 100 * row["ICS abs"])
-
-
-def test_the_relative_mean_of_domains_is_not_the_product_of_the_others(tmp_path: Path) -> None:
-    found = tables(tmp_path, by_hand())
-    line = cells(found[FIELD.format(STRUCTURE)])["All: mean of domains"]
-    tau = cells(found[FIELD.format(MEANING)])["All: mean of domains"]["tau"]
-
-    assert (tau, line["StS abs"], line["StS rel"]) == (50.0, 62.5, 25.0)
-
-
-def test_the_families_hold_the_thirteen_numbers_of_the_paper() -> None:
-    assert [column.header for column in ALL.columns] == [
-        *("tau", "SC", "GQ", "SQCS abs", "SQCS rel"),
-        *("StS abs", "LeS abs", "StS rel", "LeS rel"),
-        *("HC", "SH", "ICS abs", "ICS rel"),
-    ]
-
-
 # --- quality ----------------------------------------------------------------------------------------------------------
 
 
@@ -465,7 +349,11 @@ def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
     scores = {
         f"{name}_quality": {"value": None, "status": own, "reason": f"{own} for a test"}
         if isinstance(own, str)
-        else {"value": sum(own) / len(own), "status": "scored", "evidence": {"items": _items(own)}}
+        else {
+            "value": sum(own) / len(own),
+            "status": "scored",
+            "evidence": {"items": [{"label": f"i{at}", "quality": one} for at, one in enumerate(own)]},
+        }
         for name, own in pieces.items()
     }
     lost = [name for name, own in scores.items() if own["status"] == "unavailable"]
@@ -473,51 +361,24 @@ def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
     return {**row, "scores": {**row["scores"], **scores, "unim_gq": {**row["scores"]["unim_gq"], **gq}}}
 
 
-def _items(qualities: Sequence[float]) -> list[Row]:
-    return [{"label": f"i{at}", "quality": one} for at, one in enumerate(qualities)]
-
-
-def of_quality(folder: Path, *rows: Row) -> dict[str, Table]:
-    outputs = (*NUMBERS, "text_quality", "image_quality", "audio_quality", "video_quality")
-    metrics = {"unim_all": {name: {"outputs": [name], "switches": {}, "range": [0, 1]} for name in outputs}}
-    return tables(folder, rows, metrics=metrics)
-
-
-def judged_quality(folder: Path) -> dict[str, Table]:
-    """Two answers of two fields: their texts are not judged, and the second has no sound."""
+def test_the_items_of_each_modality_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
+    # Two answers of two fields: their texts are not judged, and the second has no sound.
     first = with_items(trial("m", 0.5, labels("math")), text="unavailable", image=[0.25, 0.75, 1.0], audio=[1.0])
     second = with_items(trial("a", 0.5, labels("art")), text="unavailable", image=[0.0], audio="inapplicable")
-    return of_quality(folder, first, second, trial("p", "failed", labels("physics")))
+    outputs = (*NUMBERS, "text_quality", "image_quality", "audio_quality", "video_quality")
+    metrics = {"unim_all": {name: {"outputs": [name], "switches": {}, "range": [0, 1]} for name in outputs}}
+    found = tables(tmp_path, [first, second, trial("p", "failed", labels("physics"))], metrics=metrics)
+    titles = list(found)
 
-
-def test_the_items_of_each_modality_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
-    found = judged_quality(tmp_path)[MODALITIES]
-
-    assert found.headers == ("Modality", "Items", "Answers", "Mean", "Natural science", "Social science", "Lacks")
-    assert found.rows == (
+    headers = ("Modality", "Items", "Answers", "Mean", "Natural science", "Social science", "Lacks")
+    assert found[MODALITIES].headers == headers
+    assert found[MODALITIES].rows == (
         ("text", "0", "0", None, None, None, "unavailable"),
         ("image", "4", "2", 50.0, pytest.approx(200 / 3), 0.0, ""),
         ("audio", "1", "1", 100.0, 100.0, None, ""),
     )
-
-
-def test_it_stands_below_the_fields_and_above_the_domains(tmp_path: Path) -> None:
-    titles = list(judged_quality(tmp_path))
-
-    assert titles.index(FIELD.format(COHERENCE)) + 1 == titles.index(MODALITIES)
-    assert titles.index(MODALITIES) + 1 == titles.index(DOMAIN.format(MEANING))
-
-
-def test_a_quality_that_lacks_items_is_said_to_be_partial(tmp_path: Path) -> None:
-    notes = judged_quality(tmp_path)[FIELD.format(MEANING)].notes
-
-    assert "GQ is partial in 2 answers, without the items that they may have for text_quality (2)." in notes
-
-
-def test_an_answer_to_which_a_number_is_inapplicable_lacks_nothing(tmp_path: Path) -> None:
-    row = trial("m", {**dict.fromkeys(NUMBERS, 0.5), "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels("math"))
-    found = tables(tmp_path, [row, trial("n", 1.0, labels("math"))])
-    line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
-
-    assert (line["GQ"], line["SQCS abs"], line["SC"], line["Scored"], line["Lacks"]) == (100.0, 100.0, 75.0, "2/2", "")
-    assert not any("GQ of" in note for note in found[FIELD.format(MEANING)].notes)
+    # It stands below the fields and above the domains; a quality that lacks items is partial.
+    at = titles.index(MODALITIES)
+    assert titles[at - 1 : at + 2] == [FIELD.format(COHERENCE), MODALITIES, DOMAIN.format(MEANING)]
+    partial = [note for note in found[FIELD.format(MEANING)].notes if "GQ is partial" in note]
+    assert [("in 2 answers" in note, "text_quality (2)" in note) for note in partial] == [(True, True)]
