@@ -31,5 +31,4 @@ import pytest
 )
 def test_the_examples_of_docstrings_hold(module: str) -> None:
     done = doctest.testmod(importlib.import_module(f"mmeval.metrics.{module}"))
-
     assert (done.failed, done.attempted > 0) == (0, True)

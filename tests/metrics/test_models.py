@@ -40,7 +40,6 @@ def test_weights_of_which_some_lack_are_refused_instead_of_filled_with_random_nu
     name: str, tmp_path: Path
 ) -> None:
     folder = changed(name, tmp_path / "gaps", without=4)
-
     with pytest.raises(
         WeightsError, match=rf"the model in {folder} cannot be used: \d of its .* and \d+ more\); put all files"
     ):
@@ -65,7 +64,6 @@ def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_pa
     unused = [key for key in weights if key.endswith(("masked_spec_embed", "num_batches_tracked"))]
     kept = {key: tensor for key, tensor in weights.items() if key not in unused}
     save_file({**kept, "unknown": kept[min(kept)].clone()}, folder / "model.safetensors", {"format": "pt"})
-
     assert not network_of(KINDS[name], folder, "cpu").training
 
 
@@ -73,7 +71,6 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     folder = changed("wavlm_sv", tmp_path / "cut")
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-9])
-
     with pytest.raises(WeightsError, match=r"cannot be loaded: model\.safetensors is damaged or cut short \(Safe"):
         network_of("WavLMForXVector", folder, "cpu")
 
@@ -92,7 +89,6 @@ def test_a_model_of_the_hub_is_named_and_so_is_what_has_to_be_deleted(
     words = (
         rf"microsoft/wavlm-base-sv in {folder} .*; delete {folder}/model\.safetensors, then run: mmeval prepare TASK"
     )
-
     with pytest.raises(WeightsError, match=words) as first:
         loaded(value, _speaker_model)
     shutil.rmtree(folder)

@@ -20,7 +20,6 @@ def test_media_are_told_by_their_kind_and_counted_by_their_number(kind: PartKind
 
 def test_the_only_medium_is_handed_on_and_its_lack_is_a_wrong_answer() -> None:
     found = the_only_medium(trial(Interleaved((text_part("none"),))), "image", "pictures")
-
     assert the_only_medium(trial(ANSWER), "image", "pictures") == OWL
     assert found == Score(0.0, evidence={"reason": "the answer has 0 pictures, not exactly one"})
 

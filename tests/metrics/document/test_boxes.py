@@ -46,6 +46,5 @@ def test_the_order_in_which_boxes_are_found_does_not_matter(
     boxes = [box(60 * across, 30 * down, f"{across}.{down}") for across, down in places]
     mixed = list(boxes)
     shuffle.shuffle(mixed)
-
     assert joined_lines(mixed) == joined_lines(boxes)
     assert len(joined_lines(boxes)) == len({down for _, down in places})

@@ -52,15 +52,12 @@ def test_a_word_is_known_by_the_box_around_it(engine: Engine) -> None:
 def test_pixels_are_given_blue_first_and_on_white(engine: Engine) -> None:
     ocr.read_words(Image.new("RGB", (2, 1), (1, 2, 3)))
     ocr.read_words(Image.new("RGBA", (2, 1), (0, 0, 0, 0)))
-
     assert [pixels[0, 0].tolist() for pixels in engine.given] == [[3, 2, 1], [255, 255, 255]]
 
 
 def test_a_large_picture_is_made_smaller_and_stays_what_it_was(engine: Engine) -> None:
     picture = Image.new("L", (4000, 100))
-
     ocr.read_words(picture)
-
     assert engine.given[0].shape == (500, 2000, 3)
     assert (engine.given[0] == 0).sum() == 50 * 2000 * 3
     assert picture.size == (4000, 100)
@@ -75,7 +72,6 @@ def test_a_strip_is_put_on_paper_of_bounded_sides(
     size: tuple[int, int], given: tuple[int, int], engine: Engine
 ) -> None:
     ocr.read_words(Image.new("RGB", size, (1, 2, 3)))
-
     (pixels,) = engine.given
     assert (pixels.shape[1], pixels.shape[0]) == given
     assert pixels[0, 0].tolist() == [3, 2, 1]

@@ -74,13 +74,11 @@ def test_a_document_is_read_by_what_it_is(data: bytes, name: str, said: str | No
 
 def test_the_columns_of_a_pdf_are_found_by_position() -> None:
     pieces = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
-
     assert read(documents.pdf_of(pieces)) == f"{TABLE}\n\nDear all"
 
 
 def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, int]]) -> None:
     picture = documents.drawn_table([["x"]])
-
     assert read(documents.as_png(picture)) == read(documents.scan(picture)) == TABLE
     assert eyes[0] == picture.size
     assert eyes[1][0] == pytest.approx(picture.size[0] * 150 / 72, abs=2)
@@ -92,9 +90,7 @@ def test_the_release_reads_the_lines_of_a_picture_as_one_table(eyes: list[tuple[
 
 def test_of_a_long_scan_the_first_pages_are_read(eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "page_boxes", lambda media, limits: [()] * 12)
-
     read(tiny_media.pdf(pages=12))
-
     assert len(eyes) == reading.MAX_PAGES_READ == 8
 
 
@@ -109,7 +105,6 @@ def test_the_time_that_ocr_takes_is_not_that_of_decoding(
 
     monkeypatch.setattr(reading, "page_boxes", layers)
     read(tiny_media.pdf(pages=3))
-
     assert (len(eyes), done) == (3, ["0 pages read before"])
 
 
@@ -122,7 +117,6 @@ def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
 def test_of_a_long_document_no_more_is_read_than_is_used() -> None:
     pages = tiny_media.word(*["word " * 200] * 2000)
     said = read(pages)
-
     assert reading.MAX_CHARS == 40_000
     assert 40_000 <= len(said) < 42_000
 

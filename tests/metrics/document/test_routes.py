@@ -20,7 +20,6 @@ def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
 
 def test_the_words_go_with_their_hints_and_the_remark_says_how_they_begin() -> None:
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
-
     assert text == "| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: inconsistent decimal places; no units"
     assert about == (
         "38 characters of Markdown; hints: inconsistent decimal places; no units; "
@@ -37,7 +36,6 @@ def test_without_hints_there_are_the_words_alone() -> None:
 
 def test_of_a_long_document_the_beginning_goes_and_the_remark_says_so() -> None:
     text, about = gone(b"long words " * 5000, hints=False)
-
     assert len(text) == 40_000
     assert about.startswith("the first 40,000 characters of its Markdown")
     assert len(about) < 400
@@ -55,7 +53,6 @@ def test_every_way_of_reading_has_a_name_of_its_own_and_is_one_object() -> None:
         for ocr in ("rapidocr", "none")
         for hints in (True, False)
     ]
-
     assert len({route.name for route in made}) == len(made)
     assert markdown_route("by_type", "none", hints=True) is markdown_route("by_type", "none", hints=True)
     assert {(route.takes, route.gives) for route in made} == {("document", "text")}
@@ -70,17 +67,14 @@ def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: py
 
     monkeypatch.setattr(routes, "document_markdown", words)
     medium = Media.from_bytes(b"anything")
-
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
-
     assert len(read) == 1
 
 
 def test_in_the_release_only_pictures_go_and_an_empty_one_goes_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "picture_markdown", lambda media, limits: "")
     route = markdown_route("pictures", "rapidocr", hints=False)
-
     assert [route.reads(Media(mime=mime)) for mime in ("image/png", "text/csv")] == [True, False]
     (part,), about = route.convert(Media.from_bytes(b"x"), DEFAULT_LIMITS)
     assert (part.text, about) == ("", "0 characters of Markdown;")

@@ -24,7 +24,6 @@ def test_a_line_is_cut_at_two_blanks_or_a_tab(line: str, cells: list[str]) -> No
 
 def test_the_release_makes_one_table_of_all_lines() -> None:
     lines = ["Fruit  Energy ", "", "  All fruit", "Apple  52  kcal"]
-
     assert released_markdown(lines) == "| Fruit | Energy |\n| --- | --- |\n| All fruit |\n| Apple | 52 | kcal |"
 
 
@@ -43,7 +42,6 @@ def test_words_stay_words_and_rows_become_a_table() -> None:
         "Bought by me",
         "and you",
     ]
-
     assert blocks_of(lines) == [
         "My fruit\nthis week",
         OfficeTable((("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))),
@@ -70,7 +68,6 @@ def test_blocks_stand_apart_and_empty_ones_are_left_out() -> None:
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=12))
 def test_no_word_of_a_text_is_lost(lines: list[str]) -> None:
     found = markdown(blocks_of(lines)).replace("\\|", "|").replace("---", "")
-
     for line in lines:
         for word in line.split():
             assert word.replace("---", "") in found

@@ -49,7 +49,6 @@ def test_at_its_very_limit_a_colour_passes(found: tuple[int, ...], name: str, ga
 
 def test_grey_has_the_hue_of_red_so_it_passes_as_red_and_orange_and_as_no_other_colour() -> None:
     passing = [name for name, color in COLORS.items() if GATE.passes((128, 128, 128), name, color)]
-
     assert (hue((128, 128, 128)), passing) == (0, ["red", "orange"])
 
 
@@ -67,5 +66,4 @@ def test_grey_has_the_hue_of_red_so_it_passes_as_red_and_orange_and_as_no_other_
 )
 def test_a_label_that_names_no_colour_is_said(label: Any, colors: Any, reason: str) -> None:
     fault = color_fault(Sample("s", (), (), {"color": label}), "color", colors)
-
     assert (reason in fault) if reason else (fault == "")

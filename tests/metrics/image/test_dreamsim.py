@@ -54,7 +54,6 @@ def test_the_distance_is_that_of_the_released_package(
 ) -> None:
     """dreamsim 0.2.1 with the same weights."""
     score = score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble)
-
     assert score.value == pytest.approx(1 - distance, abs=1e-5)
     assert score.evidence["distance"] == pytest.approx(distance, abs=1e-5)
 
@@ -62,16 +61,13 @@ def test_the_distance_is_that_of_the_released_package(
 def test_the_same_picture_is_one_and_a_batch_is_scored_as_each_alone(ensemble: dict[str, str]) -> None:
     trials = [picture_trial(one, reference=(EDITED,)) for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))]
     trials.insert(1, picture_trial(reference=(EDITED,)))
-
     together = [score.value for score in scored_together(dreamsim, trials, model=ensemble)]
-
     assert together[:2] == [pytest.approx(1), 0]
     assert together == pytest.approx([score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6)
 
 
 def test_the_only_picture_or_the_last_one_is_compared(ensemble: dict[str, str]) -> None:
     two = picture_trial(RED, EDITED, reference=(EDITED,))
-
     assert score_of(dreamsim, two, model=ensemble).evidence["reason"] == "the answer has 2 pictures, not exactly one"
     assert score_of(dreamsim, two, model=ensemble, pictures="last").value == pytest.approx(1)
 
@@ -80,7 +76,6 @@ def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> N
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
     asked = picture_trial(elsewhere, reference=(EDITED,), bbox=[30, 20, 90, 60])
     resized = picture_trial(np.repeat(np.repeat(EDITED, 2, 0), 2, 1), reference=(EDITED,), bbox=[30, 20, 90, 60])
-
     assert score_of(dreamsim, asked, model=ensemble, region="bbox").value == pytest.approx(1)
     assert score_of(dreamsim, resized, model=ensemble, region="bbox").value == pytest.approx(1, abs=0.02)
     assert score_of(dreamsim, asked, model=ensemble).value != pytest.approx(1, abs=1e-6)
@@ -91,7 +86,6 @@ def test_every_switch_matters(ensemble: dict[str, str], monkeypatch: pytest.Monk
     labels = {"bbox": [30, 20, 90, 60], "other": [0, 0, 20, 20]}
     trials = [picture_trial(RED, EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
     trials += [picture_trial(EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
-
     whole = {"pictures": ["last"], "against": ["input"], "region": ["bbox"]}
     assert set(unnoticed(dreamsim, whole, trials)) == {"model", "bbox_key", "margin"}
     monkeypatch.setitem(dreamsim.switches, "region", "bbox")
@@ -116,13 +110,11 @@ def test_an_answer_without_the_picture_is_zero_with_the_reason(
     ensemble: dict[str, str], answer: list[Any], pictures: str
 ) -> None:
     score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
-
     assert (score.value, "reason" in score.evidence) == (0, True)
 
 
 def test_what_the_data_lack_is_unscored(ensemble: dict[str, str]) -> None:
     no_box = picture_trial(RED, reference=(RED,))
-
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
     assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
     assert score_of(dreamsim, trial(None), model=ensemble).status == "unscored"
@@ -140,7 +132,6 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path)
     torch.save({"teacher": teacher, "student": {}}, folder / "dino_vitb16_pretrain.pth")
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     own.unlink()
-
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() == before.tolist()
 
 
@@ -149,7 +140,6 @@ def test_a_folder_with_the_head_of_dino_alone_says_what_lacks(folder: Path) -> N
 
     (folder / "checkpoints" / "dino_vitbase16_pretrain.pth").unlink()
     torch.save({"student": {"module.head.mlp.0.bias": torch.zeros(1)}}, folder / "dino_vitb16_pretrain.pth")
-
     with pytest.raises(UsageError, match=r"put dino_vitbase16_pretrain\.pth of DINO into .*checkpoints"):
         loaded_ensemble(folder, "cpu")
 
@@ -159,7 +149,6 @@ def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
     settings = folder / "ensemble_lora" / "adapter_config.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1}))
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() != before.tolist()
-
     (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
     with pytest.raises(WeightsError, match="holds no corrections"):
         loaded_ensemble(folder, "cpu")
@@ -177,9 +166,7 @@ def test_without_the_files_it_is_unavailable_and_says_how_to_get_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-
     said = bind(dreamsim).without_models()
-
     assert said.startswith("ssundaram21/dreamsim is not here")
     assert "dreamsim_ensemble_checkpoint.zip" in said
 
@@ -192,7 +179,6 @@ def test_a_transformer_without_some_of_its_weights_is_refused(lacking: str, fold
     weights = torch.load(own, weights_only=True)
     del weights[f"blocks.0.{lacking}"]
     torch.save(weights, own)
-
     with pytest.raises(WeightsError, match=lacking):
         loaded_ensemble(folder, "cpu")
 
@@ -204,6 +190,5 @@ def test_memory_that_runs_out_while_the_files_are_read_is_no_fault_of_them(
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
     monkeypatch.setattr("torch.load", short)
-
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
         loaded_ensemble(folder, "cpu")

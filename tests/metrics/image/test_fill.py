@@ -45,7 +45,6 @@ def test_each_region_has_its_band_beside_it(label: str, along: str, shares: Any,
 
 def test_the_edge_of_a_region_is_rounded_half_to_even() -> None:
     bands = bands_of("left half")
-
     assert [bands.cut(even(7, width, CYAN), bands.region).shape[1] for width in (9, 11, 13)] == [4, 6, 6]
 
 
@@ -62,7 +61,6 @@ def test_the_edge_of_a_region_is_rounded_half_to_even() -> None:
 )
 def test_hand_made_regions(pixels: Any, label: str, color: str, value: float, penalty: float) -> None:
     score = score_of(region_fill, region(pixels, label, color))
-
     assert (score.value, score.evidence["penalty"]) == (
         pytest.approx(value, abs=0.01),
         pytest.approx(penalty, abs=0.01),
@@ -73,9 +71,7 @@ def test_an_uneven_filling_has_the_ssim_with_its_mean_colour_cut_to_whole_number
     speckled = filled(slice(0, 50), GREEN)
     speckled[::3, :50] = (0, 131, 4)
     even_mean = even(100, 50, (0, 129, 1))
-
     score = score_of(region_fill, region(speckled, "left half", "green"))
-
     assert score.evidence["avg_color"] == [0, 129, 1]
     by_hand = by_scikit_image(speckled[:, :50], even_mean)
     assert score.value == pytest.approx(by_hand, abs=1e-6)
@@ -83,7 +79,6 @@ def test_an_uneven_filling_has_the_ssim_with_its_mean_colour_cut_to_whole_number
 
 def test_a_grey_region_passes_as_red_in_both_profiles() -> None:
     grey = region(filled(slice(0, 50), (90, 90, 90)), "left half", "red")
-
     assert [score_of(region_fill, grey, profile).value for profile in ("standard", "official")] == [1, 1]
 
 
@@ -99,16 +94,13 @@ def test_regions_agree_with_the_released_evaluator(
     ground: Any, rows: slice, columns: slice, fill: Any, label: str, color: str, value: float
 ) -> None:
     score = score_of(region_fill, region(painted(ground, rows, columns, fill), label, color), "official")
-
     assert score.value == pytest.approx(value, abs=1e-4)
 
 
 def test_a_speckled_region_agrees_with_the_released_evaluator() -> None:
     ground, rng = noise(97, 133, 9), np.random.RandomState(9)
     ground[:, :20] = np.clip(np.array([255, 128, 0]) + rng.randint(-1, 2, (97, 20, 3)), 0, 255)
-
     score = score_of(region_fill, region(ground, "left quarter", "orange"), "official")
-
     assert score.value == pytest.approx(0.37965078351355397, abs=1e-4)
     assert score.evidence["avg_color"] == [181, 130, 32]
     assert score.evidence["penalty"] == pytest.approx(0.0009372071227741331)
@@ -116,9 +108,7 @@ def test_a_speckled_region_agrees_with_the_released_evaluator() -> None:
 
 def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_left() -> None:
     pixels = np.arange(20 * 30 * 3).reshape(20, 30, 3).astype(np.uint8)
-
     strip = border_strip(pixels, 0.1)
-
     assert strip.shape == (2 + 3 + 3 + 2, 20, 3)
     assert (strip[:2] == pixels[:2, 5:25]).all()
     assert (strip[2:5] == np.rot90(pixels[:, :3])).all()
@@ -131,9 +121,7 @@ def test_where_the_square_cannot_lie_in_the_middle_it_is_nearer_to_the_upper_lef
     height: int, width: int, x: int, y: int
 ) -> None:
     pixels = noise(height, width)
-
     strip, down, across = border_strip(pixels, 0.1), round(0.1 * height), round(0.1 * width)
-
     assert (strip[:down] == pixels[:down, x : x + 20]).all()
     assert (strip[down : down + across] == np.rot90(pixels[y : y + 20, :across])).all()
 
@@ -151,7 +139,6 @@ def test_borders_agree_with_the_released_evaluator(
     size: tuple[int, int, int], wide: int, color: Any, name: str, value: float
 ) -> None:
     pixels = framed(noise(*size), wide, wide, color)
-
     assert score_of(border_fill, picture_trial(pixels, color=name), "official").value == pytest.approx(value, abs=1e-4)
 
 
@@ -159,9 +146,7 @@ def test_a_speckled_border_agrees_with_the_released_evaluator() -> None:
     picture, rng = noise(121, 133, 27), np.random.RandomState(27)
     frame = np.clip(np.array([12, 9, 14]) + rng.randint(-3, 4, (121, 133, 3)), 0, 255).astype(np.uint8)
     frame[12:109, 13:120] = picture[12:109, 13:120]
-
     score = score_of(border_fill, picture_trial(frame, color="black"), "official")
-
     assert score.value == pytest.approx(0.9326246916000742, abs=1e-4)
     assert score.evidence["avg_color"] == [12, 8, 13]
 
@@ -172,7 +157,6 @@ def test_what_a_border_encloses_is_cut_at_rounded_shares() -> None:
 
 def test_near_pixels_include_those_at_the_very_distance_and_there_are_none_of_none() -> None:
     pixels = np.array([[[16, 0, 0], [16, 1, 0], [0, 0, 0], [255, 255, 255]]], np.uint8)
-
     assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
 
 
@@ -194,7 +178,6 @@ METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lamb
 )
 def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tuple[Any, ...], reason: str) -> None:
     score = score_of(scored, picture_trial(*answer, **FIT))
-
     assert (score.value, score.status) == (0, "scored")
     assert reason in score.evidence["reason"]
 
@@ -202,7 +185,6 @@ def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tup
 @METRICS
 def test_words_alone_are_zero_and_no_answer_at_all_is_unscored(scored: Any) -> None:
     words, nothing = (score_of(scored, trial(answer, metadata=FIT)) for answer in ("a red area", None))
-
     assert (words.value, nothing.status) == (0, "unscored")
 
 
@@ -210,9 +192,7 @@ def test_words_alone_are_zero_and_no_answer_at_all_is_unscored(scored: Any) -> N
 @pytest.mark.parametrize("labels", [{}, {"color": "beige"}, {"color": 3, "region": "left fifth"}, {"region": "middle"}])
 def test_a_row_without_a_usable_label_is_said_beforehand_and_unscored(scored: Any, labels: dict[str, Any]) -> None:
     given = picture_trial(PICTURE, **labels)
-
     score = score_of(scored, given)
-
     assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
     assert "label" in score.reason
 
@@ -224,7 +204,6 @@ def test_a_usable_row_has_no_fault(scored: Any) -> None:
 
 def test_a_placeholder_without_its_picture_is_no_picture() -> None:
     answer = Interleaved.from_text("here: <<image1>>")
-
     assert score_of(region_fill, trial(answer, metadata=FIT)).evidence["reason"].startswith("the answer has 0")
 
 
@@ -300,7 +279,6 @@ def test_each_switch_of_border_fill_changes_a_score() -> None:
         picture_trial(runs_over(framed(ground, 10, 10, color), slice(11, 17)), color=name)
         for color, name in near_thresholds()
     ]
-
     assert unnoticed(border_fill, {**GATE_CHANGES, "border": (0.09, 0.11)}, trials) == []
     values = [score_of(border_fill, scored).value for scored in trials]
     assert [round(value or 0, 2) for value in values] == [1, 0, 1, 0, 1, 0, 1]

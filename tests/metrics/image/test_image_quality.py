@@ -36,7 +36,6 @@ def test_ten_and_more_is_no_quality(distance: float, quality: float) -> None:
 
 def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
     distance = niqe_of(PICTURE)
-
     assert distance.niqe is not None
     assert item(PICTURE, worst=100.0) == {
         "label": "image1",
@@ -63,7 +62,6 @@ def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
 )
 def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted: tuple[int, int]) -> None:
     pixels = np.zeros((*size, 3), np.uint8)
-
     assert enlarged_size(pixels, 192) == wanted
     assert enlarged(pixels, *wanted).shape == (*wanted, 3)
 
@@ -71,13 +69,11 @@ def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted:
 def test_a_small_picture_is_enlarged_by_cubics_and_says_so() -> None:
     by_pillow = np.asarray(Image.fromarray(SMALL).resize((260, 192), Image.Resampling.BICUBIC))
     found = item(SMALL)
-
     assert (found["niqe"], found["enlarged"]) == (niqe_of(by_pillow).niqe, True)
 
 
 def test_a_picture_with_too_few_patches_is_no_quality_and_says_so() -> None:
     found = item(even(300, 300, (10, 200, 30)))
-
     assert (found["quality"], found["niqe"], found["too_few_patches"]) == (0, None, True)
     assert "0 of its 9 patches" in found["reason"]
 
@@ -85,7 +81,6 @@ def test_a_picture_with_too_few_patches_is_no_quality_and_says_so() -> None:
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
     released = released_quality(SMALL)
     found = item(SMALL, "official")
-
     assert released is not None
     assert found["quality"] == round(released.score / 100, 4) == pytest.approx(1 - released.brisque / 100, abs=5e-5)
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
@@ -93,14 +88,12 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
 
 def test_the_released_script_has_no_value_for_one_pixel_a_side() -> None:
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
-
     assert (score.status, score.evidence["items"][0]["quality"]) == ("unscored", None)
 
 
 def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
     answer = picture_trial(SMALL, DAMAGED)
     standard, official = (score_of(image_quality, answer, profile) for profile in ("standard", "official"))
-
     assert standard.evidence["items"][1]["quality"] == 0
     assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
     assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)
@@ -108,7 +101,6 @@ def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
 
 def test_a_picture_that_would_be_too_large_is_not_enlarged() -> None:
     score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
-
     assert (score.status, score.bounds) == ("unscored", (0, 1))
     assert "max_pixels" in score.reason
 
@@ -125,7 +117,6 @@ def test_every_switch_changes_something() -> None:
         "short_side": [0, 288],
         "unreadable": ["unscored"],
     }
-
     assert unnoticed(image_quality, changes, [picture_trial(PICTURE), picture_trial(SMALL, DAMAGED)]) == []
 
 
@@ -151,7 +142,6 @@ def test_memory_grows_with_the_picture_and_not_faster(profile: str, bytes_a_pixe
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
     assert peak < bytes_a_pixel * pixels.size / 3 + 6 * 2**20
 
 
@@ -185,7 +175,6 @@ def test_any_picture_has_a_quality_in_the_range(
 ) -> None:
     score = score_of(image_quality, picture_trial(written(mode, height, width, seed, flat)), profile)
     found = score.evidence["items"][0]
-
     if found["quality"] is None:
         assert min(height, width) == 1 or "max_pixels" in found["reason"]
     else:

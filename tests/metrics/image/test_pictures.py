@@ -45,7 +45,6 @@ def sixteen_bit() -> Image.Image:
 )
 def test_every_kind_of_picture_becomes_red_green_and_blue(media: Media, first: tuple[int, int, int]) -> None:
     pixels = rgb(media)
-
     assert (pixels.dtype, pixels.shape) == (np.uint8, (8, 8, 3))
     assert tuple(pixels[0, 0]) == first
 
@@ -54,7 +53,6 @@ def test_a_picture_is_decoded_once_and_cannot_be_changed(monkeypatch: pytest.Mon
     media = medium(noise(9, 9))
     first = rgb(media)
     monkeypatch.delattr(pictures, "image")
-
     assert rgb(media) is first
     with pytest.raises(ValueError, match="read-only"):
         first[0, 0] = 0
@@ -64,28 +62,23 @@ def test_a_numbered_picture_counts_once_and_one_beside_the_text_each_time() -> N
     hare, owl = medium(even(8, 8, RED)), medium(noise(8, 8))
     named = Interleaved.from_text("<<image1>> <<image2>> <<image1>>", {"image1": hare, "image2": owl})
     beside = Interleaved((Part("image", media=hare), Part("image", media=hare)))
-
     assert (pictures_of(named), pictures_of(beside)) == ((hare, owl), (hare, hare))
 
 
 def test_two_numbers_with_the_same_picture_are_two_pictures() -> None:
     hare = medium(even(8, 8, RED))
-
     assert len(pictures_of(Interleaved.from_text("<<image1>> <<image2>>", {"image1": hare, "image2": hare}))) == 2
 
 
 def test_other_kinds_and_placeholders_without_a_medium_are_no_pictures() -> None:
     sound = wav(np.zeros(100, np.float32), 16_000)
     content = Interleaved.from_text("<<image1>> <<audio1>>", {"audio1": sound})
-
     assert pictures_of(content) == ()
 
 
 def test_the_only_picture_of_an_answer_is_found_and_decoded() -> None:
     pixels = noise(9, 12)
-
     only, decoded = the_only_picture(picture_trial(pixels)), the_only(picture_trial(pixels))
-
     assert only == medium(pixels)
     assert not isinstance(decoded, Score)
     assert (decoded == pixels).all()
@@ -102,7 +95,6 @@ def test_the_only_picture_of_an_answer_is_found_and_decoded() -> None:
 )
 def test_an_answer_without_a_usable_picture_is_zero(answer: Any, reason: str) -> None:
     score = the_only(picture_trial(*answer))
-
     assert isinstance(score, Score)
     assert (score.value, score.status) == (0, "scored")
     assert reason in score.evidence["reason"]
@@ -110,14 +102,12 @@ def test_an_answer_without_a_usable_picture_is_zero(answer: Any, reason: str) ->
 
 def test_without_an_answer_it_is_unscored() -> None:
     score = the_only(trial(None))
-
     assert isinstance(score, Score)
     assert score.status == "unscored"
 
 
 def test_a_picture_above_the_limits_is_unscored() -> None:
     huge = saved(Image.new("1", (6001, 6001)))
-
     for found in (produced(huge), given(huge)):
         assert isinstance(found, Score)
         assert (found.status, "max_pixels" in found.reason) == ("unscored", True)
@@ -127,21 +117,18 @@ def test_a_file_that_has_changed_since_it_was_produced_is_no_wrong_answer(tmp_pa
     media = medium(noise(9, 9))
     (tmp_path / "a.png").write_bytes(DAMAGED.read())
     recorded = Media.from_json({**media.to_json(), "path": str(tmp_path / "a.png")}, tmp_path)
-
     with pytest.raises(CorruptMediaError, match="has changed since it was recorded"):
         produced(recorded)
 
 
 def test_a_damaged_picture_of_the_data_set_is_unscored() -> None:
     found = given(DAMAGED)
-
     assert isinstance(found, Score)
     assert found.status == "unscored"
 
 
 def test_a_picture_of_the_right_size_stays_as_it_is() -> None:
     pixels, other = noise(9, 12), noise(20, 30)
-
     assert resized(pixels, pixels, "LANCZOS") is pixels
     assert resized(pixels, other, "LANCZOS").shape == (20, 30, 3)
     assert (resized(pixels, other, "LANCZOS") != resized(pixels, other, "BICUBIC")).any()

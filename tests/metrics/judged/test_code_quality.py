@@ -58,20 +58,15 @@ def items(done: Judged) -> list[Any]:
     return list(done.score.evidence["items"])
 
 
-# --- the paper's one grade -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("score", "value"), [(1, 0.0), (2, 0.25), (3, 0.5), (4, 0.75), (5, 1.0)])
 def test_a_grade_from_1_to_5_becomes_a_share(score: int, value: float) -> None:
     done = quality(of(ONE), grade(score))
-
     assert done.score.value == value
     assert items(done) == [{"label": "code1", "quality": value, "reason": "so", "score": score}]
 
 
 def test_each_piece_is_graded_by_itself_all_at_the_same_time_and_the_mean_counts() -> None:
     done = quality(answer("<<code1>> then <<code2>>", code1=ONE, code2="y = 2"), grade(5), grade(2))
-
     assert done.score.value == pytest.approx(0.625)
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
     assert QUESTION not in str(done.calls["judge"])
@@ -83,7 +78,6 @@ def test_each_piece_is_graded_by_itself_all_at_the_same_time_and_the_mean_counts
 )
 def test_an_answer_without_code_says_nothing_about_code(text: str) -> None:
     done = quality(answer(text))
-
     assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])
 
 
@@ -93,7 +87,6 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(
     code: dict[str, str], profile: str, value: float | None
 ) -> None:
     done = quality(answer("See <<code1>>", **code), profile=profile)
-
     assert (done.score.value, done.calls["judge"]) == (value, [])
     assert items(done)[0]["reason"] == ("there is no code in it" if code else NO_CODE)
     assert done.score.bounds == (None if value == 0 else (0, 1))
@@ -101,7 +94,6 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(
 
 def test_the_prompt_has_six_points_of_view_five_levels_and_an_example_of_each() -> None:
     (asked,) = quality(of(ONE), grade(3)).questions
-
     for number in range(1, 6):
         assert asked.count(f"\n- {number}: ") == 2  # a level and an example
     for name in DIMENSIONS.names:
@@ -111,7 +103,6 @@ def test_the_prompt_has_six_points_of_view_five_levels_and_an_example_of_each() 
 
 def test_a_lost_verdict_leaves_the_answer_unscored_between_what_it_could_have_been() -> None:
     done = quality(of(ONE, "y"), DOWN, grade(3))
-
     assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.25, 0.75), "lost")
     assert done.score.reason.startswith("code1: server: error 503")
 
@@ -123,16 +114,11 @@ def test_a_failed_answer_is_unscored() -> None:
 @pytest.mark.parametrize(("combine", "value"), [("mean", 0.625), ("median", 0.75), ("majority", 0.75)])
 def test_repeats_are_combined_as_the_switch_says(combine: str, value: float) -> None:
     done = quality(of(ONE), grade(4), grade(4), grade(4), grade(2), repeats=4, combine=combine)
-
     assert done.score.value == value
-
-
-# --- pieces ----------------------------------------------------------------------------------------------------------
 
 
 def test_code_that_is_named_twice_is_one_piece() -> None:
     trial = answer("<<code2>> and again <<code2>>", code2=ONE)
-
     assert [item["label"] for item in items(quality(trial, grade(5)))] == ["code2"]
 
 
@@ -142,7 +128,6 @@ def test_a_tag_beside_code_of_its_number_is_no_piece_of_its_own() -> None:
         Part("code", text=ONE, label="code1"),
         Part("code", text="y"),
     )
-
     assert [(label, part.text) for label, part in pieces_of(Interleaved(parts))] == [("code1", ONE), ("code3", "y")]
 
 
@@ -151,7 +136,6 @@ def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> N
     picture = Part("code", media=RED, label="code2")
     done = quality(Trial(unim_sample(), output=Interleaved((code, picture))), grade(5))
     official = quality(Trial(unim_sample(), output=Interleaved((picture,))), profile="official")
-
     assert shown(done) == ["```\nprint(1)\n\n```"]
     assert [item["quality"] for item in items(done)] == [1, 0]
     assert "no text is read" in items(done)[1]["reason"]
@@ -162,7 +146,6 @@ def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> N
 def test_no_document_is_decoded_to_look_for_code(data: bytes) -> None:
     part = Part("code", media=Media.from_bytes(data), label="code1")
     done = quality(Trial(unim_sample(), output=Interleaved((part,))))
-
     assert (done.score.value, done.calls["judge"]) == (0.0, [])
     assert "holds no code" in items(done)[0]["reason"]
 
@@ -171,14 +154,10 @@ def test_of_long_code_the_beginning_is_shown_and_the_judge_and_the_evidence_say_
     long = Part("code", media=Media.from_bytes(b"x = 1\n" * 10_000, name="a.py"), label="code1")
     done = quality(of("x = 1\n" * 6667, "y"), grade(3), grade(3))
     read = quality(Trial(unim_sample(), output=Interleaved((long,))), grade(3))
-
     assert [("code goes on" in asked) for asked in done.questions] == [True, False]
     assert len(shown(done)[0]) == len(shown(read)[0]) == 40_000 + len("```\n\n```")
     assert items(done)[0]["remarks"] == items(read)[0]["remarks"] == ["the judge saw the first 40,000 characters"]
     assert "remarks" not in items(done)[1]
-
-
-# --- fences ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -214,7 +193,6 @@ def test_a_language_has_30_characters_at_most(chars: int, known: bool) -> None:
 @given(st.text(alphabet="`~ab\n "))
 def test_no_line_of_the_code_ends_its_fence(code: str) -> None:
     opening, *inside, closing = safely_fenced(code).split("\n")
-
     assert opening == closing
     assert all(opening not in line for line in inside)
     assert "\n".join(inside) == code
@@ -248,13 +226,9 @@ def test_hostile_code_stands_unharmed_in_its_place_and_cannot_leave_it(code: str
     before, _, rest = asked.partition(" code begins\n")
     mark = before.splitlines()[-1]
     inside, _, after = rest.partition(f"\n{mark} code ends\n")
-
     assert [message.role for message in call.request.messages] == ["system", "user"]
     assert code in inside
     assert mark not in inside + after
-
-
-# --- the released scorer ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -265,7 +239,6 @@ def test_the_official_overall_number_is_believed_and_what_lies_beyond_is_bounded
     overall: float, value: float, raw: float | None
 ) -> None:
     done = quality(of(ONE), json.dumps({"correctness": 1, "overall_score": overall}), profile="official")
-
     assert done.score.value == pytest.approx(value)
     (item,) = items(done)
     assert (item["overall_score"], item["correctness"], item.get("raw")) == (overall, 1, raw)
@@ -274,13 +247,11 @@ def test_the_official_overall_number_is_believed_and_what_lies_beyond_is_bounded
 @pytest.mark.parametrize("said", [DOWN, "", "good", '{"correctness": 90}'], ids=["down", "empty", "words", "absent"])
 def test_an_official_failure_is_unscored(said: Any) -> None:
     score = quality(of(ONE), said, profile="official").score
-
     assert (score.value, score.status, score.bounds, score.cause) == (None, "unscored", (0, 1), "lost")
 
 
 def test_the_official_judge_is_asked_for_six_dimensions_from_0_to_100_and_their_mean() -> None:
     (asked,) = quality(of(ONE), "{}", profile="official").questions
-
     for name in DIMENSIONS.names:
         assert f"\n- {name}: " in asked
         assert f'"{name}": <a whole number from 0 to 100>' in asked
@@ -294,9 +265,6 @@ def test_the_constants_are_those_of_the_release() -> None:
     assert (OVERALL, RELEASED.key, released_share(50)) == ("overall_score", "overall_score", 0.5)
     official = bind(load_metric("code_quality"), profile="official").params
     assert [official[name] for name in ("rubric", "fence", "unreadable")] == ["dimensions", "released", "unscored"]
-
-
-# --- around it -------------------------------------------------------------------------------------------------------
 
 
 def test_a_prompt_that_would_read_the_question_is_refused() -> None:
@@ -327,6 +295,5 @@ def test_an_answer_is_supposed_to_have_the_code_of_the_reference(tmp_path: Path)
     reference = Interleaved.from_text("<<code1>> <<code2>>", {"code1": ONE, "code2": "y"})
     trial = Trial(unim_sample(reference), output=Interleaved((text_part("x"),)))
     supposed = bind(load_metric("code_quality")).supposed(trial).output
-
     assert supposed is not None
     assert [label for label, _ in pieces_of(supposed)] == ["code1", "code2"]

@@ -23,21 +23,18 @@ def choice(name: str) -> str:
 @pytest.mark.parametrize(("said", "value"), [("dance", 1.0), ("Dance.", 1.0), ("song", 0.0)])
 def test_the_wanted_option_is_1_and_any_other_0(said: str, value: float) -> None:
     done = judged("judge_choice", trial(), choice(said), options=["dance", "song"], wanted="dance")
-
     assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
 
 
 def test_options_may_be_worth_something_each() -> None:
     worth = {"full": 1, "half": 0.5, "none": 0}
     done = judged("judge_choice", trial(), choice("half"), options=list(worth), values=worth)
-
     assert done.score.value == 0.5
 
 
 def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() -> None:
     row = trial(kinds={"dance": "it has steps", "song": ""}, right="song")
     done = judged("judge_choice", row, choice("song"), options_key="kinds", wanted_key="right")
-
     assert '- "dance": it has steps\n- "song"\n' in done.questions[0]
     assert done.score.value == 1.0
 
@@ -45,14 +42,12 @@ def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() ->
 def test_a_judge_that_is_not_sure_leaves_the_trial_between_the_worst_and_the_best_option() -> None:
     worth = {"a": 0.25, "b": 0.75}
     score = judged("judge_choice", trial(), choice("not sure"), options=list(worth), values=worth).score
-
     assert (score.status, score.bounds) == ("unscored", (0.25, 0.75))
 
 
 def test_the_majority_chooses() -> None:
     said = [choice(name) for name in ("a", "b", "b")]
     done = judged("judge_choice", trial(), *said, options=["a", "b"], wanted="b", repeats=3)
-
     assert (done.score.value, len(done.asked)) == (1.0, 3)
 
 
@@ -67,7 +62,6 @@ def test_the_majority_chooses() -> None:
 )
 def test_what_cannot_be_chosen_from_is_unscored_and_no_judge_is_asked(switches: dict[str, Any], reason: str) -> None:
     done = judged("judge_choice", trial(), **switches)
-
     assert (done.score.status, done.asked) == ("unscored", [])
     assert reason in done.score.reason
 

@@ -34,14 +34,12 @@ def grade(value: Any) -> str:
 )
 def test_a_grade_lies_between_the_lowest_and_the_highest_level(levels: Any, given: int, value: float) -> None:
     done = judged("judge_grade", trial(), grade(given), levels=levels)
-
     assert done.score.value == pytest.approx(value)
     assert done.score.evidence == {"reason": "r", "grade": given}
 
 
 def test_the_judge_is_told_the_levels_in_order_and_what_is_graded() -> None:
     (asked,) = judged("judge_grade", trial(), grade(4), levels={"4": "good", "-1": "bad"}, criterion="Style").questions
-
     assert "What is graded: Style" in asked
     assert "- -1: bad\n- 4: good" in asked
     assert "a whole number from -1 to 4" in asked
@@ -50,14 +48,12 @@ def test_the_judge_is_told_the_levels_in_order_and_what_is_graded() -> None:
 @pytest.mark.parametrize(("combine", "value"), [("mean", 0.625), ("median", 0.75), ("majority", 0.75)])
 def test_repeats_are_combined_as_the_switch_says(combine: str, value: float) -> None:
     done = judged("judge_grade", trial(), grade(4), grade(4), grade(4), grade(2), repeats=4, combine=combine)
-
     assert done.score.value == value
 
 
 @pytest.mark.parametrize("said", [grade("not sure"), Response.failed("server", "no")], ids=["not sure", "lost"])
 def test_without_a_grade_the_trial_is_unscored_within_the_whole_range(said: Any) -> None:
     score = judged("judge_grade", trial(), said).score
-
     assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))
 
 

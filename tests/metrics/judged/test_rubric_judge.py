@@ -22,14 +22,12 @@ def trial(*criteria: Any, **labels: Any) -> Trial:
 
 def test_the_value_is_the_weighted_share_of_what_is_met() -> None:
     row = trial("It names a hare.", {"criterion": "It hops.", "weight": 3})
-
     assert judged("rubric_judge", row, YES, NO).score.value == 0.25
     assert judged("rubric_judge", row, YES, YES).score.value == 1.0
 
 
 def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
     done = judged("rubric_judge", trial("One.", {"id": "b", "criterion": "Two."}), YES, NO)
-
     assert [("One." in asked, "Two." in asked) for asked in done.questions] == [(True, False), (False, True)]
     assert done.score.evidence["criteria"] == [
         {"id": "1", "criterion": "One.", "weight": 1.0, "met": True, "reason": "r"},
@@ -41,7 +39,6 @@ def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
 def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(third: Any) -> None:
     row = trial("One.", "Two.", {"id": "c", "criterion": "Three.", "weight": 2})
     score = judged("rubric_judge", row, YES, NO, third).score
-
     assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
     assert score.reason.startswith("1 of 3 criteria have no verdict; c: ")
     assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
@@ -61,28 +58,24 @@ def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(t
 def test_the_judge_sees_the_side_that_a_criterion_speaks_of(row: dict[str, Any], kinds: list[str], words: Any) -> None:
     (asked,) = judged("rubric_judge", trial({"criterion": "x", **row}), YES).asked
     content = asked.messages[-1].content
-
     assert [part.kind for part in content.parts] == kinds
     assert (words or "A hare") in content.raw if words else "A hare" not in content.raw
 
 
 def test_without_media_every_side_is_text() -> None:
     (asked,) = judged("rubric_judge", trial({"criterion": "x", "side": "media"}), YES, media=False).asked
-
     assert [part.kind for part in asked.messages[-1].content.parts] == ["text"]
     assert "A hare <<image1>>" in asked.messages[-1].content.text
 
 
 def test_repeats_are_asked_for_each_criterion() -> None:
     done = judged("rubric_judge", trial("One.", "Two."), YES, NO, YES, NO, NO, NO, repeats=3)
-
     assert done.score.value == 0.5
     assert [one["spread"]["met"] for one in done.score.evidence["criteria"]] == [pytest.approx(1 / 3), 0.0]
 
 
 def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
     done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
-
     said = "the row has no label 'rubric' for its rubric"
     assert done.score.reason == f'{said}; it has "rubrik": did you mean "rubric"?'
 
@@ -104,6 +97,5 @@ def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
 )
 def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked(rubric: Any, why: str) -> None:
     done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
-
     assert (done.score.status, done.asked) == ("unscored", [])
     assert why in done.score.reason

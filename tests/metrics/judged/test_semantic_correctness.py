@@ -37,7 +37,6 @@ def test_a_grade_from_1_to_5_becomes_a_share(grade: Any, value: float) -> None:
 def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
     done = judge_unim("semantic_correctness", TRIAL, score(5))
     (asked,) = done.questions
-
     assert "candidate begins\nIt is <<image1: a red kettle>>.\n" in asked
     assert f"reference begins\n{CAPTIONED}\n" in asked
     assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
@@ -47,7 +46,6 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
 def test_the_data_sets_own_captions_are_the_reference_as_they_are() -> None:
     trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
     done = judge_unim("semantic_correctness", trial, score(5))
-
     assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
     assert "reference_captions" not in done.score.evidence
 
@@ -55,7 +53,6 @@ def test_the_data_sets_own_captions_are_the_reference_as_they_are() -> None:
 @pytest.mark.parametrize("text", [CAPTIONED, "It sings <audio1: a whistle> by <image7>"], ids=["all", "some"])
 def test_a_reference_that_is_written_with_captions_is_shown_as_it_is(text: str) -> None:
     done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
-
     assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
 
@@ -63,7 +60,6 @@ def test_a_reference_that_is_written_with_captions_is_shown_as_it_is(text: str) 
 def test_a_reference_with_a_file_that_cannot_be_read_is_not_held_against_the_answer() -> None:
     trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
     done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
-
     assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
     assert done.score.reason.endswith("no caption of image1: b.png: damaged; repair the data")
 
@@ -71,7 +67,6 @@ def test_a_reference_with_a_file_that_cannot_be_read_is_not_held_against_the_ans
 def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is_asked_for_once() -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
     done = judge_unim("semantic_correctness", trial, score(3))
-
     assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
     assert done.captions == 2
     assert done.score.evidence["reference"] == "the first reference"
@@ -80,7 +75,6 @@ def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is
 
 def test_the_evidence_has_the_grade_the_reason_and_the_captions_of_the_answer() -> None:
     evidence = judge_unim("semantic_correctness", TRIAL, score(4, "near")).score.evidence
-
     assert (evidence["score"], evidence["reason"]) == (4, "near")
     assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
 
@@ -89,7 +83,6 @@ def test_the_evidence_has_the_grade_the_reason_and_the_captions_of_the_answer() 
 def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked(text: str) -> None:
     trial = Trial(TRIAL.sample, output=Interleaved((text_part(text),)))
     done = judge_unim("semantic_correctness", trial)
-
     assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
 
 
@@ -97,7 +90,6 @@ def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked(text: str) -
 def test_a_sample_without_a_reference_is_unscored_and_that_is_known_before_the_run(reference: Any) -> None:
     trial = answer_trial(reference=reference, captioned_reference="")
     done = judge_unim("semantic_correctness", trial)
-
     assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
     assert bind(load_metric("sc")).sample_fault(trial.sample) == done.score.reason != ""
 
@@ -106,7 +98,6 @@ def test_a_sample_without_a_reference_is_unscored_and_that_is_known_before_the_r
 def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any, whose: str) -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>>", BLUE))
     done = judge_unim("semantic_correctness", trial, lost=medium)
-
     assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
     assert done.score.reason.startswith(f"the {whose} cannot be shown whole: no caption of image1: server: error 503")
     assert done.calls["judge"] == []
@@ -116,7 +107,6 @@ def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any
 @pytest.mark.parametrize("said", [DOWN, "", "no idea"], ids=["failed", "empty", "words"])
 def test_without_a_grade_the_trial_is_unscored_and_no_digit_of_an_error_is_one(said: Any, profile: str) -> None:
     found = judge_unim("semantic_correctness", TRIAL, said, profile=profile).score
-
     assert (found.value, found.status, found.bounds, found.cause) == (None, "unscored", (0.0, 1.0), "lost")
     assert found.evidence["captions"]
 
@@ -156,13 +146,11 @@ def test_the_standard_reading_refuses_what_the_authors_script_guesses(
     said: str, robust: int | None, official: int | None
 ) -> None:
     found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
-
     assert [one.evidence.get("score") for one in found] == [robust, official]
 
 
 def test_the_official_judge_is_asked_for_the_grade_alone() -> None:
     standard, official = (judge_unim("sc", TRIAL, score(3), profile=p).questions[0] for p in ("standard", "official"))
-
     assert standard.endswith('{"reason": <one or two sentences>, "score": <a whole number from 1 to 5>}')
     assert official.endswith('{"score": <a whole number from 1 to 5>}')
 
@@ -170,14 +158,12 @@ def test_the_official_judge_is_asked_for_the_grade_alone() -> None:
 @pytest.mark.parametrize(("combine", "value"), [("mean", 0.625), ("median", 0.75), ("majority", 0.75)])
 def test_repeats_are_combined_as_the_switch_says_and_captions_are_asked_for_once(combine: str, value: float) -> None:
     done = judge_unim("sc", TRIAL, score(4), score(4), score(4), score(2), repeats=4, combine=combine)
-
     assert (done.score.value, done.captions) == (value, 1)
 
 
 def test_the_switch_prompt_names_the_policy() -> None:
     name = "semantic_correctness_intent_aware"
     strict, aware = (judge_unim("sc", TRIAL, score(3), prompt=p).questions[0] for p in ("semantic_correctness", name))
-
     assert "another example that is valid for the same purpose" in aware
     assert "another example" not in strict
     for grade in range(1, 6):
@@ -207,7 +193,6 @@ def test_a_hostile_answer_stands_unharmed_in_its_place_and_cannot_leave_it(words
     asked = call.request.messages[-1].content.text
     before, _, rest = asked.partition(" candidate begins\n")
     mark = before.splitlines()[-1]
-
     assert [message.role for message in call.request.messages] == ["system", "user"]
     assert rest.startswith(f"{words}\n{mark} candidate ends\n")
     assert asked.count(f"{mark} candidate ends") == 1
@@ -230,7 +215,6 @@ def test_a_stated_grade_is_a_digit_of_the_reply(said: str) -> None:
 def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_of_its_own() -> None:
     reference = interleaved("<<image1>> <<image2>>")
     supposed = bind(load_metric("sc")).supposed(Trial(unim_sample(reference), output=interleaved("x"))).output
-
     assert supposed is not None
     assert len({*supposed.media(), *reference.media()}) == 4
 
@@ -243,7 +227,6 @@ def test_one_answer_is_judged_on_the_command_line(tmp_path: Path) -> None:
         done = mmeval(
             "metric", "semantic_correctness", kettle, *words, *judge(server), "--captioner", captioner(server)
         )
-
     assert done.code == 0, done.err
     assert "semantic_correctness: 0.5 ↑\n" in done.out
     assert 'captions: [{"label": "image1", "kind": "image", "text": "' in done.out

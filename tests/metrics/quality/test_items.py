@@ -30,7 +30,6 @@ def labels(content: Interleaved) -> list[str]:
 
 def test_items_are_the_media_of_a_kind_in_their_order() -> None:
     content = Interleaved.from_text("<<image2>> and <<image1>>, <<audio1>>", media={"image2": RED, "image1": BLUE})
-
     assert [(item.label, item.media) for item in items_of(content, "image")] == [("image2", RED), ("image1", BLUE)]
     assert [item.media for item in items_of(content, "audio")] == [None]
 
@@ -60,9 +59,7 @@ def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: Unrea
 def test_the_value_is_the_mean_and_the_evidence_has_every_item() -> None:
     qualities = iter((ItemScore(0.5, {"term": 1}), ItemScore(1.0)))
     answer = Interleaved((media_part(RED), media_part(BLUE)))
-
     score = quality_of_media(trial(answer), "image", lambda _: next(qualities))
-
     assert score.value == 0.75
     assert score.evidence["items"] == [
         {"label": "image1", "quality": 0.5, "term": 1},
@@ -72,7 +69,6 @@ def test_the_value_is_the_mean_and_the_evidence_has_every_item() -> None:
 
 def test_an_answer_without_an_item_of_the_kind_is_no_bad_one() -> None:
     score = measured()
-
     assert (score.status, score.value, score.bounds) == ("inapplicable", None, None)
     assert score == nothing_of("image")
     assert score.reason == "the answer has no image to look at"
@@ -85,27 +81,23 @@ def test_without_an_answer_nothing_is_scored() -> None:
 def test_a_tag_without_a_file_and_a_damaged_file_are_worth_nothing() -> None:
     named = quality_of_media(trial(Interleaved.from_text("<<image1>>")), "image", lambda _: GOOD)
     damaged = measured(RED, how=CorruptMediaError("image1: not a picture"))
-
     assert (named.value, named.evidence["items"][0]["reason"]) == (0.0, UNSEEN)
     assert (damaged.value, damaged.evidence["items"][0]["reason"]) == (0.0, "image1: not a picture")
 
 
 def test_the_released_scripts_give_no_number_for_what_they_cannot_open() -> None:
     score = measured(RED, how=CorruptMediaError("image1: not a picture"), unreadable="unscored")
-
     assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: image1: not a picture")
 
 
 @pytest.mark.parametrize("unreadable", ["zero", "unscored"])
 def test_what_is_too_large_to_be_looked_at_is_unscored_in_every_profile(unreadable: Unreadable) -> None:
     score = measured(RED, how=MediaLimitError("too large"), unreadable=unreadable)
-
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
 
 
 def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.none("lost", cause="lost")), ("c", ItemScore.none("x"))])
-
     assert (score.status, score.value, score.cause) == ("unscored", None, "lost")
     assert score.bounds == pytest.approx((0.5 / 3, 2.5 / 3))
     assert score.reason == "b: lost; c: x"
@@ -113,14 +105,12 @@ def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None
 
 def test_an_unavailable_item_is_left_out() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.unavailable("no reader"))])
-
     assert score.value == 0.5
     assert score.evidence["items"][1] == {"label": "b", "quality": None, "reason": "no reader", "left_out": True}
 
 
 def test_with_only_such_items_the_metric_is_unavailable_for_the_answer() -> None:
     score = together([("a", ItemScore.unavailable("no reader"))])
-
     assert (score.status, score.value, score.reason) == ("unavailable", None, "a: no reader")
 
 

@@ -41,7 +41,6 @@ def test_most_of_the_correctness_counts_and_the_rest_as_the_quality_is(
     correct: float, quality: float, value: float
 ) -> None:
     found = score(correct, quality)
-
     assert found.value == pytest.approx(value)
     assert found.evidence == {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
 
@@ -55,7 +54,6 @@ def test_the_papers_weight_may_be_another(eta: float, value: float) -> None:
 @given(SHARES, SHARES, SHARES)
 def test_a_value_is_a_share_and_never_above_the_correctness(correct: float, quality: float, eta: float) -> None:
     value = score(correct, quality, eta=eta).value
-
     assert value is not None
     assert 0 <= value <= correct + 1e-12
 
@@ -63,7 +61,6 @@ def test_a_value_is_a_share_and_never_above_the_correctness(correct: float, qual
 @given(SHARES, SHARES, SHARES)
 def test_the_bounds_of_what_is_unknown_hold_every_value_that_it_could_have(a: float, b: float, truth: float) -> None:
     open_quality, open_correctness = score(a, known(min(b, truth), max(b, truth))), score(LOST, b)
-
     for found, value in ((open_quality, score(a, truth).value), (open_correctness, score(truth, b).value)):
         low, high = found.bounds or (found.value, found.value)
         assert low is not None and high is not None and value is not None
@@ -72,7 +69,6 @@ def test_the_bounds_of_what_is_unknown_hold_every_value_that_it_could_have(a: fl
 
 def test_an_unscored_quality_leaves_bounds() -> None:
     found = score(0.5, LOST)
-
     assert (found.value, found.status, found.cause) == (None, "unscored", "lost")
     assert found.bounds == pytest.approx((0.35, 0.5))
     assert found.reason == "unim_gq: the judge is gone"
@@ -114,7 +110,6 @@ def test_in_a_run_it_is_made_of_a_judges_number_and_of_another(tmp_path: Path, t
     (task,) = select(["asked"], [folder], roles=frozenset({"judge"})).tasks
     outcome = run_toy(tmp_path, task, roles={"judge": BackendSpec("toy")})
     rows = [row["scores"] for row in finished_rows(outcome.score_sets["asked"], lambda index, repeat: True)]
-
     for row in rows:
         correct, quality = row["toy_verdict"]["value"], row["toy_yes"]["value"]
         assert row["sqcs"]["value"] == pytest.approx(correct * (0.7 + 0.3 * quality))

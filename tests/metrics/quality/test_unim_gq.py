@@ -53,7 +53,6 @@ def test_it_is_made_of_a_metric_for_each_of_the_seven_modalities() -> None:
 
 def test_every_item_counts_the_same_and_not_every_modality() -> None:
     found = gq(text=items(1.0), image=items(0.0, 0.5, 0.5), audio=NONE)
-
     assert found.value == 0.5  # the mean of the three means would be another number
     assert found.evidence == {
         "modalities": {"text": {"count": 1, "mean": 1.0}, "image": {"count": 3, "mean": pytest.approx(1 / 3)}}
@@ -66,7 +65,6 @@ def test_a_piece_of_another_hand_counts_as_one_item() -> None:
 
 def test_what_nothing_here_looks_at_is_left_out_and_said() -> None:
     found = gq(text=NO_JUDGE, image=items(0.5))
-
     assert found.value == 0.5
     assert found.evidence == {
         "modalities": {"image": {"count": 1, "mean": 0.5}},
@@ -77,14 +75,12 @@ def test_what_nothing_here_looks_at_is_left_out_and_said() -> None:
 
 def test_single_items_that_nothing_looks_at_are_left_out_and_said() -> None:
     found = gq(document=items(0.25, "no OCR here"), image=items(0.75))
-
     assert (found.value, found.evidence["gq_partial"], found.evidence["without"]) == (0.5, True, ["document"])
 
 
 def test_without_anything_that_can_be_looked_at_it_is_unavailable_and_without_any_item_inapplicable() -> None:
     lost = gq(text=NO_JUDGE, image=NONE)
     document = gq(document=items("no OCR here"), image=NONE)
-
     assert (lost.status, document.status, gq(text=NONE, image=NONE).status) == (
         "unavailable",
         "unavailable",
@@ -95,7 +91,6 @@ def test_without_anything_that_can_be_looked_at_it_is_unavailable_and_without_an
 
 def test_an_item_without_a_quality_leaves_it_unscored_with_bounds() -> None:
     found = gq(text=items(1.0), image=items(0.5, None), audio=NONE)
-
     assert (found.status, found.value, found.cause) == ("unscored", None, "final")
     assert found.bounds == (0.5, pytest.approx(2.5 / 3))
     assert "image: item1: damaged" in found.reason
@@ -105,7 +100,6 @@ def test_an_item_without_a_quality_leaves_it_unscored_with_bounds() -> None:
 def test_a_piece_that_failed_says_nothing_of_how_many_items_it_has() -> None:
     failed = Score.unscored("ValueError", bounds=(0.25, 1.0))
     found = gq(text=items(0.5), image=failed)
-
     assert found.bounds == (0.25, 1.0)  # many pictures would outweigh the text
     assert gq(image=failed).bounds == (0.25, 1.0)
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
@@ -114,14 +108,12 @@ def test_a_piece_that_failed_says_nothing_of_how_many_items_it_has() -> None:
 @pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0), (19.75, 1.0)])
 def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
     scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
-
     assert gq(text=scored).value == gq(text=Score(quality)).value == held
 
 
 @pytest.mark.parametrize("quality", [math.nan, math.inf, "good"])
 def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
     found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
-
     assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
 
 
@@ -139,7 +131,6 @@ def test_the_order_of_pieces_and_items_makes_no_difference(pieces: Sequence[list
     turned = {name: items(*chance.sample(own, len(own))) if own else NONE for name, own in _named(pieces)}
     names = list(turned)
     chance.shuffle(names)
-
     assert gq(**made).value == gq(**{name: turned[name] for name in names}).value
 
 
@@ -159,7 +150,6 @@ PIECE = st.one_of(
 @given(st.lists(PIECE, min_size=1, max_size=5))
 def test_it_lies_between_0_and_1_and_within_its_bounds(pieces: Sequence[Score]) -> None:
     found = gq(**{f"p{at}": one for at, one in enumerate(pieces)})
-
     assert found.value is None or 0 <= found.value <= 1
     assert (found.status == "unscored") == (found.bounds is not None)
     if found.bounds is not None:
@@ -174,7 +164,6 @@ def test_whatever_lost_items_would_have_been_the_value_lies_in_the_bounds(
     now = gq(text=items(*known), image=items(*([None] * len(lost))) if lost else NONE)
     then = gq(text=items(*known), image=items(*lost) if lost else NONE)
     low, high = now.bounds or (now.value, now.value)
-
     assert low is not None and high is not None and then.value is not None
     assert low - 1e-12 <= then.value <= high + 1e-12
 
@@ -195,7 +184,6 @@ def test_sqcs_is_fed_by_it(
     ranges = {"semantic_correctness": (0.0, 1.0), "unim_gq": (0.0, 1.0)}
     derived = Derivation(bind(load_metric("sqcs")), ranges)
     found = derived.scores({"semantic_correctness": Score(0.5), "unim_gq": quality})["sqcs"]
-
     assert found.status == status
     assert found.value == (None if value is None else pytest.approx(value))
     assert found.bounds == (None if bounds is None else pytest.approx(bounds))

@@ -38,20 +38,17 @@ def counted(
 )
 def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: Mode, expected: dict[str, int]) -> None:
     scored = trial("<<image1>> <<image1>> <<image2>> <<audio1>>", "x", given="look at <<image1>>")
-
     assert counted(scored, mode).answer == expected
 
 
 def test_an_echo_is_dropped_from_the_answer_and_not_from_the_reference() -> None:
     found = counted(trial("<<image1>>", "<<image1>>", given="<<image1>>"), "unique_no_echo")
-
     assert (found.reference, found.answer) == ({"image": 1}, {})
 
 
 def test_tags_in_hidden_reasoning_do_not_count() -> None:
     thought = Part("reasoning", text="<<image1>>", raw="<think><<image1>></think>")
     answer = Interleaved((thought, text_part("<<audio1>>")))
-
     assert counted(trial(answer, "x")).answer == {"audio": 1}
 
 
@@ -59,13 +56,11 @@ def test_tags_in_hidden_reasoning_do_not_count() -> None:
 def test_the_unit_decides_between_tags_and_files(unit: Unit, expected: int) -> None:
     woven = Interleaved.from_text("<<image1>> <<image2>>", {"image1": PNG})
     answer = Interleaved((*woven.parts, Part("image", media=PNG)))
-
     assert counted(trial(answer, "x"), unit=unit).answer == {"image": expected}
 
 
 def test_another_spelling_is_counted_on_request_only() -> None:
     scored = trial("<gen_img1>", "x")
-
     assert counted(scored).answer == {}
     assert counted(scored, spelling="block").answer == {"image": 1}
 
@@ -77,7 +72,6 @@ def test_placeholders_without_numbers_are_distinct_things() -> None:
 @pytest.mark.parametrize("missing", [trial(None, "x"), trial("x")], ids=["answer", "reference"])
 def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
     found = structures_of(missing, mode="occurrences", unit="tags", spelling="tag")
-
     assert isinstance(found, Score)
     assert (found.value, found.status) == (None, "unscored")
 

@@ -38,13 +38,11 @@ def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: s
 
 def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:
     content = Interleaved((text_part("a"), Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("b")))
-
     assert order_of(content) == "t"
 
 
 def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
     scored = trial("text <<image1>>", metadata={"order": ["ti"]})
-
     assert score_of(part_order, scored).value == 1
     assert score_of(part_order, scored, dangling=False).value == 0
 
@@ -52,7 +50,6 @@ def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
 def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
     answer = Interleaved((text_part("here"), Part("image", media=PNG)))
     scored = trial(answer, metadata={"order": "ti"})
-
     assert [score_of(part_order, scored, profile).value for profile in ("standard", "official")] == [1, 1]
 
 
@@ -71,7 +68,6 @@ def test_where_the_accepted_orders_come_from(
     metadata: dict[str, object], target: Sequence[str], switches: dict[str, Any], accepted: list[str]
 ) -> None:
     score = score_of(part_order, trial("x <<image1>>", target, metadata=metadata), **switches)
-
     assert score.evidence == {"found": "ti", "accepted": accepted}
     assert score.value == float("ti" in accepted)
 

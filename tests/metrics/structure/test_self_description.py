@@ -78,7 +78,6 @@ def test_colors(text: str, colors: dict[str, str] | None, profile: str) -> None:
 
 def test_colors_whose_text_is_broken_by_a_line_are_read_with_blanks_collapsed() -> None:
     labels = {"object": ["tea cup"], "color": ["red"]}
-
     assert said("colors", '{"tea\ncup": "red"}', labels=labels) == {"tea cup": "red"}
 
 
@@ -97,7 +96,6 @@ def test_colors_whose_text_is_broken_by_a_line_are_read_with_blanks_collapsed() 
 )
 def test_sizes(text: str, standard: list[str] | None, official: list[str] | None) -> None:
     labels = {"object": ["c", "b", "a"]}
-
     assert [said("sizes", text, profile, labels) for profile in PROFILES] == [standard, official]
 
 
@@ -148,7 +146,6 @@ def test_a_pattern(text: str, pattern: str | None) -> None:
 def test_words_beside_pictures(text: str, pictures: int, many: bool, words: str | None, profile: str) -> None:
     trial = trial_of(text, *(RED, BLUE)[:pictures])
     score = score_of(load_metric("self_description"), trial, profile, kind="words", many=many)
-
     assert score.evidence["statement"] == words
 
 
@@ -157,7 +154,6 @@ def test_hidden_reasoning_is_no_statement() -> None:
 
     thought = Part("reasoning", text="<count>3</count>", raw="<think><count>3</count></think>")
     answer = Interleaved((thought, text_part("<count>4</count>"), media_part(RED)))
-
     assert words_beside(answer) == words_beside(answer, "official") == "<count>4</count>"
 
 
@@ -166,7 +162,6 @@ def test_hidden_reasoning_is_no_statement() -> None:
 )
 def test_a_row_without_what_the_statement_is_about_is_unscored(kind: str, labels: dict[str, Any]) -> None:
     score = score_of(load_metric("self_description"), trial_of("a", **labels), kind=kind)
-
     assert (score.status, "no list of texts under" in score.reason) == ("unscored", True)
 
 
@@ -182,14 +177,12 @@ def test_a_hostile_answer_costs_time_that_grows_with_its_length_alone(piece: str
     began = time.process_time()
     for kind in kinds:
         said(kind, text, profile, COLORS)
-
     assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_answer_with_ten_thousand_places_has_a_defined_score(profile: str) -> None:
     trial = trial_of("".join(IMAGE % number for number in range(10_000)), RED)
-
     assert score_of(load_metric("self_description"), trial, profile, kind="words").value == 0.0
 
 

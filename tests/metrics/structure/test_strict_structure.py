@@ -21,7 +21,6 @@ KINDS = ["image", "audio", "video", "document", "code", "3d"]
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
 def test_it_agrees_with_the_published_cases_to_the_exact_fraction(case: dict[str, Any], mode: str) -> None:
     score = score_of(strict_structure, trial(case["answer"], case["reference"], given=case["input"]), mode=mode)
-
     expected = case["modes"][mode]
     assert score.evidence.get("fraction") == expected["strict"]
     assert score.value == (None if expected["strict"] is None else float(Fraction(expected["strict"])))
@@ -44,7 +43,6 @@ def test_hand_computed_cases(answer: str, target: str, fraction: str) -> None:
 
 def test_nothing_on_either_side_is_undefined_and_not_zero() -> None:
     score = score_of(strict_structure, trial("words", "other words"))
-
     assert (score.value, score.status) == (None, "unscored")
     assert score.reason.startswith("undefined")
 
@@ -60,9 +58,7 @@ def test_removing_or_adding_whole_modalities_always_costs(reference: dict[str, i
     removed = data.draw(st.lists(st.sampled_from(sorted(reference)), max_size=2, unique=True))
     added = [] if removed or not spare else data.draw(st.lists(st.sampled_from(spare), max_size=2, unique=True))
     kept = {kind: n for kind, n in reference.items() if kind not in removed}
-
     value = strict_fraction(Structures(reference, {**kept, **dict.fromkeys(added, 1)}))
-
     assert (value == 1) == (not removed and not added)
     shared = len(reference) - len(removed)
     assert value == Fraction(shared, len(reference) + len(added))
@@ -71,9 +67,7 @@ def test_removing_or_adding_whole_modalities_always_costs(reference: dict[str, i
 @given(counts_of_a_reference, st.sampled_from([-2, -1, 0, 1, 2]))
 def test_removing_or_adding_items_of_a_modality_always_costs(reference: dict[str, int], k: int) -> None:
     largest = max(reference, key=reference.__getitem__)
-
     value = strict_fraction(Structures(reference, {**reference, largest: reference[largest] + k}))
-
     assert value is not None
     assert (value == 1) == (k == 0)
     assert 0 < value <= 1

@@ -81,7 +81,6 @@ def test_an_option_is_found_however_it_is_named(answer: str, letter: str, rule: 
 )
 def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored(answer: str) -> None:
     score = score_of(choice, trial(answer, metadata={"options": [*ANIMALS.values()], "answer": "B"}))
-
     assert (score.value, score.status, score.evidence["found"]) == (0, "scored", None)
 
 
@@ -104,7 +103,6 @@ def test_the_right_option_may_be_given_in_every_usual_way(metadata: dict[str, An
 
 def test_other_keys_of_the_metadata_can_be_named() -> None:
     scored = trial("B", metadata={"choices": ["x", "y"], "label": 1})
-
     assert score_of(choice, scored, options_key="choices", answer_key="label").value == 1
 
 

@@ -43,7 +43,6 @@ def test_a_constraint_is_met_or_not_in_both_profiles(answer: str, constraint: An
 
 def test_evidence_has_each_constraint_and_what_was_counted() -> None:
     found = score("one two", [["keyword_include", "two"], ["length_word", "== 3"], ["keyword_count", "o", "> 1"]])
-
     assert found.evidence["constraints"] == [
         {"constraint": ["keyword_include", "two"], "met": True},
         {"constraint": ["length_word", "== 3"], "met": False, "found": 2},
@@ -62,7 +61,6 @@ def test_evidence_has_each_constraint_and_what_was_counted() -> None:
 )
 def test_official_oddity_a_keyword_in_capitals_is_never_found(constraint: Any, standard: int, official: int) -> None:
     answer = "NATO met today"
-
     assert (score(answer, constraint).value, score(answer, constraint, "official").value) == (standard, official)
 
 
@@ -76,7 +74,6 @@ def test_official_oddity_a_text_that_is_not_there_meets_what_an_empty_one_meets(
 
 def test_the_answer_may_be_normalised_as_speech() -> None:
     constraint = ["exact_match", "It is twenty-one."]
-
     assert score("It's 21!", constraint).value == 0
     assert score("It's 21!", constraint, normalise="speech").value == 1
 
@@ -114,7 +111,6 @@ FAULTY: list[tuple[Any, str]] = [
 def test_a_label_that_is_no_constraint_is_said_beforehand_and_unscored(label: Any, reason: str) -> None:
     found = score("words", label)
     fault = bind(text_constraints).sample_fault(trial("", metadata={"constraint": label}).sample)
-
     assert (found.status, found.reason) == ("unscored", fault)
     assert fault.startswith("the row's label 'constraint': ")
     assert reason in fault
@@ -135,7 +131,6 @@ def test_a_label_that_is_no_constraint_is_said_beforehand_and_unscored(label: An
 )
 def test_a_number_is_compared(written: str, holding: list[int]) -> None:
     comparison = comparison_of(written)
-
     assert [count for count in range(5) if comparison.holds(count)] == holding
 
 
@@ -146,7 +141,6 @@ def test_a_comparison_is_never_executed() -> None:
 
 def test_a_transcript_is_judged_without_a_trial() -> None:
     found = all_met("AI is here", constraints_of(["keyword_exclude", "AI"]), lower_keywords=False)
-
     assert (found.met, found.evidence) == (True, [{"constraint": ["keyword_exclude", "AI"], "met": True}])
     assert all_met("anything", ()).met
 
@@ -154,7 +148,6 @@ def test_a_transcript_is_judged_without_a_trial() -> None:
 def test_a_package_that_lacks_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
-
     assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
     assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
 
@@ -177,12 +170,10 @@ def test_each_switch_changes_a_score() -> None:
         "lower_keywords": (False,),
         "missing": ("empty_text",),
     }
-
     assert unnoticed(text_constraints, changes, trials) == []
 
 
 @pytest.mark.timeout(20)
 def test_a_very_long_text_is_judged_in_good_time() -> None:
     text = "word " * 400_000
-
     assert all_met(text, constraints_of([["length_word", "== 400000"], ["keyword_count", "word", "== 400000"]])).met

@@ -35,7 +35,6 @@ def test_it_compares_texts_as_the_switches_say(
 
 def test_hidden_reasoning_is_left_out() -> None:
     answer = Interleaved((Part("reasoning", text="Rome?", raw="<think>Rome?</think>"), text_part("Paris")))
-
     assert score_of(exact_match, trial(answer, "Paris")).value == 1
 
 

@@ -52,7 +52,6 @@ def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailab
     folder = tmp_path / "overlap"
     folder.mkdir()
     (folder / "overlap.py").write_text(SCRIPT)
-
     plain, scaled, open_field, unreachable = scores_in_a_fresh_process(
         tmp_path / "home",
         {"name": str(folder), "field": "shared", "trust_remote_code": True},
@@ -60,7 +59,6 @@ def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailab
         {"name": str(folder), "trust_remote_code": True},
         {"name": "rouge"},
     )
-
     assert (plain["value"], plain["evidence"]) == (2.0, {"result": {"shared": 2.0, "pairs": 1.0}})
     assert scaled["value"] == 20.0
     assert (open_field["status"], open_field["reason"]) == ("unscored", "set field to one of: shared, pairs")
@@ -73,8 +71,7 @@ def test_without_a_name_it_says_how_to_give_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
+    "name", ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"]
 )
 def test_foreign_code_runs_only_with_the_users_consent(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +79,6 @@ def test_foreign_code_runs_only_with_the_users_consent(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rouge").mkdir()
     (tmp_path / "rouge/rouge.py").touch()  # which the library would take before its own
-
     assert f"{name!r} runs code of its owner" in score_of(hf_evaluate, trial("a", "a"), name=name).reason
 
 

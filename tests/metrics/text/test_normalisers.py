@@ -56,7 +56,6 @@ def test_the_normaliser_of_speech_says_what_it_needs(monkeypatch: pytest.MonkeyP
     normalisers._whisper.cache_clear()
     monkeypatch.setitem(sys.modules, "transformers.models.whisper.english_normalizer", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-
     assert lacking("ocr") == lacking("none") == ""
     assert "transformers is not installed" in lacking("speech")
     with pytest.raises(MissingExtraError, match="transformers is not installed"):

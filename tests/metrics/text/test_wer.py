@@ -40,7 +40,6 @@ def test_without_normalising_case_and_punctuation_count() -> None:
 
 def test_evidence_counts_the_kinds_of_error() -> None:
     evidence = score_of(wer, trial("a x c d", "a b c")).evidence
-
     assert (evidence["substitutions"], evidence["deletions"], evidence["insertions"]) == (1, 0, 1)
 
 
@@ -51,7 +50,6 @@ def test_placeholders_are_no_words() -> None:
 @pytest.mark.parametrize("target", ["", " ?! ", ["", "..."]], ids=["empty", "no words", "none of several"])
 def test_a_reference_without_words_is_undefined_and_not_zero(target: str | list[str]) -> None:
     score = score_of(wer, trial("words", target))
-
     assert (score.value, score.status) == (None, "unscored")
 
 

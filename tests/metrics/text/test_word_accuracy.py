@@ -38,9 +38,7 @@ def test_hand_computed_cases(answer: str, wanted: str, value: float) -> None:
 
 def test_several_texts_are_lines_and_their_errors_are_summed_up() -> None:
     wanted = {"door": "Mind the wet, paint", "window": "fresh rye bread rolls daily"}
-
     found = score("mind the wet paint\nfresh bread daily", wanted)
-
     assert found.value == pytest.approx(7 / 9)
     assert (found.evidence["errors"], found.evidence["length"]) == (2, 9)
 
@@ -65,16 +63,13 @@ def test_characters_are_compared_where_there_are_no_words(found: str, wanted: st
 
 def test_speech_is_compared_as_whisper_normalises_it() -> None:
     said = "<|startoftranscript|><|en|> The kettle sings on the stove.<|endoftext|>"
-
     assert score(said, "The kettle sings on the stove.", normalise="speech").value == 1
     assert score("", "Something was said", normalise="speech").value == 0
 
 
 def test_official_oddity_a_transcript_with_all_its_commas_has_an_error_for_each() -> None:
     said = "傍晚的湖面，夕阳的余晖。"
-
     values = [score(said, said, name, normalise="speech", unit="character").value for name in ("standard", "official")]
-
     assert values == [1, pytest.approx(1 - 1 / 10)]
 
 
@@ -84,7 +79,6 @@ def test_blanks_count_on_neither_side_by_default() -> None:
 
 def test_blanks_may_count_as_characters() -> None:
     pairs = [("a b", "a b c")]
-
     lengths: list[tuple[Blanks, int, int]] = [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)]
     for blanks, errors, length in lengths:
         found = accuracy_of(pairs, normalise="none", unit="character", blanks=blanks)
@@ -95,24 +89,17 @@ def test_blanks_may_count_as_characters() -> None:
 @pytest.mark.parametrize("unit", ["word", "character"])
 def test_a_wanted_text_that_is_empty_is_undefined_and_not_zero(answer: str, unit: Unit) -> None:
     found = score(answer, " ", normalise="none", unit=unit)
-
-    assert (found.value, found.status, found.reason) == (
-        None,
-        "unscored",
-        f"undefined: the wanted text has no {unit}s",
-    )
+    assert (found.value, found.status, found.reason) == (None, "unscored", f"undefined: the wanted text has no {unit}s")
 
 
 def test_the_wanted_text_is_the_label_else_the_reference() -> None:
     labelled = trial("a", "b", metadata={"text": "a"})
-
     assert score_of(word_accuracy, labelled).value == 1
     assert score_of(word_accuracy, labelled, target_key="other").value == 0
 
 
 def test_media_and_code_are_no_words() -> None:
     answer = Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"})
-
     assert score(answer, "the old man").value == 1
 
 
@@ -120,7 +107,6 @@ def test_media_and_code_are_no_words() -> None:
 def test_a_label_that_is_no_text_is_said_beforehand_and_unscored(wanted: Any) -> None:
     found = score("a", wanted)
     fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
-
     assert (found.status, found.reason) == ("unscored", fault)
     assert "must be a text" in fault
 
@@ -133,7 +119,6 @@ def test_nothing_to_compare_is_unscored() -> None:
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
 def test_it_lies_between_zero_and_one_and_equal_texts_are_one(pairs: list[tuple[str, str]]) -> None:
     value = accuracy_of(pairs).value
-
     assert value is not None
     assert 0 <= value <= 1
     assert accuracy_of([(wanted, wanted) for _, wanted in pairs]).value == 1
@@ -141,18 +126,12 @@ def test_it_lies_between_zero_and_one_and_equal_texts_are_one(pairs: list[tuple[
 
 def test_the_lengths_are_those_that_jiwer_counts() -> None:
     words = accuracy_of([("a b c", "a  x\nc\td")], normalise="none")
-
     assert (words.errors, words.length) == (2, 4)
 
 
 def test_each_switch_changes_a_score() -> None:
     scored = trial("It's  Grün, so: 2, 3", metadata={"text": "its grun so two, three", "other": "other words"})
-    changes = {
-        "target_key": ("other",),
-        "normalise": ("speech", "none"),
-        "unit": ("character",),
-    }
-
+    changes = {"target_key": ("other",), "normalise": ("speech", "none"), "unit": ("character",)}
     assert unnoticed(word_accuracy, {**changes, "blanks": ()}, [scored]) == []
     values = {blanks: score_of(word_accuracy, scored, unit="character", blanks=blanks).value for blanks in BLANKS}
     assert len(set(values.values())) == len(BLANKS)

@@ -28,7 +28,6 @@ def by_nltk(text: str) -> list[str]:
 @given(st.lists(st.sampled_from(WRITTEN), max_size=8))
 def test_words_are_counted_as_nltk_counts_them(words: list[str]) -> None:
     text = " ".join(words)
-
     assert count_words(text) == sum(token.isalnum() or "'" in token for token in by_nltk(text))
 
 

@@ -14,11 +14,7 @@ from mmeval.metrics.image.quality import aggd, niqe, opencv, released_quality, s
 from tests.support.pictures import noise
 
 NUMBERS: dict[ModuleType, dict[str, tuple[Any, Any]]] = {
-    aggd: {
-        "FIRST": (0.2, 0.2004),
-        "LAST": (10.0, 0.7),
-        "STEP": (0.001, 0.0011),
-    },
+    aggd: {"FIRST": (0.2, 0.2004), "LAST": (10.0, 0.7), "STEP": (0.001, 0.0011)},
     scene_statistics: {
         "PATCH": (96, 48),
         "SHIFTS": (((0, 1), (1, 0), (1, 1), (1, -1)), ((0, 1), (1, 0), (1, 1), (1, 1))),
@@ -41,18 +37,8 @@ NUMBERS: dict[ModuleType, dict[str, tuple[Any, Any]]] = {
         "REACH": (3, None),
         "WINDOWS": (
             {
-                1.16: (
-                    "0x1.8e692155eb036p-7",
-                    "0x1.3f3deab9801b2p-4",
-                    "0x1.e6a68641759c0p-3",
-                    "0x1.60d3f24c6ba65p-2",
-                ),
-                1.5: (
-                    "0x1.2c18a51a3e5e7p-5",
-                    "0x1.c7ce552574441p-4",
-                    "0x1.bbe4f897eb627p-3",
-                    "0x1.152db38ecae3ep-2",
-                ),
+                1.16: ("0x1.8e692155eb036p-7", "0x1.3f3deab9801b2p-4", "0x1.e6a68641759c0p-3", "0x1.60d3f24c6ba65p-2"),
+                1.5: ("0x1.2c18a51a3e5e7p-5", "0x1.c7ce552574441p-4", "0x1.bbe4f897eb627p-3", "0x1.152db38ecae3ep-2"),
             },
             {1.16: ("0x1p-6", "0x1p-4", "0x1p-3", "0x1p-2"), 1.5: ("0x1p-5", "0x1p-4", "0x1p-3", "0x1p-2")},
         ),
@@ -127,7 +113,6 @@ def test_another_number_gives_another_result(
     module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch, fresh_tables: None
 ) -> None:
     monkeypatch.setattr(module, name, NUMBERS[module][name][1])
-
     assert results() != BEFORE
 
 

@@ -45,7 +45,6 @@ def test_an_answers_value_is_the_mean_over_its_pictures() -> None:
     one, other = natural(seed=1), blurred(natural(seed=2), 2)
     score = score_of(niqe, picture_trial(one, other))
     values = [niqe_of(one).niqe, niqe_of(other).niqe]
-
     assert None not in values
     assert score.value == pytest.approx(sum(value or 0 for value in values) / 2)
     assert [item["niqe"] for item in score.evidence["items"]] == values
@@ -57,7 +56,6 @@ def test_the_distance_is_weighted_by_the_mean_of_both_covariances() -> None:
     found = pristine().mean + rng.standard_normal((50, 36))
     apart = found.mean(axis=0) - pristine().mean
     both = (np.cov(found.T) + pristine().covariance) / 2
-
     assert distance_of(found) == pytest.approx(float(np.sqrt(apart @ np.linalg.inv(both) @ apart)))
 
 
@@ -73,7 +71,6 @@ def test_patches_as_the_pristine_ones_are_at_no_distance() -> None:
 def test_more_damage_is_farther_from_photographs(worse: Any, steps: tuple[float, ...]) -> None:
     picture = natural(288, 288)
     found = [niqe_of(pixels).niqe or 0 for pixels in (picture, *(worse(picture, step) for step in steps))]
-
     assert found == sorted(found), found
     assert found[-1] > 1.3 * found[0]
 
@@ -81,14 +78,12 @@ def test_more_damage_is_farther_from_photographs(worse: Any, steps: tuple[float,
 def test_it_is_the_same_each_time_and_in_mirrors_about_the_same() -> None:
     picture = natural()
     first = niqe_of(picture)
-
     assert niqe_of(picture.copy()) == first
     assert niqe_of(np.ascontiguousarray(picture[::-1, ::-1])).niqe == pytest.approx(first.niqe, rel=1e-3)
 
 
 def test_rows_and_columns_that_fill_no_patch_do_not_count() -> None:
     picture = natural(200, 250)
-
     assert niqe_of(picture) == niqe_of(picture[:192, :192])
 
 
@@ -103,7 +98,6 @@ def test_rows_and_columns_that_fill_no_patch_do_not_count() -> None:
 )
 def test_a_picture_without_a_distance_leaves_the_answer_unscored(answer: Any, said: str) -> None:
     score = score_of(niqe, picture_trial(natural(), answer))
-
     assert (score.status, score.value, score.bounds) == ("unscored", None, None)
     assert said in score.reason
     assert score.evidence["items"][0]["niqe"] is not None
@@ -111,7 +105,6 @@ def test_a_picture_without_a_distance_leaves_the_answer_unscored(answer: Any, sa
 
 def test_a_picture_that_is_only_named_leaves_the_answer_unscored() -> None:
     score = score_of(niqe, trial("<image1>"))
-
     assert (score.status, score.reason) == ("unscored", f"image1: {UNSEEN}")
 
 
@@ -135,7 +128,6 @@ def test_the_pixels_count_as_they_are_stored() -> None:
     both = Image.merge("RGBA", [plain, plain, plain, alpha])
     wide = Image.fromarray(grey.astype(np.uint16) * 257)
     wanted = niqe_of(natural(192, 288)).niqe
-
     for media in (
         stored(plain, "PNG"),
         stored(plain, "PNG", exif=turning),

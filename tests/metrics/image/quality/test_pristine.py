@@ -12,7 +12,6 @@ from mmeval.metrics.image.quality.pristine import FILE, pristine
 
 def test_it_is_the_model_of_the_original_release() -> None:
     model = pristine()
-
     assert (model.mean.shape, model.covariance.shape) == ((36,), (36, 36))
     assert model.mean[0] == pytest.approx(2.60131, abs=1e-5)
     assert np.linalg.matrix_rank(model.covariance) == 36
@@ -28,7 +27,6 @@ def test_a_file_that_is_not_the_model_is_refused(
         file.write_bytes(FILE.read_bytes() + b"\0")
     monkeypatch.setattr(module, "FILE", file)
     pristine.cache_clear()
-
     with pytest.raises(MissingDataError, match=said):
         pristine()
     pristine.cache_clear()
@@ -36,5 +34,4 @@ def test_a_file_that_is_not_the_model_is_refused(
 
 def test_its_source_stands_beside_it() -> None:
     readme = (FILE.parent / "README.md").read_text()
-
     assert all(words in readme for words in ("Mittal", "mmagic 1.2.0", "Apache License 2.0", module.SHA256))

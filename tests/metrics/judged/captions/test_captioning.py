@@ -219,9 +219,6 @@ def test_a_prompt_that_is_only_a_name_is_refused() -> None:
         put(answer("<<image1>>", image1=RED), prompts=PROMPTS)
 
 
-# --- the released form ---------------------------------------------------------------------------------------------
-
-
 def released(content: Interleaved, says: Callable[[Call], Response] = told) -> Captioned:
     return put(content, says, form=RELEASED)[0]
 

@@ -20,7 +20,6 @@ KITE = trial_of("", RED, object="a kite")
 def test_a_picture_stands_before_the_words_or_after_them() -> None:
     first = judged("judge_presence", KITE, answer("yes"))
     last = judged("judge_presence", KITE, answer("yes"), media_first=False)
-
     assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
 
 
@@ -30,7 +29,6 @@ def test_a_question_is_one_user_turn_with_the_parameters_of_the_task_file() -> N
     step = next(program)
     assert not isinstance(step, Call)
     (call,) = step
-
     assert [message.role for message in call.request.messages] == ["user"]
     assert call.request.params == exact
 
@@ -39,7 +37,6 @@ def test_no_name_of_a_picture_reaches_the_judge() -> None:
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
     (part, _) = judged("judge_presence", trial, answer("yes")).calls[0].request.messages[0].content.parts
-
     assert (part.raw, part.label, part.text) == ("", "", None)
     assert part == media_part(named, "image")
 
@@ -48,7 +45,6 @@ def test_no_name_of_a_picture_reaches_the_judge() -> None:
 def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_profile(said: str) -> None:
     says = {"": said}
     open_, wrong = (judged("judge_presence", KITE, says, profile).score for profile in ("standard", "official"))
-
     assert (open_.status, open_.bounds, open_.cause) == ("unscored", (0.0, 1.0), "lost")
     assert (wrong.value, wrong.status) == (0.0, "scored")
     assert wrong.evidence["questions"][0]["lost"]
@@ -56,7 +52,6 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
 
 def test_what_a_judge_never_answers_is_asked_again_before_it_is_lost() -> None:
     (call,) = judged("judge_presence", KITE, "Yes", "official").calls
-
     assert call.accept is not None
     assert call.accept(reply("")) == "the reply is empty"
     assert call.accept(reply("perhaps")) == ""
@@ -64,7 +59,6 @@ def test_what_a_judge_never_answers_is_asked_again_before_it_is_lost() -> None:
 
 def test_the_majority_of_repeats_decides() -> None:
     done = judged("judge_presence", KITE, {"": [answer("yes"), answer("no"), answer("yes")]}, repeats=3)
-
     assert (done.score.value, len(done.calls)) == (1.0, 3)
     assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(1 / 3)
 
@@ -72,7 +66,6 @@ def test_the_majority_of_repeats_decides() -> None:
 def test_a_users_prompt_may_say_in_its_own_words_which_reply_is_wanted() -> None:
     words = "Is there {{ description }}? End with Yes or No."
     done = judged("judge_presence", KITE, "It flies. Yes", prompt={"text": words})
-
     assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
 
 
@@ -83,7 +76,6 @@ def test_a_prompt_that_reads_what_it_is_not_given_is_refused() -> None:
 
 def test_the_words_of_a_prompt_are_part_of_the_definition() -> None:
     ours, theirs = (bind(load_metric("judge_presence"), s) for s in ({}, {"prompt": {"text": "{{ description }}"}}))
-
     assert ours.definition["prompt"] != theirs.definition["prompt"]
     assert len(theirs.prompts["prompt"]["sha256"]) == 64
 
@@ -94,7 +86,6 @@ def test_the_words_of_a_prompt_are_part_of_the_definition() -> None:
 )
 def test_each_profile_asks_for_the_reply_that_it_reads(profile: str, wanted: str) -> None:
     done = judged("judge_presence", trial_of("", BLUE, object="a kite"), "yes", profile)
-
     assert wanted in done.questions[0]
 
 
@@ -103,5 +94,4 @@ def test_each_profile_asks_for_the_reply_that_it_reads(profile: str, wanted: str
 )
 def test_replies_that_count_as_wrong_since_they_cannot_be_read_are_counted(said: str, unread: int | None) -> None:
     (question,) = judged("judge_presence", KITE, {"": said}, "official").score.evidence["questions"]
-
     assert question.get("unread") == unread

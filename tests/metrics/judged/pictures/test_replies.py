@@ -42,7 +42,6 @@ ABC = ("A", "B", "C")
 )
 def test_the_release_looks_for_the_word_in_the_last_20_characters(said: str, yes: bool, no: bool) -> None:
     found = [yes_no_form("official", word).read(said)["answer"] for word in ("yes", "no")]
-
     assert found == ["yes" if yes else "", "no" if no else ""]
 
 
@@ -212,7 +211,6 @@ def test_a_hostile_reply_costs_time_that_grows_with_its_length_alone(read: Calla
     began = time.process_time()
     with contextlib.suppress(ReplyError):
         read(said)
-
     assert time.process_time() - began < 1
 
 

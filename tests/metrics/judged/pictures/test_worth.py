@@ -18,7 +18,6 @@ def test_a_product_with_a_known_0_is_0_whatever_is_unknown_besides() -> None:
 
 def test_what_is_unknown_leaves_bounds_and_its_reason() -> None:
     score = product([worth(0.5), mean([worth(1), OPEN])]).scored({"why": "so"})
-
     assert (score.status, score.bounds, score.reason, score.cause) == (
         "unscored",
         (0.25, 0.5),
