@@ -33,9 +33,6 @@ def test_a_line_ends_half_a_height_below_its_first_box(down: float, lines: int) 
 
 def test_a_wide_box_over_others_decides_where_the_next_begins() -> None:
     assert joined_lines([box(0, 0, "wide", width=100), box(10, 0, "x"), box(102, 0, "y")]) == ["wide x y"]
-
-
-def test_no_boxes_are_no_lines() -> None:
     assert joined_lines([]) == []
 
 

@@ -14,6 +14,7 @@ from mmeval.metrics.document.hints import INCONSISTENT_DECIMALS, NO_HINTS, NO_UN
         ("5.2 and 7.15", f"{INCONSISTENT_DECIMALS}; {NO_UNITS}"),
         ("5 and 7 kcal and .5", NO_HINTS),
         ("", NO_UNITS),
+        ("of 1.10.2024, 5.25 g", NO_HINTS),  # dates and versions are numbers to it
     ],
 )
 def test_decimals_and_units_are_noticed(text: str, hints: str) -> None:
@@ -26,7 +27,3 @@ def test_decimals_and_units_are_noticed(text: str, hints: str) -> None:
 )
 def test_units_of_the_published_list_are_found_inside_words_too(text: str, found: bool) -> None:
     assert has_unit(text) is found
-
-
-def test_version_numbers_and_dates_are_numbers_to_it() -> None:
-    assert hints_of("of 1.10.2024, 5.25 g") == NO_HINTS

@@ -110,7 +110,7 @@ def test_the_time_that_ocr_takes_is_not_that_of_decoding(
 
 @pytest.mark.parametrize("data", [tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))])
 def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
-    with pytest.raises(NoOcrError, match="ocr: none"):
+    with pytest.raises(NoOcrError):
         read(data, ocr="none")
 
 
@@ -122,45 +122,31 @@ def test_of_a_long_document_no_more_is_read_than_is_used() -> None:
 
 
 def test_limits_of_decoding_hold() -> None:
-    with pytest.raises(MediaLimitError, match="max_text_chars"):
+    with pytest.raises(MediaLimitError):
         document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
 
 
 @pytest.mark.parametrize(
     ("data", "readable"),
     [
-        (b"words", True),
-        (tiny_media.pdf(), True),
-        (documents.workbook({}), True),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), False),
+        *((data, True) for data in (b"words", tiny_media.pdf(), documents.workbook({}), bytes(range(256)))),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), False),  # an old office file
         (tiny_media.zipped("x"), False),
-        (bytes(range(256)), True),
     ],
-    ids=["text", "pdf", "xlsx", "old doc", "zip", "noise, which is damaged"],
+    ids=range(6),
 )
-def test_which_types_are_read_is_known_beforehand(data: bytes, readable: bool) -> None:
+def test_which_types_are_read_is_known_before_they_are_opened(data: bytes, readable: bool) -> None:
     assert is_readable(Media.from_bytes(data)) is readable
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("a,b\n1,2", 2),
-        ("a,b\n\n1,2\n", 2),
-        ('a,"b\nc"\n1,2', 2),
-        ("a,b\n1,2,3\n4,5", 0),
-        ("Hello, you\nThere, too, now", 0),
-        ("a,b", 0),
-        ("words\nwords", 0),
-        ("a|b\n1|2", 0),
-        ("a,b\n1", 0),
-        ("x" * 200_000 + ",1\n2,3", 0),
-        ("12,3456789\n" * 20_000, 7272),
-    ],
-    ids=range(11),
-)
-def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells(text: str, rows: int) -> None:
-    assert len(table_rows(text)) == rows
+ROWS = {"a,b\n1,2": 2, "a,b\n\n1,2\n": 2, 'a,"b\nc"\n1,2': 2, "a,b\n1,2,3\n4,5": 0, "Hello, you\nThere, too, now": 0}
+ROWS |= {"a,b": 0, "words\nwords": 0, "a|b\n1|2": 0, "a,b\n1": 0, "x" * 200_000 + ",1\n2,3": 0}
+ROWS |= {"12,3456789\n" * 20_000: 7272}
+
+
+@pytest.mark.parametrize("text", ROWS, ids=range(11))
+def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells(text: str) -> None:
+    assert len(table_rows(text)) == ROWS[text]
 
 
 @given(st.binary(max_size=200), st.sampled_from(["a.csv", "a.txt", "a.html", ""]))

@@ -29,40 +29,19 @@ def test_the_release_makes_one_table_of_all_lines() -> None:
 
 def test_the_release_makes_nothing_of_nothing() -> None:
     assert released_markdown([]) == released_markdown(["", "  "]) == ""
+    assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
 
 
 def test_words_stay_words_and_rows_become_a_table() -> None:
-    lines = [
-        "My fruit",
-        "this week",
-        "Fruit  Energy",
-        "Apple  52",
-        "All of them",
-        "Pear  57",
-        "Bought by me",
-        "and you",
-    ]
-    assert blocks_of(lines) == [
-        "My fruit\nthis week",
-        OfficeTable((("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))),
-        "Bought by me\nand you",
-    ]
-
-
-def test_two_lines_of_a_single_cell_end_a_table() -> None:
-    assert len(blocks_of(["a  b", "c  d", "one", "two", "e  f", "g  h"])) == 3
-
-
-def test_a_single_line_of_several_cells_is_no_table() -> None:
-    assert blocks_of(["Page 1  of 2", "Dear all"]) == ["Page 1  of 2\nDear all"]
+    text, table = ["My fruit", "this week"], ["Fruit  Energy", "Apple  52", "All of them", "Pear  57"]
+    rows = (("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))
+    assert blocks_of([*text, *table, *text]) == ["My fruit\nthis week", OfficeTable(rows), "My fruit\nthis week"]
+    assert len(blocks_of(["a  b", "c  d", "one", "two", "e  f", "g  h"])) == 3  # two lines of one cell end a table
+    assert blocks_of(["Page 1  of 2", "Dear all"]) == ["Page 1  of 2\nDear all"]  # a single row is none
 
 
 def test_cells_cannot_end_the_cell_that_they_stand_in() -> None:
     assert markdown([OfficeTable((("a|b", "c\nd"), ("1",)))]) == "| a\\|b | c d |\n| --- | --- |\n| 1 |"
-
-
-def test_blocks_stand_apart_and_empty_ones_are_left_out() -> None:
-    assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=12))

@@ -33,7 +33,6 @@ def test_it_agrees_with_the_published_cases_to_the_exact_fraction(case: dict[str
         ("<<image1>> <<video1>> <<code1>>", "<<image1>>", "1/1"),
         ("", "<<image1>>", "0/1"),
     ],
-    ids=["one of two", "more than asked", "empty answer"],
 )
 def test_hand_computed_cases(answer: str, target: str, fraction: str) -> None:
     assert score_of(lenient_structure, trial(answer, target)).evidence["fraction"] == fraction
@@ -42,7 +41,6 @@ def test_hand_computed_cases(answer: str, target: str, fraction: str) -> None:
 def test_a_reference_without_modalities_is_undefined_and_not_zero() -> None:
     score = score_of(lenient_structure, trial("<<image1>>", "words"))
     assert (score.value, score.status) == (None, "unscored")
-    assert score.reason.startswith("undefined")
 
 
 counts_of_a_reference = st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2)

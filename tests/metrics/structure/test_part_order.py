@@ -30,7 +30,6 @@ PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
         ("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"),
         ("<gen_text1> words", "t"),
     ],
-    ids=["empty", "text", "mixed", "blank between and after", "blank before", "all kinds", "text block token"],
 )
 def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: str) -> None:
     assert order_of(Interleaved.from_text(text)) == order
@@ -43,8 +42,7 @@ def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:
 
 def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
     scored = trial("text <<image1>>", metadata={"order": ["ti"]})
-    assert score_of(part_order, scored).value == 1
-    assert score_of(part_order, scored, dangling=False).value == 0
+    assert [score_of(part_order, scored, dangling=it).value for it in (True, False)] == [1, 0]
 
 
 def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
@@ -62,7 +60,6 @@ def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
         ({"order": ["it"]}, "words", {"orders": ["tt"]}, ["tt"]),
         ({}, ["words <<image1>>", "words <<image2>>", "<<audio1>>"], {}, ["ti", "a"]),
     ],
-    ids=["label", "one word", "another key", "switch first", "references last"],
 )
 def test_where_the_accepted_orders_come_from(
     metadata: dict[str, object], target: Sequence[str], switches: dict[str, Any], accepted: list[str]
@@ -78,18 +75,13 @@ def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
 
 
 def test_an_unknown_reading_is_answered_with_the_near_name() -> None:
-    with pytest.raises(UsageError, match=r"must be parts or official_text, not 'part'; did you mean \"parts\""):
+    with pytest.raises(UsageError, match='"parts"'):
         bind(part_order, {"reading": "part"})
 
 
-OFFICIAL = [
-    (f"Text {I0}", ["ti"], 1),
-    (f" \n{I0}", ["ti"], 1),
-    (f"{I0}x{I1}", ["iti", "tii"], 1),
-    ("<image_begin><image_0><image_end> t", ["it"], 0),
-    ("only text", ["t"], 1),
-    (f"s1{I0}s2{I1}{I1}s3{I1}{I1}{I1}", ["titiitiii"], 1),
-]
+OFFICIAL = [(f"Text {I0}", ["ti"], 1), (f" \n{I0}", ["ti"], 1), (f"{I0}x{I1}", ["iti", "tii"], 1), ("only", ["t"], 1)]
+OFFICIAL += [("<image_begin><image_0><image_end> t", ["it"], 0), (f"s{I0}s{I1}{I1}s{I1}{I1}{I1}", ["titiitiii"], 1)]
+OFFICIAL += [("<image_start><audio_0><image_end>", ["a"], 1)]
 
 
 @pytest.mark.parametrize(("response", "orders", "value"), OFFICIAL)
@@ -105,12 +97,7 @@ def test_official_oddity_a_blank_before_the_first_medium_is_text_but_not_one_beh
 @pytest.mark.parametrize(
     "response",
     [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"],
-    ids=["mentioned", "misspelt", "stray"],
 )
 def test_official_oddity_a_stray_number_token_makes_the_answer_wrong(response: str) -> None:
     assert official_order(response) is None
     assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0
-
-
-def test_official_oddity_only_the_number_token_names_the_kind() -> None:
-    assert official_order("<image_start><audio_0><image_end>") == "a"

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.errors import UsageError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.metrics.structure.self_description import words_beside
@@ -77,8 +77,8 @@ def test_colors(text: str, colors: dict[str, str] | None, profile: str) -> None:
 
 
 def test_colors_whose_text_is_broken_by_a_line_are_read_with_blanks_collapsed() -> None:
-    labels = {"object": ["tea cup"], "color": ["red"]}
-    assert said("colors", '{"tea\ncup": "red"}', labels=labels) == {"tea cup": "red"}
+    found = said("colors", '{"tea\ncup": "red"}', labels={"object": ["tea cup"], "color": ["red"]})
+    assert found == {"tea cup": "red"}
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,19 @@ def test_sizes(text: str, standard: list[str] | None, official: list[str] | None
     [
         ('["A", "B"]', [0, 1]),
         ('[" c ", "a"]', [2, 0]),
-        ("[A, B]", None),
-        ('["A. left", "B"]', None),
-        ('["A", "D"]', None),
-        ('["A"]', None),
-        ('["A", "B", "C"]', None),
-        ('["", "A"]', None),
-        ('["A", 1]', None),
+        *((text, None) for text in ("[A, B]", '["A. left", "B"]', '["A", "D"]', '["A"]', '["A", "B", "C"]')),
+        *((text, None) for text in ('["", "A"]', '["A", 1]', '["ab", "c"]')),
     ],
 )
 def test_letters(text: str, letters: list[int] | None, profile: str) -> None:
     assert said("letters", text, profile) == letters
 
 
-def test_four_letters_may_be_told_apart() -> None:
+def test_other_letters_can_be_named_if_they_differ_and_are_small() -> None:
     assert said("letters", '["A", "D"]', letters="abcd") == [0, 3]
+    for letters in ("aa", "A", ""):
+        with pytest.raises(UsageError, match="different small letters"):
+            bind(load_metric("self_description"), {"letters": letters})
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,6 @@ def test_words_beside_pictures(text: str, pictures: int, many: bool, words: str 
 
 
 def test_hidden_reasoning_is_no_statement() -> None:
-    from mmeval.content.parts import Part, media_part, text_part
 
     thought = Part("reasoning", text="<count>3</count>", raw="<think><count>3</count></think>")
     answer = Interleaved((thought, text_part("<count>4</count>"), media_part(RED)))
@@ -158,36 +155,20 @@ def test_hidden_reasoning_is_no_statement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "labels"), [("colors", {"object": ["a"]}), ("colors", {"color": ["a"]}), ("sizes", {"object": [1]})]
+    ("kind", "labels", "key"),
+    [
+        ("colors", {"object": ["a"]}, "color"),
+        ("colors", {"color": ["a"]}, "object"),
+        ("sizes", {"object": [1]}, "object"),
+    ],
 )
-def test_a_row_without_what_the_statement_is_about_is_unscored(kind: str, labels: dict[str, Any]) -> None:
+def test_a_row_without_the_labels_of_the_statement_is_unscored(kind: str, labels: dict[str, Any], key: str) -> None:
     score = score_of(load_metric("self_description"), trial_of("a", **labels), kind=kind)
-    assert (score.status, "no list of texts under" in score.reason) == ("unscored", True)
-
-
-def test_without_an_answer_the_trial_is_unscored() -> None:
+    assert (score.status, f"'{key}'" in score.reason) == ("unscored", True)
     assert score_of(load_metric("self_description"), trial_of(None)).status == "unscored"
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("piece", ["{", "}", "[", '["', "<text>", "<count>1", "<<", "{}", "[]\n", '{"a":', IMAGE % 0])
-def test_a_hostile_answer_costs_time_that_grows_with_its_length_alone(piece: str, profile: str) -> None:
-    text = piece * (1_000_000 // len(piece))
-    kinds = ("count", "text", "colors", "sizes", "letters", "pattern", "words")
-    began = time.process_time()
-    for kind in kinds:
-        said(kind, text, profile, COLORS)
-    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_answer_with_ten_thousand_places_has_a_defined_score(profile: str) -> None:
     trial = trial_of("".join(IMAGE % number for number in range(10_000)), RED)
     assert score_of(load_metric("self_description"), trial, profile, kind="words").value == 0.0
-
-
-def test_letters_that_mean_nothing_are_refused() -> None:
-    from mmeval.errors import UsageError
-
-    with pytest.raises(UsageError, match="different small letters"):
-        bind(load_metric("self_description"), {"letters": "aa"})

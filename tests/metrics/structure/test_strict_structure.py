@@ -35,7 +35,6 @@ def test_it_agrees_with_the_published_cases_to_the_exact_fraction(case: dict[str
         ("<<video1>>", "<<image1>>", "0/1"),
         ("", "<<image1>>", "0/1"),
     ],
-    ids=["too few", "a modality too many", "disjoint", "empty answer"],
 )
 def test_hand_computed_cases(answer: str, target: str, fraction: str) -> None:
     assert score_of(strict_structure, trial(answer, target)).evidence["fraction"] == fraction
@@ -44,7 +43,6 @@ def test_hand_computed_cases(answer: str, target: str, fraction: str) -> None:
 def test_nothing_on_either_side_is_undefined_and_not_zero() -> None:
     score = score_of(strict_structure, trial("words", "other words"))
     assert (score.value, score.status) == (None, "unscored")
-    assert score.reason.startswith("undefined")
 
 
 counts_of_a_reference = st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2).filter(

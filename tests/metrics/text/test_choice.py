@@ -49,36 +49,16 @@ def test_an_option_is_found_however_it_is_named(answer: str, letter: str, rule: 
     assert find_choice(answer, ANIMALS) == (letter, rule)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "I do not know",
-        "A good question",
-        "Either (A) or (B)",
-        "a cat and a dog",
-        "The answer is unclear",
-        "E",
-        "The answer is not given",
-        "catalogue",
-        "B or C",
-        "B and D",
-        "B, C",
-        "B/D",
-        "**B** or **C**",
-        "B) and C)",
-        "(B) or (C)",
-        "Answer: B, C",
-        "Answer: B or C.",
-        "The answer is (B) and (C)",
-        "I choose B and C",
-        "I would not choose B",
-        "I would never choose (B).",
-        "I don't want to pick a dog",
-        "The answer is not (B).",
-        "The answer isn't B",
-    ],
-)
+UNCLEAR = [
+    *("", "I do not know", "A good question", "Either (A) or (B)", "a cat and a dog", "The answer is unclear", "E"),
+    *("The answer is not given", "catalogue", "B or C", "B and D", "B, C", "B/D", "**B** or **C**", "B) and C)"),
+    *("(B) or (C)", "Answer: B, C", "Answer: B or C.", "The answer is (B) and (C)", "I choose B and C"),
+    *("I would not choose B", "I would never choose (B).", "I don't want to pick a dog", "The answer is not (B)."),
+    "The answer isn't B",
+]
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
 def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored(answer: str) -> None:
     score = score_of(choice, trial(answer, metadata={"options": [*ANIMALS.values()], "answer": "B"}))
     assert (score.value, score.status, score.evidence["found"]) == (0, "scored", None)
@@ -94,11 +74,11 @@ def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored(answer:
         ({"options": ["a cat", "a dog"]}, "a dog"),
         ({}, "B"),
     ],
-    ids=["letter", "number from 0", "text", "mapping", "reference", "letters only"],
 )
 def test_the_right_option_may_be_given_in_every_usual_way(metadata: dict[str, Any], target: str | None) -> None:
-    assert score_of(choice, trial("The answer is B.", target, metadata=metadata)).value == 1
-    assert score_of(choice, trial("The answer is A.", target, metadata=metadata)).value == 0
+    scores = [score_of(choice, trial(f"The answer is {letter}.", target, metadata=metadata)) for letter in "BA"]
+    assert [score.value for score in scores] == [1, 0]
+    assert scores[1].evidence == {"found": "A", "right": "B", "rule": "stated"}
 
 
 def test_other_keys_of_the_metadata_can_be_named() -> None:
@@ -108,8 +88,14 @@ def test_other_keys_of_the_metadata_can_be_named() -> None:
 
 @pytest.mark.parametrize(
     "metadata",
-    [{}, {"options": ["x"], "answer": "y"}, {"options": ["x"], "answer": 4}, {"options": "xy", "answer": "A"}],
-    ids=["nothing", "no such text", "no such number", "options of the wrong type"],
+    [
+        {},
+        {"options": ["x"], "answer": "y"},
+        {"options": ["x"], "answer": 1},
+        {"options": ["x"], "answer": -1},
+        {"options": "xy", "answer": "A"},
+        {"options": ["x"] * 27, "answer": "A"},
+    ],
 )
 def test_without_a_usable_right_answer_it_is_unscored(metadata: dict[str, Any]) -> None:
     assert score_of(choice, trial("A", metadata=metadata)).status == "unscored"
@@ -117,13 +103,3 @@ def test_without_a_usable_right_answer_it_is_unscored(metadata: dict[str, Any]) 
 
 def test_two_options_with_one_text_cannot_be_told_apart() -> None:
     assert find_choice("red", {"A": "red", "B": "Red"}).letter is None
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    "noise",
-    ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", "Answer: B, ", "B or ", "not the answer is "],
-    ids=["stated", "lines", "blanks", "brackets", "is", "word", "not", "listed", "or", "not stated"],
-)
-def test_a_very_long_answer_is_read_in_good_time(noise: str) -> None:
-    assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"

@@ -29,10 +29,10 @@ def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) 
         ("one two three four", "one", 0),
         ("b a", "a b", 0),
         ("Straße", "STRASSE", 0),
+        (Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"}), "the old man", 1),
     ],
-    ids=["same", "both empty", "nothing wanted", "nothing read", "one of four", "insertions", "order", "no folding"],
 )
-def test_hand_computed_cases(answer: str, wanted: str, value: float) -> None:
+def test_hand_computed_cases(answer: str | Interleaved, wanted: str, value: float) -> None:
     assert score(answer, wanted).value == pytest.approx(value)
 
 
@@ -43,22 +43,17 @@ def test_several_texts_are_lines_and_their_errors_are_summed_up() -> None:
     assert (found.evidence["errors"], found.evidence["length"]) == (2, 9)
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [("a", ["a", "<none>"]), ("a\nb", ["a", "b"]), ("a\nb\nc", ["a", "b c"]), ("", ["<none>", "<none>"])],
-    ids=["too few", "as many", "too many", "none"],
-)
+LINES = {"a": ["a", "<none>"], "a\nb": ["a", "b"], "a\nb\nc": ["a", "b c"], "": ["<none>", "<none>"]}
+
+
+@pytest.mark.parametrize(("answer", "found"), LINES.items())
 def test_lines_that_are_missing_are_empty_and_the_last_text_takes_what_is_left(answer: str, found: list[str]) -> None:
     assert score(answer, ["a", "b"]).evidence["found"] == found
 
 
-@pytest.mark.parametrize(
-    ("found", "wanted", "value"),
-    [("梦", "梦想", 1 / 2), ("想梦", "梦想", 0), ("", "梦想", 0), ("梦想家", "梦想", 1 / 2)],
-    ids=["one lacks", "order", "nothing", "one too many"],
-)
-def test_characters_are_compared_where_there_are_no_words(found: str, wanted: str, value: float) -> None:
-    assert score(found, wanted, normalise="none", unit="character").value == pytest.approx(value)
+@pytest.mark.parametrize(("found", "value"), [("梦", 1 / 2), ("想梦", 0), ("", 0), ("梦想家", 1 / 2)])
+def test_characters_are_compared_where_there_are_no_words(found: str, value: float) -> None:
+    assert score(found, "梦想", normalise="none", unit="character").value == pytest.approx(value)
 
 
 def test_speech_is_compared_as_whisper_normalises_it() -> None:
@@ -77,19 +72,17 @@ def test_blanks_count_on_neither_side_by_default() -> None:
     assert score("a bc", "ab c", unit="character").value == 1
 
 
-def test_blanks_may_count_as_characters() -> None:
-    pairs = [("a b", "a b c")]
-    lengths: list[tuple[Blanks, int, int]] = [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)]
-    for blanks, errors, length in lengths:
-        found = accuracy_of(pairs, normalise="none", unit="character", blanks=blanks)
-        assert (found.errors, found.length) == (errors, length)
+@pytest.mark.parametrize(("blanks", "errors", "length"), [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)])
+def test_blanks_may_count_as_characters(blanks: Blanks, errors: int, length: int) -> None:
+    found = accuracy_of([("a b", "a b c")], normalise="none", unit="character", blanks=blanks)
+    assert (found.errors, found.length) == (errors, length)
 
 
 @pytest.mark.parametrize("answer", ["", "words"])
 @pytest.mark.parametrize("unit", ["word", "character"])
 def test_a_wanted_text_that_is_empty_is_undefined_and_not_zero(answer: str, unit: Unit) -> None:
     found = score(answer, " ", normalise="none", unit=unit)
-    assert (found.value, found.status, found.reason) == (None, "unscored", f"undefined: the wanted text has no {unit}s")
+    assert (found.value, found.status, found.evidence["length"]) == (None, "unscored", 0)
 
 
 def test_the_wanted_text_is_the_label_else_the_reference() -> None:
@@ -98,22 +91,16 @@ def test_the_wanted_text_is_the_label_else_the_reference() -> None:
     assert score_of(word_accuracy, labelled, target_key="other").value == 0
 
 
-def test_media_and_code_are_no_words() -> None:
-    answer = Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"})
-    assert score(answer, "the old man").value == 1
-
-
 @pytest.mark.parametrize("wanted", [3, [], [1], {}, {"a": None}], ids=str)
-def test_a_label_that_is_no_text_is_said_beforehand_and_unscored(wanted: Any) -> None:
+def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: Any) -> None:
     found = score("a", wanted)
     fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
     assert (found.status, found.reason) == ("unscored", fault)
-    assert "must be a text" in fault
+    assert "'text'" in fault
 
 
 def test_nothing_to_compare_is_unscored() -> None:
-    assert score_of(word_accuracy, trial("a")).reason.startswith("no text is wanted")
-    assert score_of(word_accuracy, trial(None, "a")).status == "unscored"
+    assert score_of(word_accuracy, trial("a")).status == score_of(word_accuracy, trial(None, "a")).status == "unscored"
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
