@@ -8,17 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
 from mmeval.metrics.image.ssim import ssim, ssim_of
 from tests.support.pictures import DAMAGED, by_scikit_image, even, medium, noise, picture_trial, shown
-from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 
 A, B = noise(40, 56, 1), noise(40, 56, 2)
 
 
-@pytest.mark.parametrize("size", [(7, 7), (7, 300), (64, 9), (131, 97), (700, 300)], ids=str)
+@pytest.mark.parametrize("size", [(7, 7), (7, 300), (64, 9), (131, 97)], ids=str)
 @pytest.mark.parametrize("kind", ["noise", "noisy copy", "inverted", "black and white", "even", "nearly the same"])
 def test_it_agrees_with_scikit_image(size: tuple[int, int], kind: str) -> None:
     one = noise(*size)
@@ -73,52 +71,21 @@ def test_a_picture_of_another_size_is_resized_by_lanczos() -> None:
     assert score.value == pytest.approx(by_scikit_image(by_hand, A), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ((), "the answer has 0 pictures, the reference 2"),
-        ((A,), "the answer has 1 pictures, the reference 2"),
-        ((A, A, A), "the answer has 3 pictures, the reference 2"),
-        ((A, DAMAGED), "cannot be decoded"),
-    ],
-    ids=["none", "too few", "too many", "damaged"],
-)
-def test_an_answer_without_the_right_pictures_is_zero(answer: tuple[Any, ...], reason: str) -> None:
+@pytest.mark.parametrize("answer", [(), (A,), (A, A, A), (A, DAMAGED)], ids=["none", "one", "three", "damaged"])
+def test_an_answer_without_the_right_pictures_is_zero(answer: tuple[Any, ...]) -> None:
     score = score_of(ssim, picture_trial(*answer, reference=(A, A)))
-    assert (score.value, score.status) == (0, "scored")
-    assert reason in score.evidence["reason"]
+    assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
 
 
-@pytest.mark.parametrize(
-    ("reference", "reason"),
-    [
-        (None, "no reference"),
-        ((), "no picture"),
-        ((DAMAGED,), "cannot be decoded"),
-        ((A[:6],), "56 x 6: no side may be under 7"),
-    ],
-    ids=["none", "without a picture", "damaged", "too small"],
-)
-def test_a_reference_that_cannot_be_compared_with_leaves_it_unscored(reference: Any, reason: str) -> None:
-    score = score_of(ssim, picture_trial(A, reference=reference))
+@pytest.mark.parametrize("reference", [None, (), (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(5))
+def test_a_reference_that_cannot_be_compared_with_leaves_it_unscored(reference: Any) -> None:
+    score = score_of(ssim, picture_trial(*((A,) * len(reference or (A,))), reference=reference))
     assert (score.value, score.status) == (None, "unscored")
-    assert reason in score.reason
-
-
-def test_an_answer_of_one_pixel_is_stretched_and_scored() -> None:
-    score = score_of(ssim, picture_trial(A[:1, :1], reference=(A,)))
-    assert score.value is not None
-    assert -1 <= score.value < 0.5
+    assert score_of(ssim, picture_trial(A, reference=(A[:7],))).status == "scored"
 
 
 def test_a_picture_that_the_text_names_twice_is_one_picture() -> None:
     named = Interleaved.from_text("<<image1>> and again <<image1>>", {"image1": medium(A)})
     assert score_of(ssim, trial(named, shown(A))).value == 1
-
-
-def test_it_has_no_switch() -> None:
-    assert unnoticed(ssim, {}, []) == []
-
-
-def test_no_answer_is_unscored() -> None:
-    assert score_of(ssim, trial(None, shown(Media.from_bytes(b"")))).status == "unscored"
+    assert score_of(ssim, trial(None, shown(A))).status == "unscored"
+    assert -1 <= (score_of(ssim, picture_trial(A[:1, :1], reference=(A,))).value or 0) < 0.5

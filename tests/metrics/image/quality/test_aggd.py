@@ -88,7 +88,7 @@ def test_a_side_that_is_next_to_nothing_is_exact(small: float) -> None:
     assert found.squares_above == pytest.approx([14, small**2], rel=1e-9, abs=0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1.2), min_size=1, max_size=20))
 def test_the_search_by_halves_finds_what_a_search_through_the_table_finds(ratios: list[float]) -> None:
     table = shapes().ratio

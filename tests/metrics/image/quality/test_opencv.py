@@ -58,7 +58,7 @@ def test_strips_of_a_picture_have_no_seam() -> None:
     assert (np.concatenate(strips) == blurred(mirrored(picture, 0, 40), 1.16)).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_a_fused_product_is_rounded_once(factor: float, number: float, added: float) -> None:
     exact = Fraction(factor) * Fraction(number) + Fraction(added)

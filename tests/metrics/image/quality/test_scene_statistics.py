@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.ndimage import convolve
 from scipy.special import gamma
 
@@ -27,9 +25,6 @@ from tests.support.pictures import noise
 def test_brightness_is_weighted_and_rounded() -> None:
     colors = np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 20, 30]]], np.uint8)
     assert luma(colors).tolist() == [[255, 76, 150, 29, 18]]
-
-
-def test_brightness_of_grey_is_the_grey() -> None:
     grey = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
     assert luma(grey).tolist() == [list(range(256))]
 
@@ -62,10 +57,8 @@ def whole(picture: Any) -> Any:
 
 def test_pieces_have_no_seam() -> None:
     picture = luma(noise(192, 100))
-    pieces = [
-        [normalised(picture, range(top, top + 48), range(left, left + 50)) for left in (0, 50)]
-        for top in range(0, 192, 48)
-    ]
+    tops, lefts = range(0, 192, 48), (0, 50)
+    pieces = [[normalised(picture, range(y, y + 48), range(x, x + 50)) for x in lefts] for y in tops]
     assert (np.block(pieces) == whole(picture)).all()
 
 
@@ -83,7 +76,7 @@ def test_what_is_even_stays_even(shade: int) -> None:
     assert (values == values[0, 0]).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_mirrors_and_turns_are_alike_to_the_last_bit(seed: int) -> None:
     picture = luma(noise(96, 96, seed))
     assert (whole(picture[::-1]) == whole(picture)[::-1]).all()
@@ -141,27 +134,7 @@ def test_a_picture_without_a_whole_patch_has_no_features(size: tuple[int, int]) 
     assert features(luma(noise(*size))).shape == (0, 36)
 
 
-@pytest.mark.parametrize("shade", [0, 1, 77, 254, 255])
+@pytest.mark.parametrize("shade", [0, 77, 255])
 def test_an_even_patch_is_not_finite(shade: int) -> None:
     found = features(np.full((96, 192), shade, np.uint8))
     assert not np.isfinite(found).all(axis=1).any()
-
-
-def turned(found: Any) -> Any:
-    """The features of patches seen in a mirror: the products along both diagonals change places."""
-    blocks = found.reshape(-1, 2, 18).copy()
-    blocks[:, :, 10:14], blocks[:, :, 14:18] = (
-        found.reshape(-1, 2, 18)[:, :, 14:18],
-        found.reshape(-1, 2, 18)[:, :, 10:14],
-    )
-    return blocks.reshape(-1, 36)
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 10**6))
-def test_mirrors_exchange_the_diagonals_and_leave_the_rest(seed: int) -> None:
-    picture = luma(noise(96, 96, seed % 2**32))
-    found = features(picture)
-    for mirrored in (picture[::-1], picture[:, ::-1]):
-        assert features(mirrored) == pytest.approx(turned(found), abs=2e-3)
-    assert features(picture[::-1, ::-1]) == pytest.approx(found, abs=2e-3)
