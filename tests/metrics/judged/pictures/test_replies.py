@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable
-
 import pytest
 
 from mmeval.judge.form import ReplyForm
@@ -16,11 +12,11 @@ from mmeval.metrics.judged.pictures.replies import (
     plain_characters,
     plain_letter,
     plain_texts,
-    plain_yes_no,
     stated_letter,
     words_form,
     yes_no_form,
 )
+from mmeval.metrics.judged.reading import Reading
 
 ABC = ("A", "B", "C")
 
@@ -92,17 +88,13 @@ def test_the_release_keeps_the_chinese_characters_of_a_reply() -> None:
     assert characters_form("official").read("“和平”, hé 3")["answer"] == "和平"
 
 
+@pytest.mark.parametrize("reading", ["robust", "official"])
 @pytest.mark.parametrize("said", ["", " \n"])
-def test_an_empty_reply_is_refused_by_every_reading(said: str) -> None:
-    for reading in ("robust", "official"):
-        for form in (
-            yes_no_form(reading, "yes"),
-            letter_form(reading, ABC),
-            words_form(reading),
-            characters_form(reading),
-        ):
-            with pytest.raises(ReplyError):
-                form.read(said)
+def test_an_empty_reply_is_refused_by_every_reading(said: str, reading: Reading) -> None:
+    forms = (yes_no_form(reading, "yes"), letter_form(reading, ABC), words_form(reading), characters_form(reading))
+    for form in forms:
+        with pytest.raises(ReplyError):
+            form.read(said)
 
 
 @pytest.mark.parametrize(
@@ -121,54 +113,30 @@ def test_a_robust_reading_takes_what_is_said_however_it_is_dressed(said: str, an
     assert yes_no_form("robust", "yes").read(said)["answer"] == answer
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "yes, but the picture shows something else entirely",
-        "I cannot say yes or no",
-        "It lies under snow",
-        "是",
-        "It would be wrong to hold that the answer is yes",
-        '{"reason": "cut off, "answer": "yes',
-        '{"answer": "perhaps"}',
-        '{"answer": "yes"} {"answer": "no"}',
-    ],
-)
+NOT_SAID = [
+    *("yes, but the picture shows something else entirely", "I cannot say yes or no", "It lies under snow", "是"),
+    *("It would be wrong to hold that the answer is yes", '{"reason": "cut off, "answer": "yes'),
+    *('{"answer": "perhaps"}', '{"answer": "yes"} {"answer": "no"}'),
+]
+
+
+@pytest.mark.parametrize("said", NOT_SAID)
 def test_a_robust_reading_refuses_what_is_not_said(said: str) -> None:
     with pytest.raises(ReplyError):
         yes_no_form("robust", "yes").read(said)
 
 
-@pytest.mark.parametrize(
-    ("said", "letter"),
-    [
-        ("B", "B"),
-        ("**Answer: B**", "B"),
-        ("b. three", "B"),
-        ("(C)", "C"),
-        ("The answer is C.", "C"),
-        ("Answer: (A)", "A"),
-    ],
-)
-def test_a_letter_may_be_the_whole_reply_or_be_stated(said: str, letter: str) -> None:
-    assert plain_letter(said, ABC) == letter
+LETTERS = {"B": "B", "**Answer: B**": "B", "b. three": "B", "(C)": "C", "The answer is C.": "C", "Answer: (A)": "A"}
+UNCLEAR = ["first Answer: A then Answer: B", "A dog is on the left", "Answer: D", "the answer is a dog", "3", "左"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "first Answer: A then Answer: B",
-        "A dog is on the left",
-        "Answer: D",
-        "the answer is a dog",
-        "3",
-        "左",
-        "b.c. art",
-    ],
-)
-def test_a_letter_that_is_not_clear_is_refused(said: str) -> None:
-    with pytest.raises(ReplyError):
-        plain_letter(said, ABC)
+@pytest.mark.parametrize("said", [*LETTERS, *UNCLEAR, "b.c. art"])
+def test_a_letter_may_be_the_whole_reply_or_be_stated_and_else_is_refused(said: str) -> None:
+    if said in LETTERS:
+        assert plain_letter(said, ABC) == LETTERS[said]
+    else:
+        with pytest.raises(ReplyError):
+            plain_letter(said, ABC)
 
 
 def test_texts_may_stand_in_any_quotes_and_nothing_but_texts() -> None:
@@ -180,48 +148,15 @@ def test_texts_may_stand_in_any_quotes_and_nothing_but_texts() -> None:
             words_form("robust").read(said)
 
 
-def test_characters_are_one_line_and_not_prose() -> None:
+NO_CHARACTERS = ["The picture says:\n和平", "I cannot make out any characters.", "图片中没有文字，只有花"]
+
+
+@pytest.mark.parametrize("said", [*NO_CHARACTERS, "和平 (hé píng)", "“”"])
+def test_characters_are_one_line_and_not_prose(said: str) -> None:
     assert plain_characters(" “和平” ") == "和平"
     assert characters_form("robust").read('{"answer": "和平"}')["answer"] == "和平"
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["The picture says:\n和平", "I cannot make out any characters.", "图片中没有文字，只有花", "和平 (hé píng)", "“”"],
-)
-def test_prose_about_characters_is_no_reading_of_them(said: str) -> None:
     with pytest.raises(ReplyError):
         plain_characters(said)
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        plain_yes_no,
-        plain_texts,
-        lambda said: plain_letter(said, ABC),
-        lambda said: stated_letter(said, ABC),
-        listed_texts,
-        words_form("robust").read,
-    ],
-)
-@pytest.mark.parametrize("piece", ["answer is ", "answer: ", "[", "{", '["', "[]", "Answer: A\n", " ", "*", "no. "])
-def test_a_hostile_reply_costs_time_that_grows_with_its_length_alone(read: Callable[[str], str], piece: str) -> None:
-    said = piece * (190_000 // len(piece))
-    began = time.process_time()
-    with contextlib.suppress(ReplyError):
-        read(said)
-    assert time.process_time() - began < 1
-
-
-def test_every_form_says_what_it_wants() -> None:
-    assert '"answer": <"yes" or "no">' in yes_no_form("robust", "yes").asked
-    assert yes_no_form("official", "yes").asked.endswith('end your reply with "Yes" or "No".')
-    assert yes_no_form("official", "yes", reasons=False).asked == 'Reply with "Yes" or "No" only.'
-    assert '"A", "B", "C"' in letter_form("robust", ABC).asked
-    assert "`Answer: X`" in letter_form("official", ABC).asked
-    assert letter_form("official", ABC, stated=False).asked == "Reply with the letter only."
-    assert "JSON list of strings" in words_form("official").asked
 
 
 @pytest.mark.parametrize(
@@ -233,9 +168,6 @@ def test_every_form_says_what_it_wants() -> None:
         (words_form("official"), "[]", "nothing"),
         (characters_form("official"), "\u5e73", "none"),
     ],
-    ids=["yes or no", "stated letter", "letter", "texts", "characters"],
 )
-def test_an_official_reply_that_says_none_of_what_was_asked_for_is_marked(
-    form: ReplyForm, read: str, unread: str
-) -> None:
+def test_an_official_reply_without_the_requested_form_is_marked(form: ReplyForm, read: str, unread: str) -> None:
     assert ["unreadable" in form.read(said) for said in (read, unread)] == [False, True]
