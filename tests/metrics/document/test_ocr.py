@@ -50,8 +50,7 @@ def test_pixels_are_given_blue_first_and_on_white(engine: Engine) -> None:
 def test_a_large_picture_is_made_smaller_and_stays_what_it_was(engine: Engine) -> None:
     picture = Image.new("L", (4000, 100))
     ocr.read_words(picture)
-    assert engine.given[0].shape == (500, 2000, 3)
-    assert (engine.given[0] == 0).sum() == 50 * 2000 * 3
+    assert (engine.given[0].shape, (engine.given[0] == 0).sum()) == ((500, 2000, 3), 50 * 2000 * 3)
     assert picture.size == (4000, 100)
 
 
@@ -70,10 +69,9 @@ def test_a_strip_is_put_on_paper_of_bounded_sides(
     assert (pixels == 255).sum() == 3 * (given[0] * given[1] - size[0] * size[1])
 
 
-def test_what_one_picture_can_take_is_bounded() -> None:
-    assert (ocr.MAX_SIDE, ocr.MAX_LINES) == (2000, 1000)
-    assert ocr._SETTINGS["Global.max_side_len"] == 2000
-    assert ocr._SETTINGS["Det.max_candidates"] == 1000
+def test_the_work_for_one_picture_is_bounded() -> None:
+    settings = [ocr._SETTINGS[name] for name in ("Global.max_side_len", "Det.max_candidates", "Rec.rec_batch_num")]
+    assert (ocr.MAX_SIDE, ocr.MAX_LINES, settings) == (2000, 1000, [2000, 1000, 1])
 
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

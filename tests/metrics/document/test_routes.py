@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from itertools import product
+from typing import get_args
+
 import pytest
 
 from mmeval.content.media import Media
@@ -7,7 +10,8 @@ from mmeval.decode import DEFAULT_LIMITS
 from mmeval.errors import CorruptMediaError
 from mmeval.metrics.document import routes
 from mmeval.metrics.document.hints import INCONSISTENT_DECIMALS, NO_UNITS
-from mmeval.metrics.document.routes import NOTHING_SAID, markdown_route
+from mmeval.metrics.document.reading import Ocr
+from mmeval.metrics.document.routes import NOTHING_SAID, Extraction, markdown_route
 
 
 def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
@@ -42,29 +46,19 @@ def test_an_empty_document_is_damaged() -> None:
 
 
 def test_every_way_of_reading_has_a_name_of_its_own_and_is_one_object() -> None:
-    made = [
-        markdown_route(extraction, ocr, hints=hints)
-        for extraction in ("by_type", "pictures")
-        for ocr in ("rapidocr", "none")
-        for hints in (True, False)
-    ]
-    assert len({route.name for route in made}) == len(made)
+    ways = product(get_args(Extraction), get_args(Ocr), (True, False))
+    made = [markdown_route(extraction, ocr, hints=hints) for extraction, ocr, hints in ways]
+    assert len({route.name for route in made}) == len(made) == 8
     assert markdown_route("by_type", "none", hints=True) is markdown_route("by_type", "none", hints=True)
     assert {(route.takes, route.gives) for route in made} == {("document", "text")}
 
 
 def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Media] = []
-
-    def words(media: Media, limits: object, *, ocr: str) -> str:
-        read.append(media)
-        return "words"
-
-    monkeypatch.setattr(routes, "document_markdown", words)
+    words = iter(["words"])
+    monkeypatch.setattr(routes, "document_markdown", lambda media, limits, *, ocr: next(words))
     medium = Media.from_bytes(b"anything")
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
-    assert len(read) == 1
 
 
 def test_in_the_release_only_pictures_go_and_an_empty_one_goes_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,11 +54,8 @@ def test_the_value_is_the_mean_and_the_evidence_has_every_item() -> None:
     qualities = iter((ItemScore(0.5, {"term": 1}), ItemScore(1.0)))
     answer = Interleaved((media_part(RED), media_part(BLUE)))
     score = quality_of_media(trial(answer), "image", lambda _: next(qualities))
-    assert score.value == 0.75
-    assert score.evidence["items"] == [
-        {"label": "image1", "quality": 0.5, "term": 1},
-        {"label": "image2", "quality": 1.0},
-    ]
+    items = [{"label": "image1", "quality": 0.5, "term": 1}, {"label": "image2", "quality": 1.0}]
+    assert score == Score(0.75, evidence={"items": items})
 
 
 def test_an_answer_without_an_item_of_the_kind_is_no_bad_one() -> None:
@@ -101,9 +98,6 @@ def test_an_unavailable_item_is_left_out() -> None:
     assert (alone.status, alone.value, alone.reason) == ("unavailable", None, "a: no reader")
 
 
-def test_an_unreadable_item_counts_as_the_switch_says() -> None:
+def test_an_unreadable_item_counts_as_the_switch_says_and_released_scores_have_two_decimals() -> None:
     assert [unreadable_item("damaged", it).quality for it in ("zero", "unscored")] == [0.0, None]
-
-
-def test_released_scores_have_two_decimals_of_a_hundred() -> None:
     assert [in_released_digits(quality) for quality in (0.873146, 0.690185, 0.0, 1.0)] == [0.8731, 0.6902, 0.0, 1.0]

@@ -68,10 +68,9 @@ def test_an_item_without_a_quality_leaves_it_unscored_with_bounds() -> None:
     assert found.evidence["modalities"]["image"] == {"count": 1, "mean": 0.5}
 
 
-def test_a_piece_that_failed_says_nothing_of_how_many_items_it_has() -> None:
+def test_a_failed_piece_may_have_any_number_of_items() -> None:
     failed = Score.unscored("ValueError", bounds=(0.25, 1.0))
-    found = gq(text=items(0.5), image=failed)
-    assert found.bounds == (0.25, 1.0)  # many pictures would outweigh the text
+    assert gq(text=items(0.5), image=failed).bounds == (0.25, 1.0)  # many pictures would outweigh the text
     assert gq(image=failed).bounds == (0.25, 1.0)
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
@@ -86,11 +85,8 @@ def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
 def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
     found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
     assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
-
-
-def test_evidence_that_is_no_list_of_items_is_none() -> None:
-    assert gq(text=Score(0.5, evidence={"items": 3})).value == 0.5
-    assert gq(text=Score(0.5, evidence={"items": []})).value == 0.5
+    for items in (3, []):  # no list of items
+        assert gq(text=Score(0.5, evidence={"items": items})).value == 0.5
 
 
 QUALITIES = st.lists(st.floats(0, 1), max_size=5)
@@ -101,25 +97,6 @@ def test_the_order_of_pieces_and_items_makes_no_difference(pieces: Sequence[list
     turned = [chance.sample(own, len(own)) for own in chance.sample(pieces, len(pieces))]
     one, other = ({f"p{at}": items(*own) if own else NONE for at, own in enumerate(it)} for it in (pieces, turned))
     assert gq(**one).value == gq(**other).value
-
-
-PIECE = st.one_of(
-    st.lists(st.one_of(st.none(), st.floats(0, 1), st.just("not here")), min_size=1, max_size=4).map(
-        lambda own: items(*own)
-    ),
-    st.floats(0, 1).map(Score),
-    st.sampled_from((NONE, NO_JUDGE, Score.lost("gone"))),
-)
-
-
-@given(st.lists(PIECE, min_size=1, max_size=5))
-def test_it_lies_between_0_and_1_and_within_its_bounds(pieces: Sequence[Score]) -> None:
-    found = gq(**{f"p{at}": one for at, one in enumerate(pieces)})
-    assert found.value is None or 0 <= found.value <= 1
-    assert (found.status == "unscored") == (found.bounds is not None)
-    if found.bounds is not None:
-        assert 0 <= found.bounds[0] <= found.bounds[1] <= 1
-        assert not any(math.isnan(end) for end in found.bounds)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=4), st.lists(st.floats(0, 1), max_size=4))

@@ -38,10 +38,13 @@ def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: Mode, images: int
     assert (echo.reference, echo.answer) == ({"image": 1}, {"image": 1} if echoed else {})
 
 
-def test_tags_in_hidden_reasoning_do_not_count() -> None:
+def test_hidden_reasoning_does_not_count_and_other_spellings_on_request_only() -> None:
     thought = Part("reasoning", text="<<image1>>", raw="<think><<image1>></think>")
-    answer = Interleaved((thought, text_part("<<audio1>>")))
-    assert counted(trial(answer, "x")).answer == {"audio": 1}
+    assert counted(trial(Interleaved((thought, text_part("<<audio1>>"))), "x")).answer == {"audio": 1}
+    scored = trial("<gen_img1>", "x")
+    assert (counted(scored).answer, counted(scored, spelling="block").answer) == ({}, {"image": 1})
+    # placeholders without numbers are distinct things
+    assert counted(trial("<boi><eoi> <boi><eoi>", "x"), "unique", spelling="pair").answer == {"image": 2}
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("tags", 2), ("files", 2), ("parts", 3)])
@@ -49,15 +52,6 @@ def test_the_unit_decides_between_tags_and_files(unit: Unit, expected: int) -> N
     woven = Interleaved.from_text("<<image1>> <<image2>>", {"image1": PNG})
     answer = Interleaved((*woven.parts, Part("image", media=PNG)))
     assert counted(trial(answer, "x"), unit=unit).answer == {"image": expected}
-
-
-def test_another_spelling_is_counted_on_request_only() -> None:
-    scored = trial("<gen_img1>", "x")
-    assert (counted(scored).answer, counted(scored, spelling="block").answer) == ({}, {"image": 1})
-
-
-def test_placeholders_without_numbers_are_distinct_things() -> None:
-    assert counted(trial("<boi><eoi> <boi><eoi>", "x"), "unique", spelling="pair").answer == {"image": 2}
 
 
 @pytest.mark.parametrize("missing", [trial(None, "x"), trial("x")], ids=["answer", "reference"])

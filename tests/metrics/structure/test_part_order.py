@@ -40,15 +40,11 @@ def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:
     assert order_of(content) == "t"
 
 
-def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
+def test_a_medium_beside_the_text_counts_in_both_profiles_and_a_placeholder_unless_switched_off() -> None:
+    beside = trial(Interleaved((text_part("here"), Part("image", media=PNG))), metadata={"order": "ti"})
+    assert [score_of(part_order, beside, profile).value for profile in ("standard", "official")] == [1, 1]
     scored = trial("text <<image1>>", metadata={"order": ["ti"]})
     assert [score_of(part_order, scored, dangling=it).value for it in (True, False)] == [1, 0]
-
-
-def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
-    answer = Interleaved((text_part("here"), Part("image", media=PNG)))
-    scored = trial(answer, metadata={"order": "ti"})
-    assert [score_of(part_order, scored, profile).value for profile in ("standard", "official")] == [1, 1]
 
 
 @pytest.mark.parametrize(
