@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, PartKind, text_part
+from mmeval.content import Interleaved, Media, PartKind, text_part
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.trials import trial
 
 OWL, CALL = Media.from_bytes(b"owl"), Media.from_bytes(b"call")

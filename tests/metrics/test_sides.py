@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mmeval.metrics.sides import Sides, sides_of
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.trials import trial
 
 

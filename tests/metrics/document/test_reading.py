@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.document import ocr, reading

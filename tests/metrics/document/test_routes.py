@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS
 from mmeval.errors import CorruptMediaError
 from mmeval.metrics.document import routes

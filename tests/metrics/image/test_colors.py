@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.metrics.image.colors import COLORS, Gate, color_fault, hue
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 
 GATE = Gate(black_white_distance=38.4, hue_low=0.15, hue_high=0.85)
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.model_files_error import WeightsError
+from mmeval.metric import WeightsError, bind
 from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble

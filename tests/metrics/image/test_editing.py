@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.image.editing import (
     Box,
     Edit,
@@ -18,7 +18,7 @@ from mmeval.metrics.image.editing import (
     edit_outside_ssim,
     padded_box,
 )
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.image.colors import COLORS
 from mmeval.metrics.image.fill import bands_of, border_fill, border_strip, inside, region_fill, share_near
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, even, framed, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
+from mmeval.content import Interleaved, Media, Part, wav
 from mmeval.errors import CorruptMediaError
 from mmeval.metrics.image import pictures
 from mmeval.metrics.image.pictures import (
@@ -23,7 +21,7 @@ from mmeval.metrics.image.pictures import (
     the_only,
     the_only_picture,
 )
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial
 from tests.support.trials import trial
 

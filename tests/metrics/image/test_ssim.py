@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved
 from mmeval.metrics.image.ssim import ssim, ssim_of
 from tests.support.pictures import DAMAGED, by_scikit_image, even, medium, noise, picture_trial, shown
 from tests.support.trials import score_of, trial

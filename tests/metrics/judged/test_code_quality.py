@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
+from mmeval.content import Interleaved, Media, Part
 from mmeval.metrics.judged.code_quality import (
     DIMENSIONS,
     NO_CODE,
@@ -21,7 +20,7 @@ from mmeval.metrics.judged.code_quality import (
     safely_fenced,
     unwrapped,
 )
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support import tiny_media
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, judge_unim, unim_sample
 

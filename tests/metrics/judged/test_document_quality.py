@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved, Media, media_part
+from mmeval.metric import bind
 from mmeval.metrics.document.reading import NO_OCR
 from mmeval.metrics.judged.document_quality import (
     NOT_A_PICTURE,
@@ -18,8 +17,7 @@ from mmeval.metrics.judged.document_quality import (
     document_quality,
     weighted_overall,
 )
-from mmeval.records.response import ErrorKind, Response
-from mmeval.records.trial import Trial
+from mmeval.records import ErrorKind, Response, Trial
 from tests.support.judging import Judged, judged
 from tests.support.toy import reply
 from tests.support.trials import trial

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.metric import bind, load_metric
+from mmeval.records import Score, Trial
 from tests.support.unim_judging import DOWN, Judged, answer_trial, interleaved, judge_unim, unim_sample
 
 SAMPLE = unim_sample(captioned_reference="A kettle.")

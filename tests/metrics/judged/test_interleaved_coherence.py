@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved, text_part
+from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.metric import bind, load_metric
 from mmeval.metrics.judged.interleaved_coherence import OUTPUTS
 from mmeval.metrics.judged.unim_grades import unfenced
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judge_unim
 
 TRIAL = answer_trial()

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
-from mmeval.records.response import Response
-from mmeval.records.trial import Trial
+from mmeval.metric import bind, load_metric
+from mmeval.records import Response, Trial
 from tests.support.judging import judged
 from tests.support.toy import reply, sample
 

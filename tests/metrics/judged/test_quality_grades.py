@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge.json_reply import ReplyError
-from mmeval.judge.verdict import Question, Verdict, combined
+from mmeval.judge import Question, ReplyError, Verdict, combined
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
     MAX_SHOWN_CHARS,
@@ -21,9 +20,8 @@ from mmeval.metrics.judged.quality_grades import (
     shown_start,
 )
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program.calls import Call, Reply, Role
-from mmeval.records.response import Response
-from mmeval.records.score import Score
+from mmeval.program import Call, Reply, Role
+from mmeval.records import Response, Score
 from tests.support.toy import reply
 
 TENTHS = Scale(dimensions_form("all", Dimensions(("light", "sound"), 0, 10)), "all", lambda number: number / 10)

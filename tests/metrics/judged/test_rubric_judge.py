@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part, text_part
-from mmeval.records.response import Response
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media, media_part, text_part
+from mmeval.records import Response, Trial
 from tests.support.judging import judged
 from tests.support.tiny_media import wav
 from tests.support.toy import picture, sample

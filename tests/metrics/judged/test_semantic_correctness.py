@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved, text_part
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.content import Interleaved, text_part
+from mmeval.metric import bind, load_metric
 from mmeval.metrics.judged.unim_grades import stated_grade
-from mmeval.records.response import Response
-from mmeval.records.trial import Trial
+from mmeval.records import Response, Trial
 from tests.support.unim_judging import BLUE, DOWN, QUESTION, RED, answer_trial, interleaved, judge_unim
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"

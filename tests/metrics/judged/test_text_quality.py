@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.metrics.judged.text_quality import (
     DIMENSIONS,
     OVERALL,
@@ -16,7 +16,7 @@ from mmeval.metrics.judged.text_quality import (
     released_share,
     tagged_text,
 )
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judge_unim
 
 TRIAL = answer_trial()

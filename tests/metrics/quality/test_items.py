@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, Media, media_part
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.quality.items import (
     UNSEEN,
@@ -16,7 +15,7 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.pictures import even, medium
 from tests.support.trials import trial
 

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.errors import UsageError
-from mmeval.metric.apply import score_derived
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
-from mmeval.records.score import Score
+from mmeval.metric import bind, load_metric, score_derived
+from mmeval.records import Score
 
 SHARES = st.floats(0, 1)
 NAMES = ("semantic_correctness", "unim_gq")

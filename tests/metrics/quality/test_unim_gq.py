@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.metrics.quality.unim_gq import PIECES, unim_gq
-from mmeval.records.score import Score
+from mmeval.records import Score
 
 NONE = Score.inapplicable("the answer has none")
 NO_JUDGE = Score.unavailable("it asks the role 'judge'")

@@ -4,17 +4,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.content.placeholders import SpellingName
+from mmeval.content import Interleaved, Media, Part, SpellingName, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import Metric
+from mmeval.metric import Metric, bind
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from tests.support.trials import trial
 
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.metrics.structure.overall import overall, overall_range
-from mmeval.records.score import Score
+from mmeval.records import Score
 
 LOST = Score.lost("the judge is gone")
 UNSURE = Score(status="unscored", reason="not sure", cause="unsure")

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Media, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"

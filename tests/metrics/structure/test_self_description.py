@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.metric import bind, load_metric
 from mmeval.metrics.structure.self_description import words_beside
 from tests.support.picture_judging import BLUE, RED, trial_of
 from tests.support.trials import score_of

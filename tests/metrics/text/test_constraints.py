@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.text.constraints import LONGEST, MOST, all_met, comparison_of, constraints_of, text_constraints
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.metrics.text.exact_match import exact_match
 from tests.support.trials import score_of, trial
 

@@ -10,7 +10,7 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.metrics.text import hf_evaluate as module
 from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
 TRIAL = trial("a b", ["b c", "x"])

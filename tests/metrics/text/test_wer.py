@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.text.wer import wer
 from tests.support.trials import score_of, trial
 

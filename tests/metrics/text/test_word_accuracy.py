@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved
+from mmeval.metric import bind
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, word_accuracy
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.metrics.image.quality.niqe import distance_of, niqe, niqe_of
 from mmeval.metrics.image.quality.pristine import pristine
 from mmeval.metrics.quality.items import UNSEEN

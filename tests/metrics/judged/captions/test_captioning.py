@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mmeval.backend.routes import TO_DESCRIBE
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.content.media import Media
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
 from mmeval.metrics.judged.captions.captioning import (
@@ -19,8 +18,7 @@ from mmeval.metrics.judged.captions.captioning import (
     captioned,
     captioned_all,
 )
-from mmeval.program import Call, Program, Reply, Role
-from mmeval.program.prompt import PromptError
+from mmeval.program import Call, Program, PromptError, Reply, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
 from tests.support import tiny_media

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import media_part
+from mmeval.content import Media, media_part
 from mmeval.errors import UsageError
-from mmeval.metric.apply import score_judged
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
-from mmeval.program.calls import Call, Role
-from mmeval.records.request import GenerationParams
+from mmeval.metric import bind, load_metric, score_judged
+from mmeval.program import Call, Role
+from mmeval.records import GenerationParams
 from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial
 from tests.support.toy import reply

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.judge.form import ReplyForm
-from mmeval.judge.json_reply import ReplyError
+from mmeval.judge import ReplyError, ReplyForm
 from mmeval.metrics.judged.pictures.replies import (
     characters_form,
     first_letter,

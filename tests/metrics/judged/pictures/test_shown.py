@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from tests.support.picture_judging import RED, answer, judged, trial_of
 from tests.support.pictures import even, medium, picture_trial
 from tests.support.tiny_media import picture, wav

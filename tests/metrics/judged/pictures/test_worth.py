@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, weighted, worth
-from mmeval.records.score import Score
+from mmeval.records import Score
 
 OPEN = unknown("the judge slept", "lost")
 
