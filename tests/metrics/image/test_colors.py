@@ -18,15 +18,9 @@ def test_each_colour_passes_as_itself(name: str) -> None:
 @pytest.mark.parametrize(
     ("found", "name", "passes"),
     [
-        ((22, 22, 22), "black", True),
-        ((22, 22, 23), "black", False),
-        ((233, 233, 233), "white", True),
-        ((232, 233, 233), "white", False),
-        ((255, 228, 0), "red", True),
-        ((255, 231, 0), "red", False),
-        ((255, 0, 228), "red", True),
-        ((255, 0, 231), "red", False),
-        ((20, 40, 60), "blue", True),
+        *[((22, 22, 22), "black", True), ((22, 22, 23), "black", False), ((233, 233, 233), "white", True)],
+        *[((232, 233, 233), "white", False), ((255, 228, 0), "red", True), ((255, 231, 0), "red", False)],
+        *[((255, 0, 228), "red", True), ((255, 0, 231), "red", False), ((20, 40, 60), "blue", True)],
         ((0, 128, 0), "blue", False),
     ],
 )
@@ -54,15 +48,10 @@ def test_grey_has_the_hue_of_red_so_it_passes_as_red_and_orange_and_as_no_other_
 @pytest.mark.parametrize(
     ("label", "colors", "words"),
     [
-        ("red", COLORS, ""),
-        ("reddish", COLORS, "one of green, blue"),
-        (None, COLORS, "not None"),
-        (["red"], COLORS, "not ['red']"),
-        ("sky", {"sky": [0, 0]}, "three numbers"),
-        ("sky", {"sky": [0, 0, 256]}, "three numbers"),
-        ("sky", {"sky": [-1, 0, 0]}, "three numbers"),
-        ("sky", {"sky": "blu"}, "three numbers"),
-        ("sky", {"sky": [0, 127.5, 255]}, ""),
+        *[("red", COLORS, ""), ("reddish", COLORS, "one of green, blue"), (None, COLORS, "not None")],
+        *[(["red"], COLORS, "not ['red']"), ("sky", {"sky": [0, 0]}, "three numbers")],
+        *[("sky", {"sky": [0, 0, 256]}, "three numbers"), ("sky", {"sky": [-1, 0, 0]}, "three numbers")],
+        *[("sky", {"sky": "blu"}, "three numbers"), ("sky", {"sky": [0, 127.5, 255]}, "")],
     ],
 )
 def test_a_label_that_names_no_colour_has_a_fault(label: Any, colors: Any, words: str) -> None:

@@ -11,7 +11,6 @@ from mmeval.metrics.image.colors import COLORS
 from mmeval.metrics.image.fill import bands_of, border_fill, border_strip, inside, region_fill, share_near
 from mmeval.records import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, even, framed, noise, painted, picture_trial
-from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 
 PICTURE = noise(100, 100)
@@ -30,12 +29,9 @@ def filled(columns: slice, color: tuple[int, int, int], ground: Any = PICTURE) -
 @pytest.mark.parametrize(
     ("label", "along", "shares", "beside"),
     [
-        ("left half", "width", (0, 0.5), (0.5, 1)),
-        ("lower half", "height", (0.5, 1), (0, 0.5)),
-        ("upper third", "height", (0, 0.33), (0.33, 0.67)),
-        ("right third", "width", (0.67, 1), (0.33, 0.67)),
-        ("left quarter", "width", (0, 0.25), (0.25, 0.5)),
-        ("lower quarter", "height", (0.75, 1), (0.5, 0.75)),
+        *[("left half", "width", (0, 0.5), (0.5, 1)), ("lower half", "height", (0.5, 1), (0, 0.5))],
+        *[("upper third", "height", (0, 0.33), (0.33, 0.67)), ("right third", "width", (0.67, 1), (0.33, 0.67))],
+        *[("left quarter", "width", (0, 0.25), (0.25, 0.5)), ("lower quarter", "height", (0.75, 1), (0.5, 0.75))],
     ],
 )
 def test_each_region_has_its_band_beside_it(label: str, along: str, shares: Any, beside: Any) -> None:
@@ -194,37 +190,27 @@ def runs_over(pixels: Any, columns: slice) -> Any:
     return painted(done, slice(42, 43), columns, (16, 1, 255))
 
 
-GATE_CHANGES: dict[str, tuple[Any, ...]] = {
-    "color_key": ("other",),
-    "colors": ({**COLORS, "red": [0, 255, 0]},),
-    "black_white_distance": (38.0, 38.7),
-    "hue_low": (0.1485, 0.1515),
-    "hue_high": (0.848, 0.852),
-    "penalty_distance": (15.9, 16.1),
-}
+GATE = {"colors": COLORS, "black_white_distance": 38.4, "hue_low": 0.15, "hue_high": 0.85, "penalty_distance": 16.0}
 
 
-def test_each_switch_of_region_fill_changes_a_score() -> None:
+def test_the_switches_have_the_documented_values() -> None:
+    edges = {"half": 0.5, "thirds": (0.33, 0.67), "quarters": (0.25, 0.5, 0.75)}
+    assert region_fill.switches == {"region_key": "region", "color_key": "color", **edges, **GATE}
+    assert border_fill.switches == {"color_key": "color", "border": 0.1, **GATE}
+
+
+def test_regions_near_the_thresholds_pass_or_fail() -> None:
     halves = [(runs_over(filled(slice(0, 50), color), slice(50, 99)), "left half", name) for color, name in NEAR]
     spans = {"left third": (0, 33), "right third": (67, 100), "left quarter": (0, 25), "right quarter": (75, 100)}
     parts = [(filled(slice(*span), GREEN), label, "green") for label, span in spans.items()]
     beside = (filled(slice(49, 50), GREEN, filled(slice(0, 25), GREEN)), "left quarter", "green")
-    trials = [region(*case) for case in (*halves, *parts, beside)]
-    changes = {
-        **GATE_CHANGES,
-        "region_key": ("other",),
-        "half": (0.49, 0.51),
-        "thirds": ([0.32, 0.67], [0.34, 0.67], [0.33, 0.66], [0.33, 0.68]),
-        "quarters": ([0.24, 0.5, 0.75], [0.26, 0.5, 0.75], [0.25, 0.49, 0.75], [0.25, 0.5, 0.74], [0.25, 0.5, 0.76]),
-    }
-    assert unnoticed(region_fill, changes, trials) == []
-    values = [score_of(region_fill, scored).value for scored in trials]
+    values = [score_of(region_fill, region(*case)).value for case in (*halves, *parts, beside)]
     assert [round(value or 0, 2) for value in values] == [1, 0, 1, 0, 1, 0, 0.99, 1, 1, 1, 1, 0.96]
 
 
-def test_each_switch_of_border_fill_changes_a_score() -> None:
+def test_borders_near_the_thresholds_pass_or_fail() -> None:
     pictures = [(runs_over(framed(noise(100, 100, 5), 10, 10, color), slice(11, 17)), name) for color, name in NEAR]
-    trials = [picture_trial(pixels, color=name) for pixels, name in pictures]
-    assert unnoticed(border_fill, {**GATE_CHANGES, "border": (0.09, 0.11)}, trials) == []
-    values = [score_of(border_fill, scored).value for scored in trials]
+    values = [score_of(border_fill, picture_trial(pixels, color=name)).value for pixels, name in pictures]
     assert [round(value or 0, 2) for value in values] == [1, 0, 1, 0, 1, 0, 1]
+    other = picture_trial(pictures[-1][0], color="red", other="blue")
+    assert score_of(border_fill, other, color_key="other", border=0.11).value == pytest.approx(0.236356)

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content import Media
 from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
@@ -103,38 +99,3 @@ def test_every_switch_changes_something() -> None:
 def test_a_switch_without_a_meaning_is_refused(switch: str, bad: Any, good: Any) -> None:
     assert image_quality.switch_fault(switch, bad)
     assert not image_quality.switch_fault(switch, good)
-
-
-MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "CMYK", "YCbCr")
-
-
-def written(mode: str, height: int, width: int, seed: int, flat: bool) -> Media:
-    rng = np.random.RandomState(seed)
-    file = io.BytesIO()
-    if mode == "I;16":
-        Image.fromarray(rng.randint(0, 2**16, (height, width)).astype(np.uint16)).save(file, "PNG")
-        return Media.from_bytes(file.getvalue())
-    values = rng.randint(0, 256, (height, width, 3)) // (256 if flat else 1)
-    colors = Image.fromarray(values.astype(np.uint8))
-    picture = colors.convert("RGBA").convert("P") if mode == "PA" else colors.convert(mode)
-    picture.save(file, "TIFF" if mode in ("CMYK", "YCbCr") else "PNG")
-    return Media.from_bytes(file.getvalue())
-
-
-@settings(max_examples=15, deadline=None)
-@given(
-    st.sampled_from(MODES),
-    st.tuples(st.integers(1, 260), st.integers(1, 260)),
-    st.tuples(st.integers(0, 10**6), st.booleans()),
-    st.sampled_from(["standard", "official"]),
-)
-def test_any_picture_has_a_quality_in_the_range(
-    mode: str, size: tuple[int, int], seed: tuple[int, bool], profile: str
-) -> None:
-    score = score_of(image_quality, picture_trial(written(mode, *size, *seed)), profile)
-    found = score.evidence["items"][0]
-    if found["quality"] is None:
-        assert min(size) == 1 or "max_pixels" in found["reason"]
-    else:
-        assert 0 <= found["quality"] <= 1
-        assert all(np.isfinite(found[term]).all() for term in found if isinstance(found[term], float | list))

@@ -14,6 +14,7 @@ from tests.support.pictures import DAMAGED, by_scikit_image, even, medium, noise
 from tests.support.trials import score_of, trial
 
 A, B = noise(40, 56, 1), noise(40, 56, 2)
+WHITE = (255, 255, 255)
 
 
 @pytest.mark.parametrize("size", [(7, 7), (7, 300), (64, 9), (131, 97)], ids=str)
@@ -32,15 +33,10 @@ def test_it_agrees_with_scikit_image(size: tuple[int, int], kind: str) -> None:
     assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
 
 
-@pytest.mark.parametrize("color", [(0, 0, 0), (255, 255, 255), (254, 255, 1)], ids=str)
-def test_even_pictures_agree_with_scikit_image_to_the_last_sum(color: tuple[int, int, int]) -> None:
-    one, other = even(30, 30, color), even(30, 30, (255, 255, 255))
-    assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
-
-
-def test_a_large_picture_is_worked_on_in_strips_without_a_seam() -> None:
-    one, other = noise(1300, 90, 1), noise(1300, 90, 2)
-    assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
+def test_even_pictures_and_large_ones_in_strips_agree_with_scikit_image() -> None:
+    pairs = [(even(30, 30, color), even(30, 30, WHITE)) for color in ((0, 0, 0), WHITE, (254, 255, 1))]
+    for one, other in (*pairs, (noise(1300, 90, 1), noise(1300, 90, 2))):
+        assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

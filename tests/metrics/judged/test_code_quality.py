@@ -126,14 +126,10 @@ def test_of_long_code_the_beginning_is_shown() -> None:
 @pytest.mark.parametrize(
     ("code", "wanted"),
     [
-        (ONE, f"```\n{ONE}\n```"),
-        (FENCED, FENCED),
-        (f"\n~~~ c++ \r\n{ONE}\n~~~\n", f"```c++\n{ONE}\n```"),
-        ("a ``` b", "````\na ``` b\n````"),
-        ("`````", "``````\n`````\n``````"),
+        *[(ONE, f"```\n{ONE}\n```"), (FENCED, FENCED), (f"\n~~~ c++ \r\n{ONE}\n~~~\n", f"```c++\n{ONE}\n```")],
+        *[("a ``` b", "````\na ``` b\n````"), ("`````", "``````\n`````\n``````")],
         (f"{FENCED}\nand\n{FENCED}", f"````\n{FENCED}\nand\n{FENCED}\n````"),
-        (f"```python {ONE}", f"````\n```python {ONE}\n````"),
-        (f"```python\n{ONE}", f"````\n```python\n{ONE}\n````"),
+        *[(f"```python {ONE}", f"````\n```python {ONE}\n````"), (f"```python\n{ONE}", f"````\n```python\n{ONE}\n````")],
     ],
 )
 def test_code_stands_in_one_fence_that_it_cannot_end(code: str, wanted: str) -> None:

@@ -49,10 +49,8 @@ def test_the_majority_chooses() -> None:
 @pytest.mark.parametrize(
     ("switches", "words"),
     [
-        ({"options_key": "gone", "wanted": "a"}, "'gone'"),
-        ({"options": ["a"], "wanted": "a"}, "two options"),
-        ({"options": ["a", "b"], "wanted": "c"}, "'c'"),
-        ({"options": ["a", "b"], "values": {"a": 1}}, "'b'"),
+        *[({"options_key": "gone", "wanted": "a"}, "'gone'"), ({"options": ["a"], "wanted": "a"}, "two options")],
+        *[({"options": ["a", "b"], "wanted": "c"}, "'c'"), ({"options": ["a", "b"], "values": {"a": 1}}, "'b'")],
     ],
 )
 def test_options_that_do_not_fit_leave_it_unscored_and_no_judge_is_asked(switches: dict[str, Any], words: str) -> None:

@@ -22,11 +22,8 @@ def grade(value: Any) -> str:
 @pytest.mark.parametrize(
     ("levels", "given", "value"),
     [
-        (["bad", "fair", "good"], 1, 0.0),
-        (["bad", "fair", "good"], 2, 0.5),
-        ({"0": "bad", "10": "good"}, 10, 1.0),
-        ({"0": "bad", "10": "good"}, 3, 0.3),
-        ({"-2": "bad", "2": "good"}, -1, 0.25),
+        *[(["bad", "fair", "good"], 1, 0.0), (["bad", "fair", "good"], 2, 0.5), ({"0": "bad", "10": "good"}, 10, 1.0)],
+        *[({"0": "bad", "10": "good"}, 3, 0.3), ({"-2": "bad", "2": "good"}, -1, 0.25)],
     ],
     ids=str,
 )

@@ -60,9 +60,7 @@ def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
 @pytest.mark.parametrize(
     ("switches", "near"),
     [
-        ({"mode": "uniqe"}, "unique"),
-        ({"count": "tag"}, "tags"),
-        ({"spelling": "tags"}, "tag"),
+        *[({"mode": "uniqe"}, "unique"), ({"count": "tag"}, "tags"), ({"spelling": "tags"}, "tag")],
         ({"spelling": ["tag", "blok"]}, "block"),
     ],
 )

@@ -21,13 +21,8 @@ PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("", ""),
-        ("words", "t"),
-        (f"one {I0} two {A0}", "tita"),
-        (f"{I0}{I1} \n ", "ii"),
-        (f" \n{I0}", "i"),
-        ("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"),
-        ("<gen_text1> words", "t"),
+        *[("", ""), ("words", "t"), (f"one {I0} two {A0}", "tita"), (f"{I0}{I1} \n ", "ii"), (f" \n{I0}", "i")],
+        *[("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"), ("<gen_text1> words", "t")],
     ],
 )
 def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: str) -> None:

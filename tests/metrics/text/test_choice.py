@@ -13,36 +13,20 @@ ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
 @pytest.mark.parametrize(
     ("answer", "letter", "rule"),
     [
-        ("B", "B", "whole"),
-        (" (b) ", "B", "whole"),
-        ("**B.**", "B", "whole"),
-        ("A dog.", "B", "whole"),
-        ("Answer: B", "B", "stated"),
-        ("answer: b", "B", "stated"),
-        ("The answer is (B).", "B", "stated"),
+        *[("B", "B", "whole"), (" (b) ", "B", "whole"), ("**B.**", "B", "whole"), ("A dog.", "B", "whole")],
+        *[("Answer: B", "B", "stated"), ("answer: b", "B", "stated"), ("The answer is (B).", "B", "stated")],
         ("The correct answer to this question is B because it barks", "B", "stated"),
-        ("The answer is a dog", "B", "stated"),
-        ("The answer is a hot dog, of course", "C", "stated"),
-        ("Answer: A dog", "B", "stated"),
-        ("Answer: A", "A", "stated"),
-        ("Answer: A - meows", "A", "stated"),
-        (r"So \boxed{B}", "B", "stated"),
-        (r"So $\boxed{\text{B}}$", "B", "stated"),
+        *[("The answer is a dog", "B", "stated"), ("The answer is a hot dog, of course", "C", "stated")],
+        *[("Answer: A dog", "B", "stated"), ("Answer: A", "A", "stated"), ("Answer: A - meows", "A", "stated")],
+        *[(r"So \boxed{B}", "B", "stated"), (r"So $\boxed{\text{B}}$", "B", "stated")],
         ("Option A is tempting. Option B is correct.", "B", "stated"),
-        ("At first the answer is A. But no: Final answer: B", "B", "stated"),
-        ("I choose B", "B", "stated"),
-        ("Answer: B, because it barks", "B", "stated"),
-        ("Answer: B. It barks, A meows", "B", "stated"),
-        ("The answer is B, and A is wrong", "B", "stated"),
-        ("It is not clear, but the answer is B", "B", "stated"),
-        ("That is not hard: the answer is B", "B", "stated"),
-        ("I would not choose A. I choose B", "B", "stated"),
-        ("The answer is not A; it is (B)", "B", "brackets"),
-        ("B. It barks", "B", "line"),
-        ("Well,\n(B) it barks", "B", "line"),
-        ("It barks, hence (B)", "B", "brackets"),
-        ("That must be a dog!", "B", "text"),
-        ("That must be a hot dog!", "C", "text"),
+        *[("At first the answer is A. But no: Final answer: B", "B", "stated"), ("I choose B", "B", "stated")],
+        *[("Answer: B, because it barks", "B", "stated"), ("Answer: B. It barks, A meows", "B", "stated")],
+        *[("The answer is B, and A is wrong", "B", "stated"), ("It is not clear, but the answer is B", "B", "stated")],
+        *[("That is not hard: the answer is B", "B", "stated"), ("I would not choose A. I choose B", "B", "stated")],
+        *[("The answer is not A; it is (B)", "B", "brackets"), ("B. It barks", "B", "line")],
+        *[("Well,\n(B) it barks", "B", "line"), ("It barks, hence (B)", "B", "brackets")],
+        *[("That must be a dog!", "B", "text"), ("That must be a hot dog!", "C", "text")],
     ],
 )
 def test_an_option_is_found_however_it_is_named(answer: str, letter: str, rule: str) -> None:
@@ -84,22 +68,16 @@ def test_the_right_option_may_be_given_in_every_usual_way(metadata: dict[str, An
 def test_other_keys_of_the_metadata_can_be_named() -> None:
     scored = trial("B", metadata={"choices": ["x", "y"], "label": 1})
     assert score_of(choice, scored, options_key="choices", answer_key="label").value == 1
+    # two options with one text cannot be told apart
+    assert find_choice("red", {"A": "red", "B": "Red"}).letter is None
 
 
 @pytest.mark.parametrize(
     "metadata",
     [
-        {},
-        {"options": ["x"], "answer": "y"},
-        {"options": ["x"], "answer": 1},
-        {"options": ["x"], "answer": -1},
-        {"options": "xy", "answer": "A"},
-        {"options": ["x"] * 27, "answer": "A"},
+        *[{}, {"options": ["x"], "answer": "y"}, {"options": ["x"], "answer": 1}, {"options": ["x"], "answer": -1}],
+        *[{"options": "xy", "answer": "A"}, {"options": ["x"] * 27, "answer": "A"}],
     ],
 )
 def test_without_a_usable_right_answer_it_is_unscored(metadata: dict[str, Any]) -> None:
     assert score_of(choice, trial("A", metadata=metadata)).status == "unscored"
-
-
-def test_two_options_with_one_text_cannot_be_told_apart() -> None:
-    assert find_choice("red", {"A": "red", "B": "Red"}).letter is None

@@ -49,17 +49,14 @@ def test_evidence_has_each_constraint_and_what_was_counted() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("constraint", "standard", "official"),
-    [
-        (["keyword_exclude", "NATO"], 0, 1),
-        (["keyword_include", "NATO"], 1, 0),
-        (["keyword_count", "NATO", "== 1"], 1, 0),
-    ],
-)
-def test_official_oddity_a_keyword_in_capitals_is_never_found(constraint: Any, standard: int, official: int) -> None:
-    answer = "NATO met today"
-    assert (score(answer, constraint).value, score(answer, constraint, "official").value) == (standard, official)
+CAPITALS = {("keyword_exclude", "NATO"): (0, 1), ("keyword_include", "NATO"): (1, 0)}
+CAPITALS |= {("keyword_count", "NATO", "== 1"): (1, 0)}
+
+
+@pytest.mark.parametrize("constraint", CAPITALS)
+def test_official_oddity_a_keyword_in_capitals_is_never_found(constraint: tuple[str, ...]) -> None:
+    values = [score("NATO met today", constraint, profile).value for profile in ("standard", "official")]
+    assert tuple(values) == CAPITALS[constraint]
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "<<audio1>>"])
@@ -69,38 +66,24 @@ def test_official_oddity_a_text_that_is_not_there_meets_what_an_empty_one_meets(
         assert (standard.value, list(standard.evidence), official.value) == (0, ["reason"], 1)
 
 
-def test_the_answer_may_be_normalised_as_speech() -> None:
+def test_the_answer_may_be_normalised_as_speech_and_no_answer_is_unscored() -> None:
     constraint = ["exact_match", "It is twenty-one."]
-    assert score("It's 21!", constraint).value == 0
-    assert score("It's 21!", constraint, normalise="speech").value == 1
+    assert [score("It's 21!", constraint, normalise=it).value for it in ("none", "speech")] == [0, 1]
+    assert score(None, ["start", "we"]).status == "unscored"
 
 
 FAULTY: list[tuple[Any, str]] = [
-    (None, "not None"),
-    ([], "not []"),
-    ("start", "not 'start'"),
-    ({"1": ["start", "a"]}, "not {"),
-    ([[]], "unknown kind of constraint ''"),
-    (["strat", "we"], '"start"'),
-    (["begin", "we"], "exact_match, start"),
-    (["start"], "start takes one text"),
-    (["start", "a", "b"], "start takes one text"),
-    (["start", " "], "none of them empty"),
-    (["start", 3], "list of texts"),
-    ([["start", "a"], "end"], "list of texts"),
-    (["keyword_include"], "keyword_include takes keywords"),
-    (["keyword_count", "== 2"], "keyword_count takes"),
-    (["keyword_count"], "keyword_count takes"),
-    (["length_word"], "length_word takes"),
-    (["length_word", "word", "== 2"], "length_word takes"),
-    (["length_word", "10"], "'== 10'"),
-    (["length_word", "== 10 or 1"], "'== 10'"),
-    (["length_word", "== __import__('os').getpid()"], "'== 10'"),
-    (["length_word", "< 1" + "0" * 9], "'== 10'"),
-    (["length_word", ">= 1 and"], "'== 10'"),
-    ([["start", "a"]] * (MOST + 1), "101 constraints"),
-    (["keyword_include", *"a" * MOST], "100 texts"),
-    (["start", "a" * (LONGEST + 1)], "10000 characters"),
+    *[(None, "not None"), ([], "not []"), ("start", "not 'start'"), ({"1": ["start", "a"]}, "not {")],
+    *[([[]], "unknown kind of constraint ''"), (["strat", "we"], '"start"'), (["begin", "we"], "exact_match, start")],
+    *[(["start"], "start takes one text"), (["start", "a", "b"], "start takes one text")],
+    *[(["start", " "], "none of them empty"), (["start", 3], "list of texts")],
+    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "keyword_include takes keywords")],
+    *[(["keyword_count", "== 2"], "keyword_count takes"), (["keyword_count"], "keyword_count takes")],
+    *[(["length_word"], "length_word takes"), (["length_word", "word", "== 2"], "length_word takes")],
+    *[(["length_word", "10"], "'== 10'"), (["length_word", "== 10 or 1"], "'== 10'")],
+    *[(["length_word", "== __import__('os').getpid()"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
+    *[(["length_word", ">= 1 and"], "'== 10'"), ([["start", "a"]] * (MOST + 1), "101 constraints")],
+    *[(["keyword_include", *"a" * MOST], "100 texts"), (["start", "a" * (LONGEST + 1)], "10000 characters")],
 ]
 
 
@@ -117,22 +100,14 @@ def test_labels_at_their_limits_are_constraints() -> None:
     assert len(constraints_of(["keyword_include", *"a" * (MOST - 1)])[0].words) == 99
 
 
-@pytest.mark.parametrize(
-    ("written", "holding"),
-    [
-        ("== 2", [2]),
-        ("!= 2", [0, 1, 3, 4]),
-        ("<2", [0, 1]),
-        ("<= 2", [0, 1, 2]),
-        (" > 2 ", [3, 4]),
-        (">= 1 and count <= 3", [1, 2, 3]),
-        ("> 0 and < 2", [1]),
-        ("count == 4", [4]),
-    ],
-)
-def test_a_number_is_compared(written: str, holding: list[int]) -> None:
+HOLDING = {"== 2": [2], "!= 2": [0, 1, 3, 4], "<2": [0, 1], "<= 2": [0, 1, 2], " > 2 ": [3, 4]}
+HOLDING |= {">= 1 and count <= 3": [1, 2, 3], "> 0 and < 2": [1], "count == 4": [4]}
+
+
+@pytest.mark.parametrize("written", HOLDING)
+def test_a_number_is_compared(written: str) -> None:
     comparison = comparison_of(written)
-    assert [count for count in range(5) if comparison.holds(count)] == holding
+    assert [count for count in range(5) if comparison.holds(count)] == HOLDING[written]
 
 
 def test_a_transcript_is_judged_without_a_trial() -> None:
@@ -146,10 +121,6 @@ def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytes
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
     assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
     assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
-
-
-def test_no_answer_is_unscored() -> None:
-    assert score(None, ["start", "we"]).status == "unscored"
 
 
 def test_each_switch_changes_a_score() -> None:

@@ -22,17 +22,13 @@ def test_grey_is_fixed_point() -> None:
     assert grey(colors).tolist() == [[255, 76, 150, 29, 2, 97]]
 
 
-def test_two_by_two_become_one() -> None:
+def test_two_by_two_become_one_and_an_odd_side_is_cut_between_the_centres_of_pixels() -> None:
     pixels = np.array([[[1], [2]], [[2], [1]], [[0], [255]], [[255], [0]]], np.uint8).repeat(3, axis=2)
     assert halved(pixels)[..., 0].tolist() == [[2], [128]]
-
-
-def test_an_odd_side_is_cut_between_the_centres_of_pixels() -> None:
-    row = np.array([10, 20, 30, 40, 50], np.uint8)
-    pixels = np.tile(row[None, :, None], (2, 1, 3))
+    odd = np.tile(np.array([10, 20, 30, 40, 50], np.uint8)[None, :, None], (2, 1, 3))
     # Centres at .75 and 3.25: 17.5 and 42.5.
-    assert halved(pixels)[..., 0].tolist() == [[18, 43]]
-    assert halved(pixels.swapaxes(0, 1))[..., 0].tolist() == [[18], [43]]
+    assert halved(odd)[..., 0].tolist() == [[18, 43]]
+    assert halved(odd.swapaxes(0, 1))[..., 0].tolist() == [[18], [43]]
 
 
 @pytest.mark.parametrize("deviation", WINDOWS)

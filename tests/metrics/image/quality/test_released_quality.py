@@ -20,9 +20,7 @@ from tests.support.pictures import even, noise
 
 
 def test_features_of_one_are_no_fault_and_each_counts_twenty_times_its_distance() -> None:
-    assert brisque_stand_in((1.0,) * 60) == 0
-    assert brisque_stand_in((1.5, 0.5) * 30) == 10
-    assert brisque_stand_in((11.0,) * 60) == 100
+    assert [brisque_stand_in(one) for one in ((1.0,) * 60, (1.5, 0.5) * 30, (11.0,) * 60)] == [0, 10, 100]
 
 
 def test_an_even_picture_scores_as_high_as_any() -> None:
@@ -65,11 +63,13 @@ def test_strips_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert brisque_features(picture) == pytest.approx(whole, abs=1e-12)
 
 
-def test_a_deviation_below_one_counts_as_one() -> None:
+def test_a_deviation_below_one_counts_as_one_and_a_variance_below_zero_is_turned_over_or_nothing() -> None:
     picture = np.full((20, 20), 100, np.uint8)
     picture[10, 10] = 101
     values = module._normalised(picture, module.SIGMA, module._absolute)
     assert values[10, 10] == pytest.approx(1 - blurred(mirrored(picture, 7, 14), 1.16)[3, 10] + 100)
+    variance: Any = np.array([-4.0, 4.0])
+    assert (module._absolute(variance).tolist(), module._not_negative(variance).tolist()) == ([4, 4], [0, 4])
 
 
 @pytest.mark.parametrize(("side", "starts"), [(95, []), (96, []), (97, [0]), (144, [0]), (145, [0, 48])])
@@ -104,12 +104,6 @@ def test_only_the_first_patches_count(monkeypatch: pytest.MonkeyPatch) -> None:
     wild[:, 48 * 2 + 96 :] = 255 - wild[:, 48 * 2 + 96 :] // 2
     wilder[:, 48 * 2 + 80 :] = 255 - wilder[:, 48 * 2 + 80 :] // 2
     assert (niqe_stand_in(wild) == niqe_stand_in(calm), niqe_stand_in(wilder) == niqe_stand_in(calm)) == (True, False)
-
-
-def test_variance_below_zero_is_turned_over_or_nothing() -> None:
-    variance: Any = np.array([-4.0, 4.0])
-    assert module._absolute(variance).tolist() == [4, 4]
-    assert module._not_negative(variance).tolist() == [0, 4]
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 50), (50, 1), (2, 2), (2, 3), (3, 70), (70, 2)], ids=str)

@@ -30,10 +30,8 @@ def claim(metric: str, words: str, **labels: Any) -> Trial:
 NO_CLAIMS: dict[str, list[str]] = {
     "judge_self_count": ["<count>7</count>", "<count>2</count>", "4", "<count>four</count>", ""],
     "judge_self_color": [
-        '{"cup": "Blue", "rug": "red", "ball": "green"}',
-        '{"cup": "red", "rug": "red", "ball": "green"}',
-        '{"cup": "blue", "rug": "red"}',
-        "blue, red, green",
+        *['{"cup": "Blue", "rug": "red", "ball": "green"}', '{"cup": "red", "rug": "red", "ball": "green"}'],
+        *['{"cup": "blue", "rug": "red"}', "blue, red, green"],
     ],
     "judge_self_size": ['["pea", "rug"]', '["pea",\n"cup", "rug"]', "['pea', 'cup', 'rug']", "pea, cup, rug"],
     "judge_self_position": ["[A, B]", '["A. left", "B"]', '["A"]', '["A", "D"]', "A, B"],

@@ -23,16 +23,10 @@ ABC = ("A", "B", "C")
 @pytest.mark.parametrize(
     ("said", "yes", "no"),
     [
-        ("Yes", True, False),
-        ("There are no eyes here. No", True, True),
-        ("yes, but the picture shows something else entirely", False, False),
-        ("It lies under snow", False, True),
-        ("I think there are none", False, True),
-        ("yes" + "x" * 17, True, False),
-        ("yes" + "x" * 18, False, False),
-        ("NO" + "x" * 18 + " " * 20 + "\n", False, True),
-        ("NO" + "x" * 19, False, False),
-        ("是", False, False),
+        *[("Yes", True, False), ("There are no eyes here. No", True, True)],
+        *[("yes, but the picture shows something else entirely", False, False), ("It lies under snow", False, True)],
+        *[("I think there are none", False, True), ("yes" + "x" * 17, True, False), ("yes" + "x" * 18, False, False)],
+        *[("NO" + "x" * 18 + " " * 20 + "\n", False, True), ("NO" + "x" * 19, False, False), ("是", False, False)],
     ],
 )
 def test_the_release_looks_for_the_word_in_the_last_20_characters(said: str, yes: bool, no: bool) -> None:
@@ -43,14 +37,9 @@ def test_the_release_looks_for_the_word_in_the_last_20_characters(said: str, yes
 @pytest.mark.parametrize(
     ("said", "letters", "letter"),
     [
-        ("Answer: A", "ABC", "A"),
-        ("**Answer: D**", "ABCDE", "D"),
-        ("**Answer: D**", "ABC", ""),
-        ("first Answer: A then Answer: B", "ABC", "A"),
-        ("Answer:A", "ABC", ""),
-        ("Answer: (A)", "ABC", ""),
-        ("Answer: a", "ABC", ""),
-        ("A", "ABC", ""),
+        *[("Answer: A", "ABC", "A"), ("**Answer: D**", "ABCDE", "D"), ("**Answer: D**", "ABC", "")],
+        *[("first Answer: A then Answer: B", "ABC", "A"), ("Answer:A", "ABC", ""), ("Answer: (A)", "ABC", "")],
+        *[("Answer: a", "ABC", ""), ("A", "ABC", "")],
     ],
 )
 def test_the_release_takes_the_first_letter_that_is_stated_exactly(said: str, letters: str, letter: str) -> None:
@@ -68,13 +57,8 @@ def test_the_release_takes_the_first_character_for_the_letter_of_a_count(said: s
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ('["Hello", "World"]', "hello world"),
-        ('I read: ["A"] and ["B"]', "a"),
-        ("['Hello']", ""),
-        ('["Hello",\n"World"]', ""),
-        ('["Hello", 4]', ""),
-        ("[" * 100_000 + "]" * 100_000, ""),
-        ("Hello", ""),
+        *[('["Hello", "World"]', "hello world"), ('I read: ["A"] and ["B"]', "a"), ("['Hello']", "")],
+        *[('["Hello",\n"World"]', ""), ('["Hello", 4]', ""), ("[" * 100_000 + "]" * 100_000, ""), ("Hello", "")],
         ("[]", ""),
     ],
     ids=lambda value: value[:20],
@@ -99,12 +83,8 @@ def test_an_empty_reply_is_refused_by_every_reading(said: str, reading: Reading)
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ('{"reason": "r", "answer": "yes"}', "yes"),
-        ("```json\n{'answer': False}\n```", "no"),
-        ("Yes", "yes"),
-        ("**No.**", "no"),
-        ("I see a kite. So the answer is yes", "yes"),
-        ("There are no eyes here. No", "no"),
+        *[('{"reason": "r", "answer": "yes"}', "yes"), ("```json\n{'answer': False}\n```", "no"), ("Yes", "yes")],
+        *[("**No.**", "no"), ("I see a kite. So the answer is yes", "yes"), ("There are no eyes here. No", "no")],
         ("Answer: “Yes”", "yes"),
     ],
 )

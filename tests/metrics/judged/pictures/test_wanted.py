@@ -200,10 +200,8 @@ def test_an_empty_reply_on_which_the_release_stops_is_wrong_there_and_else_lost(
 @pytest.mark.parametrize(
     ("metric", "labels"),
     [
-        ("judge_count", {"object": "kites", "count": 4}),
-        ("judge_position", {"constraint": [["kite", "up left"]]}),
-        ("judge_ocr", {"text": "a"}),
-        ("judge_ocr_multilingual", {"text": "和"}),
+        *[("judge_count", {"object": "kites", "count": 4}), ("judge_position", {"constraint": [["kite", "up left"]]})],
+        *[("judge_ocr", {"text": "a"}), ("judge_ocr_multilingual", {"text": "和"})],
     ],
 )
 def test_two_pictures_are_0_and_no_judge_is_asked(metric: str, labels: dict[str, Any]) -> None:
@@ -286,13 +284,8 @@ ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
 @pytest.mark.parametrize(
     ("trial", "read", "value"),
     [
-        (SIGN, ["cafe", "bar"], 1.0),
-        (SIGN, ["Cafe bar!"], 1.0),
-        (SIGN, ["cafe"], 0.5),
-        (SIGN, [], 0.0),
-        (SIGN, ["a", "b", "c", "d", "e"], 0.0),
-        (ANYWHERE, ["gate", "4"], 1.0),
-        (NOTHING, [], 1.0),
+        *[(SIGN, ["cafe", "bar"], 1.0), (SIGN, ["Cafe bar!"], 1.0), (SIGN, ["cafe"], 0.5), (SIGN, [], 0.0)],
+        *[(SIGN, ["a", "b", "c", "d", "e"], 0.0), (ANYWHERE, ["gate", "4"], 1.0), (NOTHING, [], 1.0)],
         (NOTHING, ["exit"], 0.0),
     ],
 )
