@@ -31,19 +31,11 @@ def edit(answer: Any, bbox: Any = BBOX, **labels: Any) -> Trial:
     return picture_trial(answer, given=(ORIGINAL,), bbox=bbox, **labels)
 
 
-@pytest.mark.parametrize(
-    ("bbox", "box"),
-    [
-        *[(BBOX, (25, 18, 105, 92)), ([10, 10, 60, 60], (0, 0, 75, 72)), ([-1, 0, 150, 120], (0, 0, 150, 120))],
-        *[([140, 100, 400, 300], (125, 88, 150, 120)), ([40.0, 30.0, 90.0, 80.0], (25, 18, 105, 92))],
-    ],
-)
-def test_a_box_is_widened_by_a_tenth_of_the_picture_and_cut_at_its_edges(bbox: Any, box: Any) -> None:
-    assert padded_box(bbox, (150, 120)) == box
-
-
-def test_the_margin_is_rounded_down() -> None:
-    assert padded_box([50, 50, 60, 60], (159, 119)) == (35, 39, 75, 71)
+def test_a_box_is_widened_by_a_tenth_of_the_picture_and_cut_at_its_edges() -> None:
+    boxes = {(40.0, 30.0, 90.0, 80.0): (25, 18, 105, 92), (10, 10, 60, 60): (0, 0, 75, 72)}
+    boxes |= {(-1, 0, 150, 120): (0, 0, 150, 120), (140, 100, 400, 300): (125, 88, 150, 120)}
+    assert {bbox: padded_box(bbox, (150, 120)) for bbox in boxes} == boxes
+    assert padded_box([50, 50, 60, 60], (159, 119)) == (35, 39, 75, 71)  # the margin is rounded down
 
 
 def test_an_edit_inside_the_box_costs_nothing_and_one_outside_does() -> None:

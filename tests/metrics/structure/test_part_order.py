@@ -18,15 +18,10 @@ A0 = "<audio_start><audio_0><audio_end>"
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "order"),
-    [
-        *[("", ""), ("words", "t"), (f"one {I0} two {A0}", "tita"), (f"{I0}{I1} \n ", "ii"), (f" \n{I0}", "i")],
-        *[("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"), ("<gen_text1> words", "t")],
-    ],
-)
-def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: str) -> None:
-    assert order_of(Interleaved.from_text(text)) == order
+def test_the_order_is_a_letter_a_part_and_blank_text_is_none() -> None:
+    orders = {"": "", "words": "t", f"one {I0} two {A0}": "tita", f"{I0}{I1} \n ": "ii", f" \n{I0}": "i"}
+    orders |= {"<<video1>> <<document1>> <<code1>> <<3d1>>": "vdc3", "<gen_text1> words": "t"}
+    assert {text: order_of(Interleaved.from_text(text)) for text in orders} == orders
 
 
 def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:

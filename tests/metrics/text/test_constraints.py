@@ -10,6 +10,8 @@ from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 
+pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
+
 
 def score(answer: str | None, constraint: Any, profile: str = "standard", **switches: Any) -> Score:
     return score_of(text_constraints, trial(answer, metadata={"constraint": constraint}), profile, **switches)
@@ -49,14 +51,11 @@ def test_evidence_has_each_constraint_and_what_was_counted() -> None:
     ]
 
 
-CAPITALS = {("keyword_exclude", "NATO"): (0, 1), ("keyword_include", "NATO"): (1, 0)}
-CAPITALS |= {("keyword_count", "NATO", "== 1"): (1, 0)}
-
-
-@pytest.mark.parametrize("constraint", CAPITALS)
-def test_official_oddity_a_keyword_in_capitals_is_never_found(constraint: tuple[str, ...]) -> None:
-    values = [score("NATO met today", constraint, profile).value for profile in ("standard", "official")]
-    assert tuple(values) == CAPITALS[constraint]
+def test_official_oddity_a_keyword_in_capitals_is_never_found() -> None:
+    met = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
+    met |= {("keyword_count", "NATO", "== 1"): [1, 0]}
+    found = {one: [score("NATO met today", one, name).value for name in ("standard", "official")] for one in met}
+    assert found == met
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "<<audio1>>"])
@@ -100,14 +99,11 @@ def test_labels_at_their_limits_are_constraints() -> None:
     assert len(constraints_of(["keyword_include", *"a" * (MOST - 1)])[0].words) == 99
 
 
-HOLDING = {"== 2": [2], "!= 2": [0, 1, 3, 4], "<2": [0, 1], "<= 2": [0, 1, 2], " > 2 ": [3, 4]}
-HOLDING |= {">= 1 and count <= 3": [1, 2, 3], "> 0 and < 2": [1], "count == 4": [4]}
-
-
-@pytest.mark.parametrize("written", HOLDING)
-def test_a_number_is_compared(written: str) -> None:
-    comparison = comparison_of(written)
-    assert [count for count in range(5) if comparison.holds(count)] == HOLDING[written]
+def test_a_number_is_compared() -> None:
+    holding = {"== 2": [2], "!= 2": [0, 1, 3, 4], "<2": [0, 1], "<= 2": [0, 1, 2], " > 2 ": [3, 4], "count == 4": [4]}
+    holding |= {">= 1 and count <= 3": [1, 2, 3], "> 0 and < 2": [1]}
+    found = {written: [count for count in range(5) if comparison_of(written).holds(count)] for written in holding}
+    assert found == holding
 
 
 def test_a_transcript_is_judged_without_a_trial() -> None:
