@@ -4,12 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
-from mmeval.metrics.judged.unim_grades import stated_grade
 from mmeval.records import Response, Trial
 from tests.support.unim_judging import BLUE, DOWN, QUESTION, RED, answer_trial, interleaved, judge_unim
 
@@ -87,10 +84,8 @@ def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>>", BLUE))
     done = judge_unim("semantic_correctness", trial, lost=medium)
     assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
-    assert ([whose in done.score.reason, "image1: server" in done.score.reason], done.calls["judge"]) == (
-        [True] * 2,
-        [],
-    )
+    assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
+    assert done.calls["judge"] == []
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
@@ -101,35 +96,17 @@ def test_without_a_grade_the_trial_is_unscored_and_no_digit_of_an_error_is_one(s
     assert found.evidence["captions"]
 
 
-READ: dict[str, tuple[int | None, int | None]] = {
-    '{"score": 4}': (4, 4),
-    '{"score": 5.0}': (5, 5),
-    '```json\n{"score": 2}\n```': (2, 2),
-    "{'score': 3,}": (3, 3),
-    "Grade: 4": (None, 4),
-    "out of 5 I give 2": (None, 5),
-    '{"score": 4.7}': (None, 4),
-    '{"score": 45}': (None, None),
-    '{"score": 7, "why": "2 gaps"}': (None, 2),
-    '{"score": true}': (None, None),
-    "excellent": (None, None),
-    "[" * 100_000: (None, None),
-}
-
-
-@pytest.mark.parametrize("said", READ, ids=range(len(READ)))
-def test_the_standard_reading_refuses_what_the_authors_script_guesses(said: str) -> None:
-    found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
-    assert tuple(one.evidence.get("score") for one in found) == READ[said]
+def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:
+    read: dict[str, tuple[int | None, int | None]] = {'{"score": 4}': (4, 4), '{"score": 5.0}': (5, 5)}
+    read |= {'```json\n{"score": 2}\n```': (2, 2), "{'score': 3,}": (3, 3), "Grade: 4": (None, 4)}
+    read |= {"out of 5 I give 2": (None, 5), '{"score": 4.7}': (None, 4), '{"score": 7, "why": "2 gaps"}': (None, 2)}
+    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "excellent", "[" * 100_000], (None, None))
+    for said, grades in read.items():
+        found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
+        assert tuple(one.evidence.get("score") for one in found) == grades, said[:40]
 
 
 def test_the_switch_prompt_names_the_policy() -> None:
     policies = ("semantic_correctness", "semantic_correctness_intent_aware")
     strict, aware = (judge_unim("sc", TRIAL, score(3), prompt=name).questions[0] for name in policies)
     assert (strict != aware, load_metric("sc").switches["prompt"]) == (True, "semantic_correctness")
-
-
-@given(st.text())
-def test_a_stated_grade_is_a_digit_of_the_reply(said: str) -> None:
-    grade = stated_grade(said)
-    assert grade is None or str(grade) in said

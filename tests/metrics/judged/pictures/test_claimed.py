@@ -131,13 +131,11 @@ def test_every_two_things_must_be_in_the_claimed_order() -> None:
     assert "one pea and exactly one cup" in right.questions[0]
 
 
-@pytest.mark.parametrize(
-    ("relation", "more"),
-    [("size", "larger"), ("area", "larger"), ("volume", "bigger"), ("length", "longer"), ("height", "higher")],
-)
-def test_each_relation_has_its_word(relation: str, more: str) -> None:
-    trial = claim("judge_self_size", '["pea", "cup", "rug"]', relation=relation, text="Mind the handle.")
-    assert f" {more} than the cup. Mind the handle." in judged("judge_self_size", trial, YES).questions[2]
+def test_each_relation_has_its_word() -> None:
+    words = {"size": "larger", "area": "larger", "volume": "bigger", "length": "longer", "height": "higher"}
+    for relation, more in words.items():
+        trial = claim("judge_self_size", '["pea", "cup", "rug"]', relation=relation, text="Mind the handle.")
+        assert f" {more} than the cup. Mind the handle." in judged("judge_self_size", trial, YES).questions[2]
 
 
 def test_the_release_lets_a_list_name_a_thing_twice_and_takes_its_first_entries() -> None:
@@ -184,12 +182,10 @@ def test_the_release_counts_pieces_between_single_blanks() -> None:
     assert judged("judge_self_text", four, read, "official").score.value == 1.0
 
 
-@pytest.mark.parametrize(
-    ("words", "switches", "value"), [("a b", {"least": 2}, 1.0), ("a b c d e f", {"most": 5}, 0.0)]
-)
-def test_the_wanted_length_is_a_switch(words: str, switches: dict[str, int], value: float) -> None:
-    trial = claim("judge_self_text", f"<text>{words}</text>")
-    assert judged("judge_self_text", trial, '["a b"]', **switches).score.value == value
+def test_the_wanted_length_is_a_switch() -> None:
+    two, six = (claim("judge_self_text", f"<text>{words}</text>") for words in ("a b", "a b c d e f"))
+    assert judged("judge_self_text", two, '["a b"]', least=2).score.value == 1.0
+    assert judged("judge_self_text", six, '["a b"]', most=5).calls == []
 
 
 def said_and_drawn(text: str) -> Trial:

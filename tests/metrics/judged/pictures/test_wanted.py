@@ -59,8 +59,7 @@ def test_prose_is_read_by_the_release_and_refused_by_a_robust_reading() -> None:
 
 def test_each_picture_shows_its_own_description_or_all_is_0() -> None:
     trial = trial_of("", RED, BLUE, object=["red", "blue"])
-    right = judged("judge_presence", trial, YES, pictures="each")
-    wrong = judged("judge_presence", trial, {"blue": NO, "": YES}, pictures="each")
+    right, wrong = (judged("judge_presence", trial, {"blue": said, "": YES}, pictures="each") for said in (YES, NO))
     assert (right.score.value, wrong.score.value) == (1.0, 0.0)
     assert [right.pictures(at) for at in (0, 1)] == [(RED,), (BLUE,)]
 
@@ -161,16 +160,13 @@ def test_a_large_picture_is_shown_as_it_is() -> None:
     assert judged("judge_presence", trial_of("", large, object="a"), YES).pictures() == (large,)
 
 
-LETTERS = {3: "B", 4: "C", 5: "D", 6: "E"}
-
-
-@pytest.mark.parametrize("count", LETTERS)
-@pytest.mark.parametrize("letter", "ABCDEF")
-def test_each_count_has_one_letter(count: int, letter: str) -> None:
-    trial = trial_of("", RED, object="kites", count=count)
-    standard = judged("judge_count", trial, answer(letter)).score.value
-    official = judged("judge_count", trial, f" {letter.lower()}.", "official").score.value
-    assert standard == official == float(LETTERS[count] == letter)
+def test_each_count_has_one_letter() -> None:
+    for count, right in {3: "B", 4: "C", 5: "D", 6: "E"}.items():
+        trial = trial_of("", RED, object="kites", count=count)
+        for letter in "ABCDEF":
+            standard = judged("judge_count", trial, answer(letter)).score.value
+            official = judged("judge_count", trial, f" {letter.lower()}.", "official").score.value
+            assert standard == official == float(letter == right)
 
 
 def test_the_judge_reads_the_meaning_of_the_letters_and_the_evidence_spells_the_answer_out() -> None:
