@@ -48,13 +48,9 @@ def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_t
     assert items(found)[0] == {"label": "document1", "quality": 1, "score": 5, "reason": "so"}
 
 
-def test_an_answer_without_a_document_is_inapplicable_and_a_failed_one_unscored() -> None:
+def test_an_answer_without_a_document_is_inapplicable_a_failed_one_unscored_and_a_tag_without_a_file_0() -> None:
     assert (ask(trial("words")).score.status, ask(trial(None)).score.status) == ("inapplicable", "unscored")
-
-
-def test_a_tag_without_a_file_is_0_and_unscored_in_the_official_profile() -> None:
-    standard = ask(trial("See <document1>."))
-    official = ask(trial("See <document1>."), unreadable="unscored")
+    standard, official = (ask(trial("See <document1>."), unreadable=it) for it in ("zero", "unscored"))
     assert (standard.score.value, standard.asked) == (0.0, [])
     assert (official.score.value, official.score.status) == (None, "unscored")
 
@@ -107,14 +103,14 @@ def test_six_dimensions_that_lack_one_and_the_overall_number_are_no_verdict(said
 def test_six_numbers_up_to_5_are_asked_for_and_an_overall_one_up_to_100() -> None:
     asked = SCALES["dimensions"].form.asked
     assert (asked.count("from 0 to 5>"), asked.count('"overall": <'), asked.count("from 0 to 100>")) == (6, 1, 1)
+    one = SCALES["overall"].form.asked
+    assert ('"overall_score_100": <' in one, one.count("<"), one.count("0 to 100>")) == (True, 1, 1)
 
 
 def test_official_is_the_unified_scorer_without_hints_on_pictures() -> None:
     params = bind(document_quality, profile="official").params
     official = [params[name] for name in ("rubric", "hints", "extraction", "unreadable")]
     assert official == ["overall", False, "pictures", "unscored"]
-    asked = SCALES["overall"].form.asked
-    assert ('"overall_score_100": <' in asked, asked.count("<"), asked.count("0 to 100>")) == (True, 1, 1)
 
 
 def test_the_release_has_no_number_for_other_files_than_pictures() -> None:
@@ -143,14 +139,10 @@ def test_a_document_without_a_verdict_is_unscored_with_its_bounds(kind: ErrorKin
     assert (found.score.status, found.score.cause, found.score.bounds) == ("unscored", cause, (0.5, 1.0))
 
 
-def test_the_conversion_of_a_document_stands_in_its_evidence() -> None:
-    said = Response(output=Interleaved.from_text('{"score": 4}'), warnings=("document->markdown: 9 characters",))
-    assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown: 9 characters"]
-
-
-def test_with_repeats_each_document_is_asked_about_as_often() -> None:
-    grades = [{"score": grade} for grade in (5, 3, 1, 1)]
-    found = ask(with_documents(CSV, b"words"), *grades, repeats=2)
+def test_the_conversion_of_a_document_stands_in_its_evidence_and_each_is_asked_about_as_often_as_repeats_say() -> None:
+    said = Response(output=Interleaved.from_text('{"score": 4}'), warnings=("document->markdown",))
+    assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown"]
+    found = ask(with_documents(CSV, b"words"), *({"score": grade} for grade in (5, 3, 1, 1)), repeats=2)
     assert found.score.value == pytest.approx((0.75 + 0) / 2)
 
 

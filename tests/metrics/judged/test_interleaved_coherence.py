@@ -43,7 +43,7 @@ def test_the_weight_of_coherence_is_the_papers_and_may_be_another() -> None:
         bind(load_metric("ics"), {"weight": 1.5})
 
 
-def test_the_judge_sees_the_captioned_answer_and_not_the_question_unless_it_is_told_to() -> None:
+def test_the_judge_sees_the_captioned_answer_and_the_question_on_request_only() -> None:
     blind, seeing = coherence(grades(3, 3)), coherence(grades(3, 3), show_input=True)
     assert "answer begins\nIt is <<image1: a red kettle>>.\n" in blind.questions[0]
     assert QUESTION not in blind.questions[0]

@@ -47,7 +47,7 @@ def test_a_judge_that_is_not_sure_leaves_the_trial_unscored_unless_a_value_is_gi
     assert (score.value, score.bounds, reason in score.reason) == (value, (0, 1) if value is None else None, True)
 
 
-def test_repeats_are_combined_and_their_spread_is_told() -> None:
+def test_repeats_are_combined_and_their_spread_is_kept() -> None:
     majority = judged("judge_yes_no", trial(), YES, NO, YES, repeats=3)
     mean = judged("judge_yes_no", trial(), YES, NO, YES, YES, repeats=4, combine="mean", wanted=False)
     assert (majority.score.value, mean.score.value) == (1.0, 0.25)

@@ -32,7 +32,8 @@ def test_most_of_the_correctness_counts_and_the_rest_by_the_quality(
     correct: float, quality: float, value: float
 ) -> None:
     evidence = {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
-    assert score(correct, quality) == Score(pytest.approx(value), evidence=evidence)
+    found = score(correct, quality)
+    assert (found.value, found.evidence) == (pytest.approx(value), evidence)
 
 
 @pytest.mark.parametrize(("eta", "value"), [(0.6, 0.4), (0.8, 0.45), (0, 0.25), (1, 0.5)])

@@ -69,10 +69,8 @@ REFUSED = {
 @pytest.mark.parametrize(
     ("form", "read", "refused"),
     [
-        (yes_no_form("robust", "yes"), YES_NO, "yes or no"),
-        (letter_form("robust", ABC), LETTERS, "letter"),
-        (words_form("robust"), TEXTS, "texts"),
-        (characters_form("robust"), CHARACTERS, "characters"),
+        *[(yes_no_form("robust", "yes"), YES_NO, "yes or no"), (letter_form("robust", ABC), LETTERS, "letter")],
+        *[(words_form("robust"), TEXTS, "texts"), (characters_form("robust"), CHARACTERS, "characters")],
     ],
 )
 def test_a_robust_reading_takes_a_clear_reply_however_it_is_dressed_and_refuses_the_rest(
