@@ -85,8 +85,7 @@ def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
 def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
     found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
     assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
-    for items in (3, []):  # no list of items
-        assert gq(text=Score(0.5, evidence={"items": items})).value == 0.5
+    assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items
 
 
 QUALITIES = st.lists(st.floats(0, 1), max_size=5)

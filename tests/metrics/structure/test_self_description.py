@@ -108,7 +108,10 @@ def test_hidden_reasoning_is_no_statement() -> None:
 
 
 def test_a_row_without_the_labels_of_the_statement_is_unscored() -> None:
-    rows = {("colors", "color"): {"object": ["a"]}, ("colors", "object"): {"color": ["a"]}}
+    rows: dict[tuple[str, str], dict[str, Any]] = {
+        ("colors", "color"): {"object": ["a"]},
+        ("colors", "object"): {"color": ["a"]},
+    }
     for (kind, key), labels in (rows | {("sizes", "object"): {"color": ["a"]}}).items():
         score = score_of(load_metric("self_description"), trial_of("a", **labels), kind=kind)
         assert (score.status, f"'{key}'" in score.reason) == ("unscored", True)

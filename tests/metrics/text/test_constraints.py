@@ -52,7 +52,7 @@ def test_evidence_has_each_constraint_and_what_was_counted() -> None:
 
 
 def test_official_oddity_a_keyword_in_capitals_is_never_found() -> None:
-    met = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
+    met: dict[tuple[str, ...], list[int]] = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
     met |= {("keyword_count", "NATO", "== 1"): [1, 0]}
     found = {one: [score("NATO met today", one, name).value for name in ("standard", "official")] for one in met}
     assert found == met

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mmeval.content import Media, media_part
@@ -60,7 +62,7 @@ def test_the_majority_of_repeats_decides() -> None:
 
 
 def test_a_users_prompt_has_its_own_words_and_they_are_part_of_the_definition() -> None:
-    prompt = {"prompt": {"text": "Is there {{ description }}? End with Yes or No."}}
+    prompt: dict[str, Any] = {"prompt": {"text": "Is there {{ description }}? End with Yes or No."}}
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
     assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
     ours, theirs = (bind(load_metric("judge_presence"), switches) for switches in ({}, prompt))

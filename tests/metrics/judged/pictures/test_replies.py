@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.judge import ReplyError, ReplyForm
-from mmeval.metrics.judged.pictures import replies
+from mmeval.judge import MAX_CHARS, ReplyError, ReplyForm
 from mmeval.metrics.judged.pictures.replies import characters_form, letter_form, words_form, yes_no_form
 from mmeval.metrics.judged.reading import Reading
 
@@ -98,4 +97,4 @@ def test_an_official_reply_without_the_requested_form_is_marked(form: ReplyForm,
 
 def test_a_long_reply_is_read_as_an_object_alone() -> None:
     with pytest.raises(ReplyError):
-        words_form("robust").read(" " * replies.MAX_CHARS + "['Hello']")
+        words_form("robust").read(" " * MAX_CHARS + "['Hello']")
