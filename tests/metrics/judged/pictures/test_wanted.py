@@ -106,7 +106,7 @@ BOX = {"region": "bbox"}
 BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
 PLACES: list[Any] = [None, [], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
 KITES = {"object": "kites", "count": 4}
-UNUSABLE: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
+UNUSABLE: dict[str, list[Any]] = {
     "judge_presence": [
         *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
         *[({"object": "a"}, BOX, "box"), ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty")],
