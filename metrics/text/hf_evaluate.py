@@ -55,7 +55,7 @@ def _checked(name: str, *, trust_remote_code: bool) -> str:
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
-        raise UsageError(f"{name!r} runs code of its owner; read it, then give --trust_remote_code")
+        raise UsageError(f"{name!r} runs code of its owner; read it, then give --trust_remote_code", name=name)
     return str(Path(name).resolve()) if name.startswith(("/", ".")) else name
 
 

@@ -24,9 +24,9 @@ class WeightsError(MissingDataError):
     right files have to be put there."""
 
     def __init__(self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = "") -> None:
-        self.folder, self.fault, self.model, self.how_to_fix = folder, fault, model, how_to_fix
         name = f" {model}" if model else ""
-        super().__init__(f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}")
+        super().__init__(f"the model{name} in {folder} {fault}; {how_to_fix or _OF_A_FOLDER}", name=model)
+        self.folder, self.fault, self.model, self.how_to_fix = folder, fault, model, how_to_fix
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(WeightsError, model=self.model, how_to_fix=self.how_to_fix), (self.folder, self.fault)

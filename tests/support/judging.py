@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mmeval.metric.apply import score_judged
@@ -14,8 +13,6 @@ from mmeval.records.response import Response
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.toy import reply
-
-Answer = Callable[[Request], Response]
 
 
 class Judged(NamedTuple):

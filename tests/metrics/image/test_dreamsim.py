@@ -3,27 +3,23 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.model_files_error import WeightsError
+from mmeval.metric import WeightsError, bind
 from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
-from tests.support.switch_changes import unnoticed
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of, trial
 
-if TYPE_CHECKING:
-    from mmeval.metrics.image.pictures import Pixels
-
+pytestmark = pytest.mark.xdist_group("torch")
 RED = even(64, 64, (255, 0, 0))
 EDITED = painted(noise(120, 160), slice(20, 60), slice(30, 90), (0, 0, 255))
 
@@ -39,96 +35,59 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_model("dreamsim"), tmp_path / "dreamsim"))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "distance"),
-    [
-        (noise(120, 160), noise(90, 90, 5), 0.1780338),
-        (noise(120, 160), RED, 1.0050216),
-        (noise(120, 160), EDITED, 0.0083393),
-        (noise(90, 90, 5), RED, 0.9095175),
-    ],
-    ids=["another noise", "red", "edited", "red again"],
-)
-def test_the_distance_is_that_of_the_released_package(
-    ensemble: dict[str, str], one: Pixels, other: Pixels, distance: float
-) -> None:
+def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) -> None:
     """dreamsim 0.2.1 with the same weights."""
-    score = score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble)
-
-    assert score.value == pytest.approx(1 - distance, abs=1e-5)
-    assert score.evidence["distance"] == pytest.approx(distance, abs=1e-5)
+    pairs = [(noise(120, 160), noise(90, 90, 5)), (noise(120, 160), RED), (noise(120, 160), EDITED)]
+    scores = [score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble) for one, other in pairs]
+    distances = [0.1780338, 1.0050216, 0.0083393]
+    assert [score.evidence["distance"] for score in scores] == pytest.approx(distances, abs=1e-5)
+    assert [score.value for score in scores] == pytest.approx([1 - distance for distance in distances], abs=1e-5)
 
 
 def test_the_same_picture_is_one_and_a_batch_is_scored_as_each_alone(ensemble: dict[str, str]) -> None:
     trials = [picture_trial(one, reference=(EDITED,)) for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))]
     trials.insert(1, picture_trial(reference=(EDITED,)))
-
     together = [score.value for score in scored_together(dreamsim, trials, model=ensemble)]
-
     assert together[:2] == [pytest.approx(1), 0]
     assert together == pytest.approx([score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6)
 
 
-def test_the_only_picture_or_the_last_one_is_compared(ensemble: dict[str, str]) -> None:
-    two = picture_trial(RED, EDITED, reference=(EDITED,))
-
-    assert score_of(dreamsim, two, model=ensemble).evidence["reason"] == "the answer has 2 pictures, not exactly one"
-    assert score_of(dreamsim, two, model=ensemble, pictures="last").value == pytest.approx(1)
+def test_the_only_picture_or_the_last_one_is_compared_with_the_reference_or_the_input(ensemble: dict[str, str]) -> None:
+    switches = {"pictures": "only", "against": "reference", "region": "whole", "bbox_key": "bbox", "margin": 10}
+    assert dreamsim.switches == {"model": "ssundaram21/dreamsim", **switches}
+    two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
+    assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
+    assert score_of(dreamsim, two, model=ensemble, pictures="last").value != pytest.approx(1, abs=0.1)
+    assert score_of(dreamsim, two, model=ensemble, pictures="last", against="input").value == pytest.approx(1)
 
 
 def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> None:
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
-    asked = picture_trial(elsewhere, reference=(EDITED,), bbox=[30, 20, 90, 60])
+    asked = picture_trial(elsewhere, given=(RED,), reference=(EDITED,), bbox=[30, 20, 90, 60], other=[99, 99, 140, 110])
     resized = picture_trial(np.repeat(np.repeat(EDITED, 2, 0), 2, 1), reference=(EDITED,), bbox=[30, 20, 90, 60])
-
     assert score_of(dreamsim, asked, model=ensemble, region="bbox").value == pytest.approx(1)
     assert score_of(dreamsim, resized, model=ensemble, region="bbox").value == pytest.approx(1, abs=0.02)
-    assert score_of(dreamsim, asked, model=ensemble).value != pytest.approx(1, abs=1e-6)
-
-
-def test_every_switch_matters(ensemble: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(dreamsim.switches, "model", ensemble)
-    labels = {"bbox": [30, 20, 90, 60], "other": [0, 0, 20, 20]}
-    trials = [picture_trial(RED, EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
-    trials += [picture_trial(EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
-
-    whole = {"pictures": ["last"], "against": ["input"], "region": ["bbox"]}
-    assert set(unnoticed(dreamsim, whole, trials)) == {"model", "bbox_key", "margin"}
-    monkeypatch.setitem(dreamsim.switches, "region", "bbox")
-    boxed: dict[str, list[Any]] = {"bbox_key": ["other"], "margin": [40], "against": ["input"], "region": ["whole"]}
-    assert set(unnoticed(dreamsim, boxed, trials)) == {"model", "pictures"}
-
-
-def test_the_documented_values_of_the_switches() -> None:
-    assert dreamsim.switches == {
-        "model": "ssundaram21/dreamsim",
-        "pictures": "only",
-        "against": "reference",
-        "region": "whole",
-        "bbox_key": "bbox",
-        "margin": 10,
-    }
+    changed: list[dict[str, Any]] = [{"region": "whole"}, {"margin": 2}, {"bbox_key": "other"}, {"against": "input"}]
+    for switches in changed:
+        changed_score = score_of(dreamsim, asked, model=ensemble, **{"region": "bbox", **switches})
+        assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
 @pytest.mark.parametrize("pictures", ["only", "last"])
-@pytest.mark.parametrize("answer", [[], [DAMAGED]], ids=["none", "damaged"])
-def test_an_answer_without_the_picture_is_zero_with_the_reason(
-    ensemble: dict[str, str], answer: list[Any], pictures: str
-) -> None:
-    score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
-
-    assert (score.value, "reason" in score.evidence) == (0, True)
+def test_an_answer_without_the_picture_is_zero_and_no_answer_unscored(ensemble: dict[str, str], pictures: str) -> None:
+    for answer in ([], [DAMAGED]):
+        score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
+        assert (score.value, list(score.evidence)) == (0, ["reason"])
+    assert score_of(dreamsim, trial(None), model=ensemble, pictures=pictures).status == "unscored"
 
 
-def test_what_the_data_lack_is_unscored(ensemble: dict[str, str]) -> None:
+def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, str]) -> None:
     no_box = picture_trial(RED, reference=(RED,))
-
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
     assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
-    assert score_of(dreamsim, trial(None), model=ensemble).status == "unscored"
-    assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
     reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
     assert reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
+    assert bind(dreamsim).sample_fault(no_box.sample) == ""
 
 
 def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path) -> None:
@@ -140,17 +99,15 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path)
     torch.save({"teacher": teacher, "student": {}}, folder / "dino_vitb16_pretrain.pth")
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     own.unlink()
-
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() == before.tolist()
 
 
-def test_a_folder_with_the_head_of_dino_alone_says_what_lacks(folder: Path) -> None:
+def test_a_folder_with_the_head_of_dino_alone_is_refused(folder: Path) -> None:
     import torch
 
     (folder / "checkpoints" / "dino_vitbase16_pretrain.pth").unlink()
     torch.save({"student": {"module.head.mlp.0.bias": torch.zeros(1)}}, folder / "dino_vitb16_pretrain.pth")
-
-    with pytest.raises(UsageError, match=r"put dino_vitbase16_pretrain\.pth of DINO into .*checkpoints"):
+    with pytest.raises(UsageError, match=r"dino_vitbase16_pretrain\.pth .*checkpoints"):
         loaded_ensemble(folder, "cpu")
 
 
@@ -159,7 +116,6 @@ def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
     settings = folder / "ensemble_lora" / "adapter_config.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1}))
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() != before.tolist()
-
     (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
     with pytest.raises(WeightsError, match="holds no corrections"):
         loaded_ensemble(folder, "cpu")
@@ -173,15 +129,9 @@ def test_a_correction_of_another_name_is_not_left_out_in_silence() -> None:
         dreamsim_network._corrected_layer("towers.0.lora_A.weight")
 
 
-def test_without_the_files_it_is_unavailable_and_says_how_to_get_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_files_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-
-    said = bind(dreamsim).without_models()
-
-    assert said.startswith("ssundaram21/dreamsim is not here")
-    assert "dreamsim_ensemble_checkpoint.zip" in said
+    assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
 
 
 @pytest.mark.parametrize("lacking", ["norm1.bias", "attn.proj.weight"])
@@ -192,7 +142,6 @@ def test_a_transformer_without_some_of_its_weights_is_refused(lacking: str, fold
     weights = torch.load(own, weights_only=True)
     del weights[f"blocks.0.{lacking}"]
     torch.save(weights, own)
-
     with pytest.raises(WeightsError, match=lacking):
         loaded_ensemble(folder, "cpu")
 
@@ -204,6 +153,5 @@ def test_memory_that_runs_out_while_the_files_are_read_is_no_fault_of_them(
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
     monkeypatch.setattr("torch.load", short)
-
-    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+    with pytest.raises(RuntimeError, match="out of memory"):
         loaded_ensemble(folder, "cpu")

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import io
-import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content.media import Media
 from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
@@ -27,43 +22,23 @@ def item(answer: Any, profile: str = "standard", **switches: Any) -> dict[str, A
     return found
 
 
-@pytest.mark.parametrize(
-    ("distance", "quality"), [(-1, 1), (0, 1), (2.5, 0.75), (10, 0), (27, 0), (float("inf"), 0)], ids=str
-)
-def test_ten_and_more_is_no_quality(distance: float, quality: float) -> None:
-    assert quality_of(distance) == quality
+def test_ten_and_more_is_no_quality() -> None:
+    qualities = {-1: 1, 0: 1, 2.5: 0.75, 10: 0, 27: 0, float("inf"): 0}
+    assert {distance: quality_of(distance) for distance in qualities} == qualities
 
 
 def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
-    distance = niqe_of(PICTURE)
-
-    assert distance.niqe is not None
-    assert item(PICTURE, worst=100.0) == {
-        "label": "image1",
-        "quality": 1 - distance.niqe / 100,
-        "niqe": distance.niqe,
-        "patches": 6,
-        "of": 6,
-        "enlarged": False,
-        "too_few_patches": False,
-    }
+    distance = niqe_of(PICTURE).niqe or 0
+    terms = {"niqe": distance, "patches": 6, "of": 6, "enlarged": False, "too_few_patches": False}
+    assert item(PICTURE, worst=100.0) == {"label": "image1", "quality": 1 - distance / 100, **terms}
 
 
-@pytest.mark.parametrize(
-    ("size", "wanted"),
-    [
-        ((192, 192), (192, 192)),
-        ((191, 500), (192, 503)),
-        ((500, 191), (503, 192)),
-        ((96, 96), (192, 192)),
-        ((1, 3), (192, 576)),
-        ((300, 200), (300, 200)),
-    ],
-    ids=str,
-)
+SIZES = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
+
+
+@pytest.mark.parametrize(("size", "wanted"), SIZES.items(), ids=str)
 def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted: tuple[int, int]) -> None:
     pixels = np.zeros((*size, 3), np.uint8)
-
     assert enlarged_size(pixels, 192) == wanted
     assert enlarged(pixels, *wanted).shape == (*wanted, 3)
 
@@ -71,21 +46,17 @@ def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted:
 def test_a_small_picture_is_enlarged_by_cubics_and_says_so() -> None:
     by_pillow = np.asarray(Image.fromarray(SMALL).resize((260, 192), Image.Resampling.BICUBIC))
     found = item(SMALL)
-
     assert (found["niqe"], found["enlarged"]) == (niqe_of(by_pillow).niqe, True)
 
 
-def test_a_picture_with_too_few_patches_is_no_quality_and_says_so() -> None:
+def test_a_picture_with_too_few_patches_has_no_quality() -> None:
     found = item(even(300, 300, (10, 200, 30)))
-
-    assert (found["quality"], found["niqe"], found["too_few_patches"]) == (0, None, True)
-    assert "0 of its 9 patches" in found["reason"]
+    assert (found["quality"], found["niqe"], found["too_few_patches"], found["reason"][:2]) == (0, None, True, "0 ")
 
 
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
     released = released_quality(SMALL)
     found = item(SMALL, "official")
-
     assert released is not None
     assert found["quality"] == round(released.score / 100, 4) == pytest.approx(1 - released.brisque / 100, abs=5e-5)
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
@@ -93,14 +64,12 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
 
 def test_the_released_script_has_no_value_for_one_pixel_a_side() -> None:
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
-
     assert (score.status, score.evidence["items"][0]["quality"]) == ("unscored", None)
 
 
 def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
     answer = picture_trial(SMALL, DAMAGED)
     standard, official = (score_of(image_quality, answer, profile) for profile in ("standard", "official"))
-
     assert standard.evidence["items"][1]["quality"] == 0
     assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
     assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)
@@ -108,86 +77,23 @@ def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
 
 def test_a_picture_that_would_be_too_large_is_not_enlarged() -> None:
     score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
-
-    assert (score.status, score.bounds) == ("unscored", (0, 1))
-    assert "max_pixels" in score.reason
+    assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
 
 
-def test_an_answer_without_a_picture_has_nothing_to_look_at() -> None:
+def test_an_answer_without_a_picture_is_inapplicable_and_a_tag_alone_0() -> None:
     assert score_of(image_quality, trial("words")).status == "inapplicable"
     assert score_of(image_quality, trial("<image1>")).value == 0
 
 
 def test_every_switch_changes_something() -> None:
-    changes: dict[str, list[Any]] = {
-        "method": ["released"],
-        "worst": [20.0],
-        "short_side": [0, 288],
-        "unreadable": ["unscored"],
-    }
-
-    assert unnoticed(image_quality, changes, [picture_trial(PICTURE), picture_trial(SMALL, DAMAGED)]) == []
+    changes: dict[str, list[Any]] = {"method": ["released"], "worst": [20.0], "short_side": [0, 288]}
+    trials = [picture_trial(PICTURE), picture_trial(SMALL, DAMAGED)]
+    assert unnoticed(image_quality, {**changes, "unreadable": ["unscored"]}, trials) == []
 
 
-@pytest.mark.parametrize(("switch", "value"), [("worst", 0.0), ("short_side", -1), ("method", "brisque")])
-def test_a_switch_without_a_meaning_is_refused(switch: str, value: Any) -> None:
-    assert image_quality.switch_fault(switch, value)
-
-
-@pytest.mark.parametrize(("switch", "value"), [("worst", 0.5), ("short_side", 0), ("method", "released")])
-def test_a_switch_with_a_meaning_is_taken(switch: str, value: Any) -> None:
-    assert not image_quality.switch_fault(switch, value)
-
-
-@pytest.mark.parametrize(("profile", "bytes_a_pixel"), [("standard", 4), ("official", 18)])
-def test_memory_grows_with_the_picture_and_not_faster(profile: str, bytes_a_pixel: int) -> None:
-    """What is in work besides the pixels; 4K pictures have the same share."""
-    measured = {"standard": niqe_of, "official": released_quality}[profile]
-    measured(noise(200, 200))
-    pixels = np.tile(noise(192, 192), (8, 8, 1))
-    tracemalloc.start()
-    try:
-        measured(pixels)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-    assert peak < bytes_a_pixel * pixels.size / 3 + 6 * 2**20
-
-
-MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "CMYK", "YCbCr")
-
-
-def written(mode: str, height: int, width: int, seed: int, flat: bool) -> Media:
-    rng = np.random.RandomState(seed)
-    file = io.BytesIO()
-    if mode == "I;16":
-        Image.fromarray(rng.randint(0, 2**16, (height, width)).astype(np.uint16)).save(file, "PNG")
-        return Media.from_bytes(file.getvalue())
-    values = rng.randint(0, 256, (height, width, 3)) // (256 if flat else 1)
-    colors = Image.fromarray(values.astype(np.uint8))
-    picture = colors.convert("RGBA").convert("P") if mode == "PA" else colors.convert(mode)
-    picture.save(file, "TIFF" if mode in ("CMYK", "YCbCr") else "PNG")
-    return Media.from_bytes(file.getvalue())
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from(MODES),
-    st.integers(1, 260),
-    st.integers(1, 260),
-    st.integers(0, 10**6),
-    st.booleans(),
-    st.sampled_from(["standard", "official"]),
+@pytest.mark.parametrize(
+    ("switch", "bad", "good"), [("worst", 0.0, 0.5), ("short_side", -1, 0), ("method", "brisque", "released")]
 )
-def test_any_picture_has_a_quality_in_the_range(
-    mode: str, height: int, width: int, seed: int, flat: bool, profile: str
-) -> None:
-    score = score_of(image_quality, picture_trial(written(mode, height, width, seed, flat)), profile)
-    found = score.evidence["items"][0]
-
-    if found["quality"] is None:
-        assert min(height, width) == 1 or "max_pixels" in found["reason"]
-    else:
-        assert 0 <= found["quality"] <= 1
-        assert all(np.isfinite(found[term]).all() for term in found if isinstance(found[term], float | list))
+def test_a_switch_without_a_meaning_is_refused(switch: str, bad: Any, good: Any) -> None:
+    assert image_quality.switch_fault(switch, bad)
+    assert not image_quality.switch_fault(switch, good)

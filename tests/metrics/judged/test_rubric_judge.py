@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part, text_part
-from mmeval.records.response import Response
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media, media_part, text_part
+from mmeval.records import Response, Trial
 from tests.support.judging import judged
 from tests.support.tiny_media import wav
 from tests.support.toy import picture, sample
@@ -22,14 +20,12 @@ def trial(*criteria: Any, **labels: Any) -> Trial:
 
 def test_the_value_is_the_weighted_share_of_what_is_met() -> None:
     row = trial("It names a hare.", {"criterion": "It hops.", "weight": 3})
-
     assert judged("rubric_judge", row, YES, NO).score.value == 0.25
     assert judged("rubric_judge", row, YES, YES).score.value == 1.0
 
 
 def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
     done = judged("rubric_judge", trial("One.", {"id": "b", "criterion": "Two."}), YES, NO)
-
     assert [("One." in asked, "Two." in asked) for asked in done.questions] == [(True, False), (False, True)]
     assert done.score.evidence["criteria"] == [
         {"id": "1", "criterion": "One.", "weight": 1.0, "met": True, "reason": "r"},
@@ -41,9 +37,8 @@ def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
 def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(third: Any) -> None:
     row = trial("One.", "Two.", {"id": "c", "criterion": "Three.", "weight": 2})
     score = judged("rubric_judge", row, YES, NO, third).score
-
     assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
-    assert score.reason.startswith("1 of 3 criteria have no verdict; c: ")
+    assert (score.cause, score.reason[:6]) == ("unsure" if third == UNSURE else "lost", "1 of 3")
     assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
 
 
@@ -56,54 +51,46 @@ def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(t
         ({"side": "media", "kinds": ["image"]}, ["text", "image", "text"], None),
         ({"kinds": ["audio"]}, ["text", "audio", "text"], "A hare"),
     ],
-    ids=["all", "text", "media", "pictures", "words and sounds"],
 )
 def test_the_judge_sees_the_side_that_a_criterion_speaks_of(row: dict[str, Any], kinds: list[str], words: Any) -> None:
     (asked,) = judged("rubric_judge", trial({"criterion": "x", **row}), YES).asked
     content = asked.messages[-1].content
-
     assert [part.kind for part in content.parts] == kinds
     assert (words or "A hare") in content.raw if words else "A hare" not in content.raw
 
 
 def test_without_media_every_side_is_text() -> None:
     (asked,) = judged("rubric_judge", trial({"criterion": "x", "side": "media"}), YES, media=False).asked
-
-    assert [part.kind for part in asked.messages[-1].content.parts] == ["text"]
-    assert "A hare <<image1>>" in asked.messages[-1].content.text
+    content = asked.messages[-1].content
+    assert ([part.kind for part in content.parts], "A hare <<image1>>" in content.text) == (["text"], True)
 
 
 def test_repeats_are_asked_for_each_criterion() -> None:
     done = judged("rubric_judge", trial("One.", "Two."), YES, NO, YES, NO, NO, NO, repeats=3)
-
     assert done.score.value == 0.5
     assert [one["spread"]["met"] for one in done.score.evidence["criteria"]] == [pytest.approx(1 / 3), 0.0]
 
 
-def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
+def test_a_label_that_a_row_does_not_have_is_answered_with_a_near_one() -> None:
     done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
-
-    said = "the row has no label 'rubric' for its rubric"
-    assert done.score.reason == f'{said}; it has "rubrik": did you mean "rubric"?'
+    assert [done.score.status == "unscored", '"rubrik"' in done.score.reason] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("rubric", "why"),
-    [
-        ([], "it is no list of criteria"),
-        ("It hops.", "it is no list of criteria"),
-        ([""], "criterion 1 has no text"),
-        ([{"criterion": "x", "wieght": 2}], "criterion 1 is no text and no mapping of criterion, id"),
-        (["x", {"criterion": "x", "weight": 0}], "criterion 2 has the weight 0"),
-        ([{"criterion": "x", "side": "left"}], "the side 'left'"),
-        ([{"criterion": "x", "kinds": ["smell"]}], "the kinds ['smell']"),
-        ([{"criterion": "x", "kinds": [["image"]]}], "the kinds [['image']]"),
-        ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "the same id"),
-    ],
-    ids=str,
-)
-def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked(rubric: Any, why: str) -> None:
+UNUSABLE: list[tuple[Any, str]] = [
+    ([], "no list"),
+    ("It hops.", "no list"),
+    ([""], "criterion 1 has no text"),
+    ([{"criterion": "x", "wieght": 2}], "criterion 1 is no text"),
+    (["x", {"criterion": "x", "weight": 0}], "criterion 2 has"),
+    (["x", {"criterion": "x", "weight": float("inf")}], "criterion 2 has"),
+    ([{"criterion": "x", "side": "left"}], "'left'"),
+    ([{"criterion": "x", "kinds": ["smell"]}], "['smell']"),
+    ([{"criterion": "x", "kinds": [["image"]]}], "[['image']]"),
+    ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "same id"),
+]
+
+
+@pytest.mark.parametrize(("rubric", "words"), UNUSABLE, ids=str)
+def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked(rubric: Any, words: str) -> None:
     done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
-
-    assert (done.score.status, done.asked) == ("unscored", [])
-    assert why in done.score.reason
+    assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, Media, media_part
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.quality.items import (
     UNSEEN,
@@ -16,7 +15,7 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.pictures import even, medium
 from tests.support.trials import trial
 
@@ -30,20 +29,13 @@ def labels(content: Interleaved) -> list[str]:
 
 def test_items_are_the_media_of_a_kind_in_their_order() -> None:
     content = Interleaved.from_text("<<image2>> and <<image1>>, <<audio1>>", media={"image2": RED, "image1": BLUE})
-
     assert [(item.label, item.media) for item in items_of(content, "image")] == [("image2", RED), ("image1", BLUE)]
     assert [item.media for item in items_of(content, "audio")] == [None]
 
 
-def test_a_medium_that_is_named_twice_is_one_item() -> None:
+def test_a_name_or_a_tag_is_one_item_and_media_without_tags_are_numbered() -> None:
     assert labels(Interleaved.from_text("<<image1>>, again <<image1>>", media={"image1": RED})) == ["image1"]
-
-
-def test_a_tag_without_a_file_is_one_item_however_often_it_is_named() -> None:
     assert labels(Interleaved.from_text("<<image1>> <<image1>> <<image2>>")) == ["image1", "image2"]
-
-
-def test_media_without_tags_are_numbered_and_each_counts() -> None:
     assert labels(Interleaved((media_part(RED), media_part(RED), media_part(BLUE)))) == ["image1", "image2", "image3"]
 
 
@@ -60,52 +52,38 @@ def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: Unrea
 def test_the_value_is_the_mean_and_the_evidence_has_every_item() -> None:
     qualities = iter((ItemScore(0.5, {"term": 1}), ItemScore(1.0)))
     answer = Interleaved((media_part(RED), media_part(BLUE)))
-
     score = quality_of_media(trial(answer), "image", lambda _: next(qualities))
-
-    assert score.value == 0.75
-    assert score.evidence["items"] == [
-        {"label": "image1", "quality": 0.5, "term": 1},
-        {"label": "image2", "quality": 1.0},
-    ]
+    items = [{"label": "image1", "quality": 0.5, "term": 1}, {"label": "image2", "quality": 1.0}]
+    assert score == Score(0.75, evidence={"items": items})
 
 
 def test_an_answer_without_an_item_of_the_kind_is_no_bad_one() -> None:
     score = measured()
-
     assert (score.status, score.value, score.bounds) == ("inapplicable", None, None)
-    assert score == nothing_of("image")
-    assert score.reason == "the answer has no image to look at"
-
-
-def test_without_an_answer_nothing_is_scored() -> None:
-    assert quality_of_media(trial(None), "image", lambda _: GOOD).reason == "there is no answer to score"
+    assert score == nothing_of("image") and "image" in score.reason
+    assert quality_of_media(trial(None), "image", lambda _: GOOD).status == "unscored"
 
 
 def test_a_tag_without_a_file_and_a_damaged_file_are_worth_nothing() -> None:
     named = quality_of_media(trial(Interleaved.from_text("<<image1>>")), "image", lambda _: GOOD)
-    damaged = measured(RED, how=CorruptMediaError("image1: not a picture"))
-
+    damaged = measured(RED, how=CorruptMediaError("not a picture"))
     assert (named.value, named.evidence["items"][0]["reason"]) == (0.0, UNSEEN)
-    assert (damaged.value, damaged.evidence["items"][0]["reason"]) == (0.0, "image1: not a picture")
+    assert (damaged.value, damaged.evidence["items"][0]["reason"]) == (0.0, "not a picture")
 
 
-def test_the_released_scripts_give_no_number_for_what_they_cannot_open() -> None:
-    score = measured(RED, how=CorruptMediaError("image1: not a picture"), unreadable="unscored")
-
-    assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: image1: not a picture")
+def test_the_released_scripts_give_no_number_for_a_damaged_file() -> None:
+    score = measured(RED, how=CorruptMediaError("not a picture"), unreadable="unscored")
+    assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: not a picture")
 
 
 @pytest.mark.parametrize("unreadable", ["zero", "unscored"])
-def test_what_is_too_large_to_be_looked_at_is_unscored_in_every_profile(unreadable: Unreadable) -> None:
+def test_an_item_beyond_a_limit_is_unscored_in_every_profile(unreadable: Unreadable) -> None:
     score = measured(RED, how=MediaLimitError("too large"), unreadable=unreadable)
-
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
 
 
 def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.none("lost", cause="lost")), ("c", ItemScore.none("x"))])
-
     assert (score.status, score.value, score.cause) == ("unscored", None, "lost")
     assert score.bounds == pytest.approx((0.5 / 3, 2.5 / 3))
     assert score.reason == "b: lost; c: x"
@@ -113,21 +91,12 @@ def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None
 
 def test_an_unavailable_item_is_left_out() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.unavailable("no reader"))])
-
     assert score.value == 0.5
     assert score.evidence["items"][1] == {"label": "b", "quality": None, "reason": "no reader", "left_out": True}
+    alone = together([("a", ItemScore.unavailable("no reader"))])
+    assert (alone.status, alone.value, alone.reason) == ("unavailable", None, "a: no reader")
 
 
-def test_with_only_such_items_the_metric_is_unavailable_for_the_answer() -> None:
-    score = together([("a", ItemScore.unavailable("no reader"))])
-
-    assert (score.status, score.value, score.reason) == ("unavailable", None, "a: no reader")
-
-
-def test_what_an_unreadable_item_counts_is_said_by_the_caller() -> None:
-    assert unreadable_item("damaged", "zero").quality == 0.0
-    assert unreadable_item("damaged", "unscored").quality is None
-
-
-def test_released_scores_have_two_decimals_of_a_hundred() -> None:
+def test_an_unreadable_item_counts_as_the_switch_says_and_released_scores_have_two_decimals() -> None:
+    assert [unreadable_item("damaged", it).quality for it in ("zero", "unscored")] == [0.0, None]
     assert [in_released_digits(quality) for quality in (0.873146, 0.690185, 0.0, 1.0)] == [0.8731, 0.6902, 0.0, 1.0]

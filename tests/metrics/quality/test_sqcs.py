@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.errors import UsageError
-from mmeval.metric.apply import score_derived
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
-from mmeval.records.score import Score
-from mmeval.run.options import BackendSpec
-from mmeval.scoring.score_set import finished_rows
-from mmeval.task.selection import select
-from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import registered, run_toy
+from mmeval.metric import bind, load_metric, score_derived
+from mmeval.records import Score
 
 SHARES = st.floats(0, 1)
 NAMES = ("semantic_correctness", "unim_gq")
@@ -37,13 +28,12 @@ def known(low: float, high: float) -> Score:
     ("correct", "quality", "value"),
     [(1, 1, 1), (1, 0, 0.7), (0.5, 1, 0.5), (0.5, 0.5, 0.425), (0, 1, 0), (0.75, 0.2, 0.57)],
 )
-def test_most_of_the_correctness_counts_and_the_rest_as_the_quality_is(
+def test_most_of_the_correctness_counts_and_the_rest_by_the_quality(
     correct: float, quality: float, value: float
 ) -> None:
+    evidence = {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
     found = score(correct, quality)
-
-    assert found.value == pytest.approx(value)
-    assert found.evidence == {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
+    assert (found.value, found.evidence) == (pytest.approx(value), evidence)
 
 
 @pytest.mark.parametrize(("eta", "value"), [(0.6, 0.4), (0.8, 0.45), (0, 0.25), (1, 0.5)])
@@ -53,17 +43,8 @@ def test_the_papers_weight_may_be_another(eta: float, value: float) -> None:
 
 
 @given(SHARES, SHARES, SHARES)
-def test_a_value_is_a_share_and_never_above_the_correctness(correct: float, quality: float, eta: float) -> None:
-    value = score(correct, quality, eta=eta).value
-
-    assert value is not None
-    assert 0 <= value <= correct + 1e-12
-
-
-@given(SHARES, SHARES, SHARES)
 def test_the_bounds_of_what_is_unknown_hold_every_value_that_it_could_have(a: float, b: float, truth: float) -> None:
     open_quality, open_correctness = score(a, known(min(b, truth), max(b, truth))), score(LOST, b)
-
     for found, value in ((open_quality, score(a, truth).value), (open_correctness, score(truth, b).value)):
         low, high = found.bounds or (found.value, found.value)
         assert low is not None and high is not None and value is not None
@@ -72,50 +53,17 @@ def test_the_bounds_of_what_is_unknown_hold_every_value_that_it_could_have(a: fl
 
 def test_an_unscored_quality_leaves_bounds() -> None:
     found = score(0.5, LOST)
-
     assert (found.value, found.status, found.cause) == (None, "unscored", "lost")
-    assert found.bounds == pytest.approx((0.35, 0.5))
-    assert found.reason == "unim_gq: the judge is gone"
+    assert (found.bounds, found.reason[:9]) == (pytest.approx((0.35, 0.5)), "unim_gq: ")
+    assert score(LOST, Score.unscored("x")).reason.count(":") == 2
 
 
 def test_without_any_correctness_the_quality_does_not_matter() -> None:
-    assert score(0.0, LOST).evidence["whatever"] == ["unim_gq"]
-    assert score(0.0, LOST).value == 0.0
+    assert (score(0.0, LOST).value, score(0.0, LOST).evidence["whatever"]) == (0.0, ["unim_gq"])
     assert score(0.25, LOST, eta=1).value == 0.25
 
 
 @pytest.mark.parametrize(("switch", "value"), [("of", ["one"]), ("of", ["a", "b", "c"]), ("eta", 1.01), ("eta", -0.1)])
-def test_what_it_cannot_be_made_of_is_refused(switch: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=f"the switch '{switch}' of the metric 'sqcs' must be"):
+def test_pieces_and_weights_that_do_not_fit_are_refused(switch: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"'{switch}'"):
         bind(load_metric("sqcs"), {switch: value})
-
-
-@pytest.fixture
-def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
-
-
-TASK = """\
-task: asked
-dataset_path: data
-metric_list:
-  - metric: toy_yes
-  - metric: toy_verdict
-  - metric: sqcs
-    of: [toy_verdict, toy_yes]
-metadata: {version: 1}
-"""
-
-
-def test_in_a_run_it_is_made_of_a_judges_number_and_of_another(tmp_path: Path, toys: None) -> None:
-    folder = write_files(tmp_path / "tasks", {"asked.yaml": TASK})
-    write_rows(folder / "data", {"id": "a", "input": "yes"}, {"id": "b", "input": "no"})
-    (task,) = select(["asked"], [folder], roles=frozenset({"judge"})).tasks
-    outcome = run_toy(tmp_path, task, roles={"judge": BackendSpec("toy")})
-    rows = [row["scores"] for row in finished_rows(outcome.score_sets["asked"], lambda index, repeat: True)]
-
-    for row in rows:
-        correct, quality = row["toy_verdict"]["value"], row["toy_yes"]["value"]
-        assert row["sqcs"]["value"] == pytest.approx(correct * (0.7 + 0.3 * quality))
-    assert len({row["sqcs"]["value"] for row in rows}) == 2

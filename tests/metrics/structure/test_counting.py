@@ -4,17 +4,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.content.placeholders import SpellingName
+from mmeval.content import Interleaved, Media, Part, SpellingName, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import Metric
+from mmeval.metric import Metric, bind
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from tests.support.trials import trial
 
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
@@ -29,69 +25,44 @@ def counted(
 
 
 @pytest.mark.parametrize(
-    ("mode", "expected"),
-    [
-        ("occurrences", {"image": 3, "audio": 1}),
-        ("unique", {"image": 2, "audio": 1}),
-        ("unique_no_echo", {"image": 1, "audio": 1}),
-    ],
+    ("mode", "images", "echoed"), [("occurrences", 3, 1), ("unique", 2, 1), ("unique_no_echo", 1, 0)]
 )
-def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: Mode, expected: dict[str, int]) -> None:
+def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: Mode, images: int, echoed: int) -> None:
     scored = trial("<<image1>> <<image1>> <<image2>> <<audio1>>", "x", given="look at <<image1>>")
-
-    assert counted(scored, mode).answer == expected
-
-
-def test_an_echo_is_dropped_from_the_answer_and_not_from_the_reference() -> None:
-    found = counted(trial("<<image1>>", "<<image1>>", given="<<image1>>"), "unique_no_echo")
-
-    assert (found.reference, found.answer) == ({"image": 1}, {})
+    echo = counted(trial("<<image1>>", "<<image1>>", given="<<image1>>"), mode)
+    assert counted(scored, mode).answer == {"image": images, "audio": 1}
+    assert (echo.reference, echo.answer) == ({"image": 1}, {"image": 1} if echoed else {})
 
 
-def test_tags_in_hidden_reasoning_do_not_count() -> None:
+def test_hidden_reasoning_does_not_count_and_other_spellings_on_request_only() -> None:
     thought = Part("reasoning", text="<<image1>>", raw="<think><<image1>></think>")
-    answer = Interleaved((thought, text_part("<<audio1>>")))
-
-    assert counted(trial(answer, "x")).answer == {"audio": 1}
+    assert counted(trial(Interleaved((thought, text_part("<<audio1>>"))), "x")).answer == {"audio": 1}
+    scored = trial("<gen_img1>", "x")
+    assert (counted(scored).answer, counted(scored, spelling="block").answer) == ({}, {"image": 1})
+    # placeholders without numbers are distinct things
+    assert counted(trial("<boi><eoi> <boi><eoi>", "x"), "unique", spelling="pair").answer == {"image": 2}
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("tags", 2), ("files", 2), ("parts", 3)])
 def test_the_unit_decides_between_tags_and_files(unit: Unit, expected: int) -> None:
     woven = Interleaved.from_text("<<image1>> <<image2>>", {"image1": PNG})
     answer = Interleaved((*woven.parts, Part("image", media=PNG)))
-
     assert counted(trial(answer, "x"), unit=unit).answer == {"image": expected}
-
-
-def test_another_spelling_is_counted_on_request_only() -> None:
-    scored = trial("<gen_img1>", "x")
-
-    assert counted(scored).answer == {}
-    assert counted(scored, spelling="block").answer == {"image": 1}
-
-
-def test_placeholders_without_numbers_are_distinct_things() -> None:
-    assert counted(trial("<boi><eoi> <boi><eoi>", "x"), "unique", spelling="pair").answer == {"image": 2}
 
 
 @pytest.mark.parametrize("missing", [trial(None, "x"), trial("x")], ids=["answer", "reference"])
 def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
     found = structures_of(missing, mode="occurrences", unit="tags", spelling="tag")
-
-    assert isinstance(found, Score)
-    assert (found.value, found.status) == (None, "unscored")
+    assert isinstance(found, Score) and (found.value, found.status) == (None, "unscored")
 
 
 @pytest.mark.parametrize("metric", [strict_structure, lenient_structure], ids=lambda metric: metric.name)
 @pytest.mark.parametrize(
     ("switches", "near"),
     [
-        ({"mode": "uniqe"}, "unique"),
-        ({"count": "tag"}, "tags"),
-        ({"spelling": "tags"}, "tag"),
+        *[({"mode": "uniqe"}, "unique"), ({"count": "tag"}, "tags"), ({"spelling": "tags"}, "tag")],
         ({"spelling": ["tag", "blok"]}, "block"),
     ],
-    ids=["mode", "count", "spelling", "spellings"],
 )
 def test_a_mistyped_switch_is_answered_with_the_near_name(metric: Metric, switches: dict[str, Any], near: str) -> None:
     with pytest.raises(UsageError, match=near):

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Media, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
-from mmeval.records.trial import Trial
+from mmeval.records import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"
@@ -19,41 +18,22 @@ A0 = "<audio_start><audio_0><audio_end>"
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "order"),
-    [
-        ("", ""),
-        ("words", "t"),
-        (f"one {I0} two {A0}", "tita"),
-        (f"{I0}{I1} \n ", "ii"),
-        (f" \n{I0}", "i"),
-        ("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"),
-        ("<gen_text1> words", "t"),
-    ],
-    ids=["empty", "text", "mixed", "blank between and after", "blank before", "all kinds", "text block token"],
-)
-def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: str) -> None:
-    assert order_of(Interleaved.from_text(text)) == order
+def test_the_order_is_a_letter_a_part_and_blank_text_is_none() -> None:
+    orders = {"": "", "words": "t", f"one {I0} two {A0}": "tita", f"{I0}{I1} \n ": "ii", f" \n{I0}": "i"}
+    orders |= {"<<video1>> <<document1>> <<code1>> <<3d1>>": "vdc3", "<gen_text1> words": "t"}
+    assert {text: order_of(Interleaved.from_text(text)) for text in orders} == orders
 
 
 def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:
     content = Interleaved((text_part("a"), Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("b")))
-
     assert order_of(content) == "t"
 
 
-def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
+def test_a_medium_beside_the_text_counts_in_both_profiles_and_a_placeholder_unless_switched_off() -> None:
+    beside = trial(Interleaved((text_part("here"), Part("image", media=PNG))), metadata={"order": "ti"})
+    assert [score_of(part_order, beside, profile).value for profile in ("standard", "official")] == [1, 1]
     scored = trial("text <<image1>>", metadata={"order": ["ti"]})
-
-    assert score_of(part_order, scored).value == 1
-    assert score_of(part_order, scored, dangling=False).value == 0
-
-
-def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
-    answer = Interleaved((text_part("here"), Part("image", media=PNG)))
-    scored = trial(answer, metadata={"order": "ti"})
-
-    assert [score_of(part_order, scored, profile).value for profile in ("standard", "official")] == [1, 1]
+    assert [score_of(part_order, scored, dangling=it).value for it in (True, False)] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -65,13 +45,11 @@ def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
         ({"order": ["it"]}, "words", {"orders": ["tt"]}, ["tt"]),
         ({}, ["words <<image1>>", "words <<image2>>", "<<audio1>>"], {}, ["ti", "a"]),
     ],
-    ids=["label", "one word", "another key", "switch first", "references last"],
 )
 def test_where_the_accepted_orders_come_from(
     metadata: dict[str, object], target: Sequence[str], switches: dict[str, Any], accepted: list[str]
 ) -> None:
     score = score_of(part_order, trial("x <<image1>>", target, metadata=metadata), **switches)
-
     assert score.evidence == {"found": "ti", "accepted": accepted}
     assert score.value == float("ti" in accepted)
 
@@ -82,18 +60,13 @@ def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
 
 
 def test_an_unknown_reading_is_answered_with_the_near_name() -> None:
-    with pytest.raises(UsageError, match=r"must be parts or official_text, not 'part'; did you mean \"parts\""):
+    with pytest.raises(UsageError, match='"parts"'):
         bind(part_order, {"reading": "part"})
 
 
-OFFICIAL = [
-    (f"Text {I0}", ["ti"], 1),
-    (f" \n{I0}", ["ti"], 1),
-    (f"{I0}x{I1}", ["iti", "tii"], 1),
-    ("<image_begin><image_0><image_end> t", ["it"], 0),
-    ("only text", ["t"], 1),
-    (f"s1{I0}s2{I1}{I1}s3{I1}{I1}{I1}", ["titiitiii"], 1),
-]
+OFFICIAL = [(f"Text {I0}", ["ti"], 1), (f" \n{I0}", ["ti"], 1), (f"{I0}x{I1}", ["iti", "tii"], 1), ("only", ["t"], 1)]
+OFFICIAL += [("<image_begin><image_0><image_end> t", ["it"], 0), (f"s{I0}s{I1}{I1}s{I1}{I1}{I1}", ["titiitiii"], 1)]
+OFFICIAL += [("<image_start><audio_0><image_end>", ["a"], 1)]
 
 
 @pytest.mark.parametrize(("response", "orders", "value"), OFFICIAL)
@@ -109,12 +82,7 @@ def test_official_oddity_a_blank_before_the_first_medium_is_text_but_not_one_beh
 @pytest.mark.parametrize(
     "response",
     [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"],
-    ids=["mentioned", "misspelt", "stray"],
 )
 def test_official_oddity_a_stray_number_token_makes_the_answer_wrong(response: str) -> None:
     assert official_order(response) is None
     assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0
-
-
-def test_official_oddity_only_the_number_token_names_the_kind() -> None:
-    assert official_order("<image_start><audio_0><image_end>") == "a"

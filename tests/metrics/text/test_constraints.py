@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
+from mmeval.metric import bind
 from mmeval.metrics.text.constraints import LONGEST, MOST, all_met, comparison_of, constraints_of, text_constraints
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
+
+pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def score(answer: str | None, constraint: Any, profile: str = "standard", **switches: Any) -> Score:
@@ -43,7 +44,6 @@ def test_a_constraint_is_met_or_not_in_both_profiles(answer: str, constraint: An
 
 def test_evidence_has_each_constraint_and_what_was_counted() -> None:
     found = score("one two", [["keyword_include", "two"], ["length_word", "== 3"], ["keyword_count", "o", "> 1"]])
-
     assert found.evidence["constraints"] == [
         {"constraint": ["keyword_include", "two"], "met": True},
         {"constraint": ["length_word", "== 3"], "met": False, "found": 2},
@@ -51,138 +51,78 @@ def test_evidence_has_each_constraint_and_what_was_counted() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("constraint", "standard", "official"),
-    [
-        (["keyword_exclude", "NATO"], 0, 1),
-        (["keyword_include", "NATO"], 1, 0),
-        (["keyword_count", "NATO", "== 1"], 1, 0),
-    ],
-    ids=["exclude", "include", "count"],
-)
-def test_official_oddity_a_keyword_in_capitals_is_never_found(constraint: Any, standard: int, official: int) -> None:
-    answer = "NATO met today"
-
-    assert (score(answer, constraint).value, score(answer, constraint, "official").value) == (standard, official)
+def test_official_oddity_a_keyword_in_capitals_is_never_found() -> None:
+    met: dict[tuple[str, ...], list[int]] = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
+    met |= {("keyword_count", "NATO", "== 1"): [1, 0]}
+    found = {one: [score("NATO met today", one, name).value for name in ("standard", "official")] for one in met}
+    assert found == met
 
 
-@pytest.mark.parametrize("answer", ["", " \n", "<<audio1>>"], ids=["empty", "blank", "a placeholder"])
+@pytest.mark.parametrize("answer", ["", " \n", "<<audio1>>"])
 def test_official_oddity_a_text_that_is_not_there_meets_what_an_empty_one_meets(answer: str) -> None:
     for constraint in (["keyword_exclude", "war"], ["length_word", "< 20"]):
         standard, official = score(answer, constraint), score(answer, constraint, "official")
-        assert (standard.value, standard.evidence) == (0, {"reason": "the answer has no text"})
-        assert official.value == 1
+        assert (standard.value, list(standard.evidence), official.value) == (0, ["reason"], 1)
 
 
-def test_the_answer_may_be_normalised_as_speech() -> None:
+def test_the_answer_may_be_normalised_as_speech_and_no_answer_is_unscored() -> None:
     constraint = ["exact_match", "It is twenty-one."]
-
-    assert score("It's 21!", constraint).value == 0
-    assert score("It's 21!", constraint, normalise="speech").value == 1
+    assert [score("It's 21!", constraint, normalise=it).value for it in ("none", "speech")] == [0, 1]
+    assert score(None, ["start", "we"]).status == "unscored"
 
 
 FAULTY: list[tuple[Any, str]] = [
-    (None, "must be a constraint"),
-    ([], "must be a constraint"),
-    ("start", "must be a constraint"),
-    ([[]], "unknown kind of constraint ''"),
-    (["begin", "we"], "unknown kind of constraint 'begin'"),
-    (["strat", "we"], 'did you mean "start"'),
-    (["start"], "start takes one text"),
-    (["start", "a", "b"], "start takes one text"),
-    (["start", " "], "none of them empty"),
-    (["start", 3], "list of texts"),
-    (["keyword_include"], "keyword_include takes keywords"),
-    (["keyword_count", "== 2"], "takes one keyword and how often"),
-    (["keyword_count"], "takes one keyword and how often"),
-    (["length_word"], "takes how many words"),
-    (["length_word", "word", "== 2"], "takes how many words"),
-    (["length_word", "10"], "a number is compared as in"),
-    (["length_word", "== 10 or 1"], "a number is compared as in"),
-    (["length_word", "== __import__('os').getpid()"], "a number is compared as in"),
-    (["length_word", "< 1" + "0" * 9], "a number is compared as in"),
-    (["length_word", ">= 1 and"], "a number is compared as in"),
-    ([["start", "a"], "end"], "must be a list of texts"),
-    ([["start", "a"]] * (MOST + 1), "are more than 100"),
-    (["keyword_include", *"a" * MOST], "may have 100 texts"),
-    (["start", "a" * (LONGEST + 1)], "may have 100 texts of 10000 characters"),
-    ({"1": ["start", "a"]}, "must be a constraint"),
+    *[(None, "not None"), ([], "not []"), ("start", "not 'start'"), ({"1": ["start", "a"]}, "not {")],
+    *[([[]], "unknown kind of constraint ''"), (["strat", "we"], '"start"'), (["begin", "we"], "exact_match, start")],
+    *[(["start"], "start takes one text"), (["start", "a", "b"], "start takes one text")],
+    *[(["start", " "], "none of them empty"), (["start", 3], "list of texts")],
+    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "keyword_include takes keywords")],
+    *[(["keyword_count", "== 2"], "keyword_count takes"), (["keyword_count"], "keyword_count takes")],
+    *[(["length_word"], "length_word takes"), (["length_word", "word", "== 2"], "length_word takes")],
+    *[(["length_word", "10"], "'== 10'"), (["length_word", "== 10 or 1"], "'== 10'")],
+    *[(["length_word", "== __import__('os').getpid()"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
+    *[(["length_word", ">= 1 and"], "'== 10'"), ([["start", "a"]] * (MOST + 1), "101 constraints")],
+    *[(["keyword_include", *"a" * MOST], "100 texts"), (["start", "a" * (LONGEST + 1)], "10000 characters")],
 ]
 
 
-@pytest.mark.parametrize(("label", "reason"), FAULTY, ids=lambda value: str(value)[:40])
-def test_a_label_that_is_no_constraint_is_said_beforehand_and_unscored(label: Any, reason: str) -> None:
+@pytest.mark.parametrize(("label", "words"), FAULTY, ids=lambda value: str(value)[:40])
+def test_a_label_that_is_no_constraint_is_found_before_the_run_and_unscored(label: Any, words: str) -> None:
     found = score("words", label)
     fault = bind(text_constraints).sample_fault(trial("", metadata={"constraint": label}).sample)
-
     assert (found.status, found.reason) == ("unscored", fault)
-    assert fault.startswith("the row's label 'constraint': ")
-    assert reason in fault
+    assert "'constraint'" in fault and words in fault
 
 
-@pytest.mark.parametrize(
-    ("written", "holding"),
-    [
-        ("== 2", [2]),
-        ("!= 2", [0, 1, 3, 4]),
-        ("<2", [0, 1]),
-        ("<= 2", [0, 1, 2]),
-        (" > 2 ", [3, 4]),
-        (">= 1 and count <= 3", [1, 2, 3]),
-        ("> 0 and < 2", [1]),
-        ("count == 4", [4]),
-    ],
-)
-def test_a_number_is_compared(written: str, holding: list[int]) -> None:
-    comparison = comparison_of(written)
-
-    assert [count for count in range(5) if comparison.holds(count)] == holding
+def test_labels_at_their_limits_are_constraints() -> None:
+    assert len(constraints_of([["start", "a" * LONGEST]] * MOST)) == 100
+    assert len(constraints_of(["keyword_include", *"a" * (MOST - 1)])[0].words) == 99
 
 
-def test_a_comparison_is_never_executed() -> None:
-    with pytest.raises(UsageError, match="a number is compared as in"):
-        comparison_of("== 1 and [].append(1)")
+def test_a_number_is_compared() -> None:
+    holding = {"== 2": [2], "!= 2": [0, 1, 3, 4], "<2": [0, 1], "<= 2": [0, 1, 2], " > 2 ": [3, 4], "count == 4": [4]}
+    holding |= {">= 1 and count <= 3": [1, 2, 3], "> 0 and < 2": [1]}
+    found = {written: [count for count in range(5) if comparison_of(written).holds(count)] for written in holding}
+    assert found == holding
 
 
 def test_a_transcript_is_judged_without_a_trial() -> None:
     found = all_met("AI is here", constraints_of(["keyword_exclude", "AI"]), lower_keywords=False)
-
     assert (found.met, found.evidence) == (True, [{"constraint": ["keyword_exclude", "AI"], "met": True}])
     assert all_met("anything", ()).met
 
 
-def test_a_package_that_lacks_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
-
     assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
     assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
 
 
-def test_no_answer_is_unscored() -> None:
-    assert score(None, ["start", "we"]).status == "unscored"
-
-
 def test_each_switch_changes_a_score() -> None:
     trials = [
-        trial(answer, metadata={"constraint": constraint, "other": ["start", "never"]})
-        for answer, constraint in (
-            ("NATO isn't here", [["keyword_exclude", "NATO"], ["keyword_include", "not"]]),
-            ("", ["keyword_exclude", "war"]),
-        )
+        trial("NATO isn't here", metadata={"constraint": [["keyword_exclude", "NATO"], ["keyword_include", "not"]]}),
+        trial("", metadata={"constraint": ["keyword_exclude", "war"]}),
     ]
-    changes = {
-        "constraint_key": ("other",),
-        "normalise": ("speech",),
-        "lower_keywords": (False,),
-        "missing": ("empty_text",),
-    }
-
-    assert unnoticed(text_constraints, changes, trials) == []
-
-
-@pytest.mark.timeout(20)
-def test_a_very_long_text_is_judged_in_good_time() -> None:
-    text = "word " * 400_000
-
-    assert all_met(text, constraints_of([["length_word", "== 400000"], ["keyword_count", "word", "== 400000"]])).met
+    changes = {"constraint_key": ("other",), "normalise": ("speech",), "lower_keywords": (False,)}
+    assert unnoticed(text_constraints, {**changes, "missing": ("empty_text",)}, trials) == []

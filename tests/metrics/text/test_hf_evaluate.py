@@ -1,89 +1,92 @@
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mmeval.errors import UsageError
+from mmeval.metrics.text import hf_evaluate as module
 from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
+from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
-SCRIPT = """
-import datasets
-import evaluate
+TRIAL = trial("a b", ["b c", "x"])
 
 
-class Overlap(evaluate.Metric):
-    def _info(self):
-        text = datasets.Value("string")
-        return evaluate.MetricInfo(
-            description="", citation="", features=datasets.Features({"predictions": text, "references": text})
-        )
+class Library:
+    """In place of the library, which takes seconds to import; tests/soak has it with the real one."""
 
-    def _compute(self, predictions, references, scale=1):
-        shared = [len(set(p.split()) & set(r.split())) for p, r in zip(predictions, references)]
-        return {"shared": scale * sum(shared), "pairs": len(shared), "note": "words"}
-"""
+    def __init__(self) -> None:
+        self.loaded: list[str] = []
 
-# The library takes seconds to import and reads its folders from the environment then: it runs in a process of its own.
-PROGRAM = """
-import json, sys
-from tests.support.trials import score_of, trial
-from mmeval.metrics.text.hf_evaluate import hf_evaluate
-for switches in json.loads(sys.argv[1]):
-    print(json.dumps(score_of(hf_evaluate, trial("a b c", "b c d"), **switches).to_json()))
-"""
+    def load(self, name: str) -> Any:
+        self.loaded.append(name)
+        if name == "needy":
+            raise ImportError("no module rouge_score\nat all")
+        if name == "far":
+            raise OSError
+        return SimpleNamespace(compute=lambda **given: {"given": len(str(given)), "one": 1, **given.get("more", {})})
 
 
-def scores_in_a_fresh_process(home: Path, *switches: dict[str, Any]) -> list[dict[str, Any]]:
-    environment = os.environ | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-    command = [sys.executable, "-c", PROGRAM, json.dumps(switches)]
-    root = Path(__file__).parents[3]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    library = Library()
+    monkeypatch.setattr(module, "need", lambda *_: library)
+    module._load.cache_clear()
+    yield library
+    module._load.cache_clear()
 
 
-@pytest.mark.slow
-def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailable(tmp_path: Path) -> None:
-    folder = tmp_path / "overlap"
-    folder.mkdir()
-    (folder / "overlap.py").write_text(SCRIPT)
-
-    plain, scaled, open_field, unreachable = scores_in_a_fresh_process(
-        tmp_path / "home",
-        {"name": str(folder), "field": "shared", "trust_remote_code": True},
-        {"name": str(folder), "field": "shared", "kwargs": {"scale": 10}, "trust_remote_code": True},
-        {"name": str(folder), "trust_remote_code": True},
-        {"name": "rouge"},
-    )
-
-    assert (plain["value"], plain["evidence"]) == (2.0, {"result": {"shared": 2.0, "pairs": 1.0}})
-    assert scaled["value"] == 20.0
-    assert (open_field["status"], open_field["reason"]) == ("unscored", "set field to one of: shared, pairs")
-    assert unreachable["status"] == "unavailable"
-    assert "'rouge' cannot be loaded" in unreachable["reason"]
+def given(*references: str | list[str], **more: Any) -> int:
+    return len(str({"predictions": ["a b"], "references": list(references), **more}))
 
 
-def test_without_a_name_it_says_how_to_give_one() -> None:
-    assert "name the metric" in score_of(hf_evaluate, trial("a", "a")).reason
+def test_the_first_reference_is_compared_or_all(library: Library) -> None:
+    one, every = (score_of(hf_evaluate, TRIAL, name="own", field="given", all_references=it) for it in (False, True))
+    assert one == Score(given("b c"), evidence={"result": {"given": given("b c"), "one": 1.0}})
+    assert every.value == given(["b c", "x"])
+    assert library.loaded == ["own"]  # once in a process
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
-)
+def test_arguments_go_to_the_metric(library: Library) -> None:
+    found = score_of(hf_evaluate, TRIAL, name="own", field="more", kwargs={"more": {"more": 0.5, "word": "w"}})
+    assert (found.value, sorted(found.evidence["result"])) == (0.5, ["given", "more", "one"])
+
+
+@pytest.mark.parametrize(("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")])
+def test_a_metric_that_cannot_be_loaded_is_unavailable(name: str, why: str, library: Library) -> None:
+    found = score_of(hf_evaluate, TRIAL, name=name)
+    assert (found.status, name in found.reason, "\n" in found.reason) == ("unavailable", True, False)
+    assert why in found.reason
+
+
+def test_a_missing_side_is_unscored() -> None:
+    assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
+
+
+def test_a_name_has_to_be_given() -> None:
+    with pytest.raises(UsageError, match="name the metric"):
+        _checked("", trust_remote_code=True)
+
+
+FOREIGN = ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
 def test_foreign_code_runs_only_with_the_users_consent(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rouge").mkdir()
     (tmp_path / "rouge/rouge.py").touch()  # which the library would take before its own
-
-    assert f"{name!r} runs code of its owner" in score_of(hf_evaluate, trial("a", "a"), name=name).reason
+    with pytest.raises(UsageError) as caught:
+        _checked(name, trust_remote_code=False)
+    assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (name, True)
+    path = {"./overlap": tmp_path / "overlap", "..": tmp_path.parent}.get(name, name)
+    assert _checked(name, trust_remote_code=True) == str(path)
 
 
 @pytest.mark.parametrize("name", ["rouge", "exact_match", "evaluate-metric/bleu"])
@@ -94,13 +97,9 @@ def test_the_librarys_own_metrics_need_no_consent(name: str) -> None:
 @pytest.mark.parametrize(
     ("result", "field", "value"),
     [
-        ({"accuracy": 0.5}, "", 0.5),
-        ({"a": 0.5, "b": 0.25}, "b", 0.25),
-        ({"a": 0.5, "b": 0.25}, "", None),
-        ({"a": 0.5}, "c", None),
-        ({"label": "3"}, "", None),
+        *[({"accuracy": 0.5}, "", 0.5), ({"a": 0.5, "b": 0.25}, "b", 0.25), ({"a": 0.5, "b": 0.25}, "", None)],
+        *[({"a": 0.5}, "c", None), ({"label": "3"}, "", None), ({"all": [1, 2], "one": True}, "", None)],
     ],
-    ids=["only one", "named", "several", "unknown", "no number"],
 )
 def test_one_number_is_picked_or_none(result: dict[str, Any], field: str, value: float | None) -> None:
     assert _picked(result, field).value == value

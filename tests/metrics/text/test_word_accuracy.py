@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved
+from mmeval.metric import bind
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, word_accuracy
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
+
+pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) -> Score:
@@ -21,138 +23,90 @@ def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) 
 @pytest.mark.parametrize(
     ("answer", "wanted", "value"),
     [
-        ("hello", "Hello!", 1),
-        ("", "", 1),
-        ("something", "", 0),
-        ("", "something", 0),
-        ("the old men sat", "the old man sat", 3 / 4),
-        ("one two three four", "one", 0),
-        ("b a", "a b", 0),
+        *[("hello", "Hello!", 1), ("", "", 1), ("something", "", 0), ("", "something", 0)],
+        *[("the old men sat", "the old man sat", 3 / 4), ("one two three four", "one", 0), ("b a", "a b", 0)],
         ("Straße", "STRASSE", 0),
+        (Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"}), "the old man", 1),
     ],
-    ids=["same", "both empty", "nothing wanted", "nothing read", "one of four", "insertions", "order", "no folding"],
 )
-def test_hand_computed_cases(answer: str, wanted: str, value: float) -> None:
+def test_hand_computed_cases(answer: str | Interleaved, wanted: str, value: float) -> None:
     assert score(answer, wanted).value == pytest.approx(value)
 
 
 def test_several_texts_are_lines_and_their_errors_are_summed_up() -> None:
     wanted = {"door": "Mind the wet, paint", "window": "fresh rye bread rolls daily"}
-
     found = score("mind the wet paint\nfresh bread daily", wanted)
-
     assert found.value == pytest.approx(7 / 9)
     assert (found.evidence["errors"], found.evidence["length"]) == (2, 9)
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [("a", ["a", "<none>"]), ("a\nb", ["a", "b"]), ("a\nb\nc", ["a", "b c"]), ("", ["<none>", "<none>"])],
-    ids=["too few", "as many", "too many", "none"],
-)
-def test_lines_that_are_missing_are_empty_and_the_last_text_takes_what_is_left(answer: str, found: list[str]) -> None:
-    assert score(answer, ["a", "b"]).evidence["found"] == found
+def test_lines_that_are_missing_are_empty_and_the_last_text_takes_the_remaining_ones() -> None:
+    lines = {"a": ["a", "<none>"], "a\nb": ["a", "b"], "a\nb\nc": ["a", "b c"], "": ["<none>", "<none>"]}
+    assert {answer: score(answer, ["a", "b"]).evidence["found"] for answer in lines} == lines
 
 
-@pytest.mark.parametrize(
-    ("found", "wanted", "value"),
-    [("梦", "梦想", 1 / 2), ("想梦", "梦想", 0), ("", "梦想", 0), ("梦想家", "梦想", 1 / 2)],
-    ids=["one lacks", "order", "nothing", "one too many"],
-)
-def test_characters_are_compared_where_there_are_no_words(found: str, wanted: str, value: float) -> None:
-    assert score(found, wanted, normalise="none", unit="character").value == pytest.approx(value)
+def test_characters_are_compared_where_there_are_no_words() -> None:
+    values = {"梦": 1 / 2, "想梦": 0, "": 0, "梦想家": 1 / 2}
+    found = {read: score(read, "梦想", normalise="none", unit="character").value for read in values}
+    assert found == pytest.approx(values)
 
 
 def test_speech_is_compared_as_whisper_normalises_it() -> None:
     said = "<|startoftranscript|><|en|> The kettle sings on the stove.<|endoftext|>"
-
     assert score(said, "The kettle sings on the stove.", normalise="speech").value == 1
     assert score("", "Something was said", normalise="speech").value == 0
 
 
 def test_official_oddity_a_transcript_with_all_its_commas_has_an_error_for_each() -> None:
     said = "傍晚的湖面，夕阳的余晖。"
-
     values = [score(said, said, name, normalise="speech", unit="character").value for name in ("standard", "official")]
-
     assert values == [1, pytest.approx(1 - 1 / 10)]
 
 
-def test_blanks_count_on_neither_side_by_default() -> None:
+def test_blanks_count_on_neither_side_by_default_and_lengths_are_those_that_jiwer_counts() -> None:
     assert score("a bc", "ab c", unit="character").value == 1
+    words = accuracy_of([("a b c", "a  x\nc\td")], normalise="none")
+    assert (words.errors, words.length) == (2, 4)
 
 
-def test_blanks_may_count_as_characters() -> None:
-    pairs = [("a b", "a b c")]
-
-    lengths: list[tuple[Blanks, int, int]] = [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)]
-    for blanks, errors, length in lengths:
-        found = accuracy_of(pairs, normalise="none", unit="character", blanks=blanks)
-        assert (found.errors, found.length) == (errors, length)
+@pytest.mark.parametrize(("blanks", "errors", "length"), [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)])
+def test_blanks_may_count_as_characters(blanks: Blanks, errors: int, length: int) -> None:
+    found = accuracy_of([("a b", "a b c")], normalise="none", unit="character", blanks=blanks)
+    assert (found.errors, found.length) == (errors, length)
 
 
 @pytest.mark.parametrize("answer", ["", "words"])
 @pytest.mark.parametrize("unit", ["word", "character"])
 def test_a_wanted_text_that_is_empty_is_undefined_and_not_zero(answer: str, unit: Unit) -> None:
     found = score(answer, " ", normalise="none", unit=unit)
-
-    assert (found.value, found.status, found.reason) == (
-        None,
-        "unscored",
-        f"undefined: the wanted text has no {unit}s",
-    )
+    assert (found.value, found.status, found.evidence["length"]) == (None, "unscored", 0)
 
 
 def test_the_wanted_text_is_the_label_else_the_reference() -> None:
     labelled = trial("a", "b", metadata={"text": "a"})
-
-    assert score_of(word_accuracy, labelled).value == 1
-    assert score_of(word_accuracy, labelled, target_key="other").value == 0
-
-
-def test_media_and_code_are_no_words() -> None:
-    answer = Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"})
-
-    assert score(answer, "the old man").value == 1
+    assert [score_of(word_accuracy, labelled, target_key=key).value for key in ("text", "other")] == [1, 0]
+    assert score_of(word_accuracy, trial("a")).status == score_of(word_accuracy, trial(None, "a")).status == "unscored"
 
 
 @pytest.mark.parametrize("wanted", [3, [], [1], {}, {"a": None}], ids=str)
-def test_a_label_that_is_no_text_is_said_beforehand_and_unscored(wanted: Any) -> None:
+def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: Any) -> None:
     found = score("a", wanted)
     fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
-
     assert (found.status, found.reason) == ("unscored", fault)
-    assert "must be a text" in fault
-
-
-def test_nothing_to_compare_is_unscored() -> None:
-    assert score_of(word_accuracy, trial("a")).reason.startswith("no text is wanted")
-    assert score_of(word_accuracy, trial(None, "a")).status == "unscored"
+    assert "'text'" in fault
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
 def test_it_lies_between_zero_and_one_and_equal_texts_are_one(pairs: list[tuple[str, str]]) -> None:
     value = accuracy_of(pairs).value
-
     assert value is not None
     assert 0 <= value <= 1
     assert accuracy_of([(wanted, wanted) for _, wanted in pairs]).value == 1
 
 
-def test_the_lengths_are_those_that_jiwer_counts() -> None:
-    words = accuracy_of([("a b c", "a  x\nc\td")], normalise="none")
-
-    assert (words.errors, words.length) == (2, 4)
-
-
 def test_each_switch_changes_a_score() -> None:
     scored = trial("It's  Grün, so: 2, 3", metadata={"text": "its grun so two, three", "other": "other words"})
-    changes = {
-        "target_key": ("other",),
-        "normalise": ("speech", "none"),
-        "unit": ("character",),
-    }
-
+    changes = {"target_key": ("other",), "normalise": ("speech", "none"), "unit": ("character",)}
     assert unnoticed(word_accuracy, {**changes, "blanks": ()}, [scored]) == []
     values = {blanks: score_of(word_accuracy, scored, unit="character", blanks=blanks).value for blanks in BLANKS}
     assert len(set(values.values())) == len(BLANKS)

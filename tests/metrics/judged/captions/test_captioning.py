@@ -1,27 +1,24 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from mmeval.backend.routes import TO_DESCRIBE
-from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.content.media import Media
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
 from mmeval.metrics.judged.captions.captioning import (
-    MAX_CAPTION_CHARS,
     PROMPTS,
     RELEASED,
     CaptionForm,
     captioned,
     captioned_all,
 )
-from mmeval.program import Call, Program, Reply, Role
-from mmeval.program.prompt import PromptError
+from mmeval.program import Call, Program, PromptError, Reply, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
 from tests.support import tiny_media
@@ -34,6 +31,8 @@ RED, BLUE = picture(0xFF0000), picture(0x0000FF)
 SOUND = Media.from_bytes(tiny_media.wav())
 DOWN = Response.failed("server", "no")
 NAMES = {RED.sha256: "a red dot", BLUE.sha256: "a blue dot", SOUND.sha256: "a hum"}
+NOTHING = "(nothing was given here)"
+Says = Callable[[Call], Response]
 
 
 def told(call: Call) -> Response:
@@ -42,27 +41,20 @@ def told(call: Call) -> Response:
     return reply(NAMES[medium.sha256])
 
 
-def put(
-    content: Interleaved,
-    says: Callable[[Call], Response] = told,
-    role: Role = Role("captioner"),  # noqa: B008  a constant
-    form: CaptionForm = "standard",
-    prompts: Mapping[PartKind, Any] = WORDS,
-) -> tuple[Captioned, list[Call]]:
-    """The words of a content, and what was asked for them."""
-    return ran(captioned(content, role, prompts, form=form), says)
+def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
+    """The words of a content, and the calls for them."""
+    role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
+    return ran(captioned(content, role, prompts, **{"form": "standard", **more}), says)
 
 
-def put_data(
-    content: Interleaved, says: Callable[[Call], Response] = told, form: CaptionForm = "standard"
-) -> Captioned:
+def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "standard") -> Captioned:
     """The words of a content that the data set holds."""
     (found,), _ = ran(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
     return found
 
 
-def ran(program: Program[T], says: Callable[[Call], Response]) -> tuple[T, list[Call]]:
-    """What a program returns, and what it asks."""
+def ran(program: Program[T], says: Says) -> tuple[T, list[Call]]:
+    """The result of a program, and its calls."""
     asked: list[Call] = []
     try:
         calls = next(program)
@@ -82,31 +74,22 @@ def test_a_caption_stands_where_its_medium_stood() -> None:
     found, asked = put(answer("See <<image1>>, then <image 2>.", image1=RED, image2=BLUE))
     assert found.text == "See <<image1: a red dot>>, then <<image2: a blue dot>>."
     assert (found.lost, len(asked)) == ("", 2)
-    assert found.evidence == [
-        {"label": "image1", "kind": "image", "text": "a red dot"},
-        {"label": "image2", "kind": "image", "text": "a blue dot"},
-    ]
+    names = {"image1": "a red dot", "image2": "a blue dot"}
+    assert found.evidence == [{"label": label, "kind": "image", "text": name} for label, name in names.items()]
 
 
-def test_equal_media_are_captioned_once() -> None:
+def test_equal_media_are_captioned_once_and_a_caption_is_written_once_for_its_item() -> None:
     found, asked = put(answer("<<image1>> <<image2>>", image1=RED, image2=picture(0xFF0000)))
-    assert found.text == "<<image1: a red dot>> <<image2: a red dot>>"
-    assert len(asked) == 1
-
-
-def test_a_caption_is_written_once_for_its_item() -> None:
+    assert (found.text, len(asked)) == ("<<image1: a red dot>> <<image2: a red dot>>", 1)
     found, _ = put(answer("<<image1>> <<audio1>> <<image1>>", image1=RED))
-    assert found.text == "<<image1: a red dot>> <<audio1: (nothing was given here)>> <<image1: (as above)>>"
+    assert found.text == f"<<image1: a red dot>> <<audio1: {NOTHING}>> <<image1: (as above)>>"
 
 
 def test_a_request_holds_our_words_and_the_medium_alone() -> None:
     named = Media.from_bytes(RED.read(), name="a_wrong_answer.png")
     first, second = put(answer("one <<image7>>", image7=named))[1], put(answer("two <<image1>>", image1=RED))[1]
     assert first[0].request.digest == second[0].request.digest
-    said = first[0].request.messages[0].content
-    assert said.media() == (RED,)
-    assert "Describe the picture" in said.text
-    assert "one" not in said.text.split("Describe")[0].split()
+    assert first[0].request.messages[0].content.media() == (RED,)
     assert (first[0].convert, first[0].request.wants) == (TO_DESCRIBE, ("text",))
 
 
@@ -122,26 +105,23 @@ def test_a_medium_beside_the_text_gets_a_free_number() -> None:
     assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
 
 
-def test_a_tag_without_a_medium_says_so_and_costs_nothing() -> None:
+def test_a_tag_without_a_medium_is_empty_and_costs_nothing() -> None:
     found, asked = put(answer("See <<image1>> and <<audio3>>"))
-    assert found.text == "See <<image1: (nothing was given here)>> and <<audio3: (nothing was given here)>>"
-    assert (found.lost, asked) == ("", [])
+    assert (found.text, found.lost) == (f"See <<image1: {NOTHING}>> and <<audio3: {NOTHING}>>", "")
+    assert asked == []
 
 
 def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
-    assert found.text == "See <<image1: (a file that cannot be read was given here)>>"
-    assert found.lost == ""
-    assert found.captions[0].remarks == ("image1: no picture",)
+    assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
+    assert found.text.startswith("See <<image1: (a file")
 
 
 @pytest.mark.parametrize(("kind", "cause"), [("server", "lost"), ("bad_reply", "lost"), ("unsupported", "final")])
 def test_a_caption_that_fails_is_lost(kind: Any, cause: str) -> None:
-    content = answer("<<image1>> <<audio1>>", image1=RED, audio1=SOUND)
-    found, _ = put(
-        content, lambda call: told(call) if "Describe the picture" in str(call) else Response.failed(kind, "no")
-    )
-    assert (found.lost, found.cause) == (f"no caption of audio1: {kind}: no", cause)
+    content, failed = answer("<<image1>> <<audio1>>", image1=RED, audio1=SOUND), Response.failed(kind, "no")
+    found, _ = put(content, lambda call: told(call) if call.request.kinds() == {"text", "image"} else failed)
+    assert (found.cause, f"audio1: {kind}: no" in found.lost) == (cause, True)
     assert "<<image1: a red dot>>" in found.text
 
 
@@ -149,14 +129,13 @@ def test_asking_again_helps_where_it_helps_one_of_the_captions() -> None:
     kinds = iter(["unsupported", "server"])
     content = answer("<<image1>> <<image2>>", image1=RED, image2=BLUE)
     found, _ = put(content, lambda _: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
-    assert found.cause == "lost"
-    assert found.lost == "no caption of image1: unsupported: no (and 1 more)"
+    assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
 
 
 def test_of_two_items_with_one_label_each_caption_counts() -> None:
     both = Interleaved((Part("image", media=BLUE, label="image1"), Part("image", media=RED, label="image1")))
     found, _ = put(both, lambda call: told(call) if RED in call.request.messages[-1].content.media() else DOWN)
-    assert (found.lost, len(found.captions)) == ("no caption of image1: server: no", 2)
+    assert ("image1" in found.lost, "more" in found.lost, len(found.captions)) == (True, False, 2)
 
 
 @pytest.mark.parametrize(
@@ -169,26 +148,25 @@ def test_a_tag_of_the_data_set_that_has_no_medium_stays_as_it_is_written(text: s
 
 def test_a_file_of_the_data_set_that_cannot_be_read_is_lost_for_good() -> None:
     found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
-    assert (found.lost, found.cause) == ("no caption of image1: a.png: no picture; repair the data", "final")
+    assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
 def test_an_empty_caption_is_not_acceptable() -> None:
     (call,) = put(answer("<<image1>>", image1=RED))[1]
     assert call.accept is not None
-    assert call.accept(reply(" \n")) == "the caption is empty"
-    assert call.accept(reply("x")) == call.accept(reply(call.example)) == ""
+    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
 
 
-def test_a_long_caption_is_cut_and_says_so() -> None:
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("x" * 2345))
-    assert found.text == f"<<image1: {'x' * MAX_CAPTION_CHARS}>>"
-    assert found.captions[0].remarks == ("cut after 2,000 of 2,345 characters",)
+@pytest.mark.parametrize(("chars", "remarks"), [(2000, ()), (2345, ("cut after 2,000 of 2,345 characters",))])
+def test_a_long_caption_is_cut(chars: int, remarks: tuple[str, ...]) -> None:
+    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("x" * chars))
+    assert (found.text, found.captions[0].remarks) == (f"<<image1: {'x' * 2000}>>", remarks)
 
 
-def test_what_was_done_to_a_medium_is_in_the_evidence() -> None:
-    said = replace(reply("a hum"), warnings=("audio->excerpt: its first 300 seconds",))
+def test_the_conversion_of_a_medium_is_in_the_evidence() -> None:
+    said = replace(reply("a hum"), warnings=("audio->excerpt",))
     found, _ = put(answer("<<audio1>>", audio1=SOUND), lambda _: said)
-    assert found.evidence[0]["remarks"] == ["audio->excerpt: its first 300 seconds"]
+    assert found.evidence[0]["remarks"] == ["audio->excerpt"]
 
 
 def test_a_caption_cannot_pose_as_another_item() -> None:
@@ -198,12 +176,11 @@ def test_a_caption_cannot_pose_as_another_item() -> None:
 
 def test_each_kind_has_its_own_words_and_may_have_its_own_captioner() -> None:
     role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
-    document = media_part(RED, "document")
-    content = Interleaved((*answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND).parts, document))
-    _, asked = put(content, role=role)
+    tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
+    _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)
     assert [call.role for call in asked] == ["captioner", "captioner.audio", "captioner.document"]
     assert [call.request.kinds() for call in asked] == [{"text", "image"}, {"text", "audio"}, {"text", "image"}]
-    assert "Describe the document" in asked[2].request.messages[0].content.text
+    assert len({call.request.messages[0].content.text for call in asked}) == 3
 
 
 def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_words() -> None:
@@ -215,36 +192,25 @@ def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_wo
 
 
 def test_a_prompt_that_is_only_a_name_is_refused() -> None:
-    with pytest.raises(PromptError, match="bind the metric"):
+    with pytest.raises(PromptError):
         put(answer("<<image1>>", image1=RED), prompts=PROMPTS)
 
 
-# --- the released form ---------------------------------------------------------------------------------------------
-
-
-def released(content: Interleaved, says: Callable[[Call], Response] = told) -> Captioned:
+def released(content: Interleaved, says: Says = told) -> Captioned:
     return put(content, says, form=RELEASED)[0]
 
 
 def test_the_released_tags_have_single_brackets_and_their_own_spelling() -> None:
     text = "<image1> <<image1>> <Image1> <image 1> <image9> <3d1> <threeD1>"
-    media = {"image1": RED, "3d1": BLUE}
-    assert released(Interleaved.from_text(text, media)).text == (
-        "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> <threeD1:a blue dot>"
-    )
-
-
-def test_the_standard_form_reads_all_of_these_spellings() -> None:
-    assert put(answer("<Image1> <image 1> <threeD1>", image1=RED, threeD1=BLUE))[0].text == (
-        "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
-    )
+    written = "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> <threeD1:a blue dot>"
+    assert released(Interleaved.from_text(text, {"image1": RED, "3d1": BLUE})).text == written
+    standard = put(answer("<Image1> <image 1> <threeD1>", image1=RED, threeD1=BLUE))[0]
+    assert standard.text == "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
 
 
 def test_the_released_caption_begins_after_a_repeated_prompt() -> None:
-    found = released(
-        answer("<image1>", image1=RED), lambda _: reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
-    )
-    assert found.text == "<image1:A dot.\nassistant>"
+    said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
+    assert released(answer("<image1>", image1=RED), lambda _: said).text == "<image1:A dot.\nassistant>"
 
 
 def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tmp_path: Path) -> None:
@@ -257,15 +223,11 @@ def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tm
     assert asked == []
 
 
-def test_the_released_script_judges_a_failed_caption_as_an_empty_one() -> None:
+def test_the_released_script_judges_a_failed_caption_as_an_empty_one_of_answer_or_data() -> None:
     found = released(answer("<image1>", image1=RED), lambda _: Response.failed("server", "no"))
-    assert (found.text, found.lost) == ("<image1:>", "")
-    assert found.captions[0].remarks == ("the caption failed (server: no) and is empty",)
-
-
-def test_the_released_script_makes_no_difference_between_an_answer_and_the_data() -> None:
-    found = put_data(answer("<image1>", image1=RED), lambda _: Response.failed("bad_media", "no"), RELEASED)
-    assert (found.text, found.lost) == ("<image1:>", "")
+    data = put_data(answer("<image1>", image1=RED), lambda _: Response.failed("bad_media", "no"), RELEASED)
+    assert (found.text, found.lost) == (data.text, data.lost) == ("<image1:>", "")
+    assert "server: no" in found.captions[0].remarks[0]
 
 
 def test_a_medium_that_the_released_text_does_not_name_is_not_captioned() -> None:

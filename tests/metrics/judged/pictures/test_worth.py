@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, worth
+from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, weighted, worth
+from mmeval.records import Score
 
 OPEN = unknown("the judge slept", "lost")
 
@@ -16,16 +17,10 @@ def test_a_product_with_a_known_0_is_0_whatever_is_unknown_besides() -> None:
     assert product([worth(0), OPEN]).scored({}).value == 0
 
 
-def test_what_is_unknown_leaves_bounds_and_its_reason() -> None:
+def test_an_unknown_value_leaves_bounds_and_its_reason() -> None:
     score = product([worth(0.5), mean([worth(1), OPEN])]).scored({"why": "so"})
-
-    assert (score.status, score.bounds, score.reason, score.cause) == (
-        "unscored",
-        (0.25, 0.5),
-        "the judge slept",
-        "lost",
-    )
-    assert score.evidence == {"why": "so"}
+    unscored = Score(status="unscored", reason=OPEN.reason, cause="lost", bounds=(0.25, 0.5), evidence={"why": "so"})
+    assert score == unscored
 
 
 def test_of_several_causes_the_one_for_which_most_can_be_done_holds() -> None:
@@ -35,3 +30,9 @@ def test_of_several_causes_the_one_for_which_most_can_be_done_holds() -> None:
 
 def test_nothing_at_all_is_whole() -> None:
     assert product([]) == mean([]) == Worth(1.0, 1.0)
+
+
+def test_an_unknown_of_weight_0_has_no_effect() -> None:
+    assert weighted([worth(0.5), OPEN], [1, 0]) == worth(0.5)
+    assert weighted([worth(0.5), OPEN], [0.5, 0.5]) == Worth(0.25, 0.75, OPEN.reason, "lost")
+    assert weighted([worth(1), worth(1)], [0.7, 0.4]) == worth(1)
