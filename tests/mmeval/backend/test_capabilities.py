@@ -35,7 +35,6 @@ def test_what_is_missing_is_said_kind_by_kind(capabilities: Capabilities, reques
 
 def test_a_kind_that_may_be_declared_is_told_with_the_argument_for_it() -> None:
     capabilities = replace(Capabilities.of(("text",), ("text",), "single"), declarable=frozenset(("text", "audio")))
-
     assert capabilities.missing(asked("audio")) == [
         "gives no audio",
         "if it does, say so among its arguments: outputs=text+audio",
@@ -60,13 +59,11 @@ def test_several_kinds_in_one_answer_need_a_mode_that_gives_them(
     mode: OutputMode, wants: tuple[PartKind, ...], fits: bool
 ) -> None:
     capabilities = Capabilities.of(("text",), ("text", "image"), mode)
-
     assert (capabilities.missing(asked(*wants)) == []) is fits
 
 
 def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -> None:
     capabilities = Capabilities.of(("text",), ("text", "image"), "exclusive")
-
     assert capabilities.missing(asked("text", "image")) == [
         "gives one kind a call, text+image wanted; --protocol text_then_media asks for one after the other"
     ]
@@ -85,7 +82,6 @@ def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -
 )
 def test_limits_of_number_and_size_hold(limit: Limit, gaps: list[str]) -> None:
     capabilities = Capabilities({"text": Limit(), "image": limit}, {"text": Limit()})
-
     assert capabilities.missing(asked(pictures=2)) == gaps
 
 

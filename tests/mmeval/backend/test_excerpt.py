@@ -35,7 +35,6 @@ def test_a_sound_that_is_too_long_becomes_its_beginning_in_one_channel(monkeypat
     assert is_long(long, DEFAULT_LIMITS)
     made = sound_excerpt(long, DEFAULT_LIMITS)
     heard = audio(the_only(made))
-
     assert made[1] == "its first 2 seconds at 16,000 Hz"
     assert (the_only(made).mime, heard.rate, heard.samples.shape) == ("audio/wav", 16000, (32000, 1))
     assert np.abs(heard.samples).max() == pytest.approx(0.6, abs=0.02)

@@ -60,7 +60,6 @@ def box(*extents: float, at: tuple[float, float, float] = (0, 0, 0)) -> Any:
 
 def test_the_silhouettes_of_a_box_have_its_proportions() -> None:
     along_z, along_y, along_x = (drawn(view).sum() for view in views(arrays(box(2, 1, 0.5))))
-
     assert along_z == pytest.approx(REACH * REACH / 2, rel=0.02)
     assert along_y == pytest.approx(REACH * REACH / 4, rel=0.02)
     assert along_x == pytest.approx(REACH / 2 * REACH / 4, rel=0.03)
@@ -71,7 +70,6 @@ def test_no_view_is_mirrored_or_upside_down() -> None:
         [box(1, 1, 1), box(0.4, 0.2, 0.2, at=(2, 0, 0)), box(0.2, 0.2, 0.4, at=(0, 0, 2))]
     )
     along_z, along_y, along_x = map(drawn, views(arrays(far_along)))
-
     assert across(along_z, 0).max() > SIDE - MARGIN - 3, "x goes to the right"
     assert across(along_y[: SIDE // 2], 1).min() < MARGIN + 3, "z goes up"
     assert along_y[:, SIDE - MARGIN - 6].any()
@@ -82,7 +80,6 @@ def test_y_goes_up_along_z_and_right_along_x() -> None:
     along_z, _, along_x = map(
         drawn, views(arrays(trimesh.util.concatenate([box(1, 1, 1), box(0.2, 0.4, 0.2, at=(0, 2, 0))])))
     )
-
     rows, columns = across(along_z, 1), across(along_x, 0)
     assert along_z[rows.min() + 3].sum() < along_z[rows.max() - 3].sum(), "the small box is on top"
     assert along_x[:, columns.max() - 3].sum() < along_x[:, columns.min() + 3].sum(), "the small box is on the right"
@@ -97,7 +94,6 @@ def test_what_is_nearer_is_lighter_and_hides_what_is_behind(view: int, axis: int
     large.apply_translation(far)
     shown = views(arrays(trimesh.util.concatenate([large, small])))[view]
     edge = drawn(shown)[SIDE // 2].nonzero()[0].min() + 3
-
     assert light(shown, SIDE // 2, SIDE // 2) > light(shown, SIDE // 2, edge) + 60
 
 
@@ -127,7 +123,6 @@ def test_the_size_and_the_place_of_an_object_do_not_matter() -> None:
 def test_a_cloud_is_drawn_as_points() -> None:
     shown = render(points((0, 0, 0), (1, 0, 0), (0, 1, 0)))
     along_z = drawn(np.asarray(image(shown.picture).convert("RGB"))[:, :SIDE])
-
     assert shown.about == "three views of 3 points"
     assert along_z.sum() == 27, "three pixels each way"
 

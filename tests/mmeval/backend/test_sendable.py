@@ -172,7 +172,6 @@ OWN = Route("document", "text", shouting, due=lambda media, limits: True, name="
 @pytest.mark.parametrize("able", [ALL, READING], ids=["documents are taken", "only text is"])
 def test_a_route_that_a_program_brings_along_is_gone(able: Capabilities) -> None:
     made = sendable(call("document", routes=(OWN,)), able)
-
     assert made.request.messages[0].content.parts[1].text == "WORDS"
     assert made.done == ("document->shouting: words; instead of the document",)
     assert missing(call("document", routes=(OWN,)), READING) == []
@@ -183,7 +182,6 @@ def test_a_route_of_ones_own_is_part_of_the_name_of_a_call_with_its_version() ->
         route_mark(call("document", routes=(route,)), ALL)
         for route in (OWN, replace(OWN, name="document->other"), replace(OWN, version=2))
     ]
-
     assert len(set(marks)) == 3
     assert all(len(mark) == 8 for mark in marks)
     assert call("document", routes=(OWN,)).request.digest == call("document").request.digest

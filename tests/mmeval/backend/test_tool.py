@@ -14,7 +14,6 @@ PAINTER = Tool("painter", "image", "Paints what it is told.", backend="toy")
 
 def test_a_tool_is_asked_as_the_role_of_its_name_for_what_it_makes() -> None:
     call = PAINTER.call("a hare")
-
     assert (call.role, call.request.wants) == ("painter", ("image",))
     assert [m.content.text for m in call.request.messages] == ["a hare"]
 
@@ -25,14 +24,12 @@ def test_options_are_those_of_the_kind_that_it_makes() -> None:
 
 def test_a_tool_can_be_given_media_among_the_words() -> None:
     given = PAINTER.call("the same, at night:", picture()).request.messages[0].content
-
     assert [part.kind for part in given.parts] == ["text", "image"]
 
 
 @pytest.mark.parametrize(("name", "makes", "backend"), [("text_to_image", "image", "diffusers")])
 def test_tools_of_ours_are_found_by_name(name: str, makes: str, backend: str) -> None:
     tool = load_tool(name)
-
     assert (tool.name, tool.makes, tool.backend) == (name, makes, backend)
 
 

@@ -33,7 +33,6 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket, raw_head
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
 
@@ -75,47 +74,38 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what is shared ----------------------------------------------------------------------------------------------
 
 
-@in_loop
 async def test_the_same_first_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
     model = Toy()
     async with brokered(tmp_path, model=model) as broker:
         both = [broker.run(asks("question 1"), scope(task)) for task in ("a", "b")]
         assert await asyncio.gather(*both) == [["answer 1"], ["answer 1"]]
         assert await broker.run(asks("question 1"), scope("c")) == ["answer 1"]
-
     assert texts(model) == ["question 1"]
 
 
-@in_loop
 async def test_a_later_step_belongs_to_its_own_program(tmp_path: Path) -> None:
     model = Toy()
     async with brokered(tmp_path, model=model) as broker:
         for task in ("a", "b"):
             await broker.run(asks("question 1", "question 2"), scope(task))
-
     assert texts(model) == ["question 1", "question 2", "question 2"]
 
 
-@in_loop
 async def test_repeats_are_asked_each_with_a_seed_of_its_own(tmp_path: Path) -> None:
     model = Toy()
     async with brokered(tmp_path, model=model) as broker:
         for repeat in range(3):
             await broker.run(asks("question 1"), scope(repeat=repeat))
-
     assert len({asked.seed for asked in model.asked}) == 3
 
 
-@in_loop
 async def test_a_step_asked_again_draws_anew(tmp_path: Path) -> None:
     model = Toy(answers=lambda asked: reply(str(asked.seed)))
     async with brokered(tmp_path, model=model) as broker:
         first, again = await broker.run(asks("question 1", "question 1", temperature=1.0), scope())
-
     assert first != again
 
 
-@in_loop
 async def test_seeds_depend_on_the_run_and_on_what_is_asked_alone(tmp_path: Path) -> None:
     seeds = []
     for folder, seed, task in (("x", 0, "a"), ("y", 0, "b"), ("z", 1, "a")):
@@ -123,22 +113,18 @@ async def test_seeds_depend_on_the_run_and_on_what_is_asked_alone(tmp_path: Path
         async with brokered(tmp_path / folder, seed=seed, model=model) as broker:
             await broker.run(asks("question 1"), scope(task))
         seeds.append(model.asked[0].seed)
-
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-@in_loop
 async def test_a_backend_that_answers_from_the_sample_is_never_shared(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=ReferenceBackend()) as broker:
         said = []
         for id in ("a", "b"):
             asked = Scope("t", sample(id, answer=f"truth of {id}"))
             said.append(await broker.run(asks("question 1"), asked))
-
     assert said == [["truth of a"], ["truth of b"]]
 
 
-@in_loop
 async def test_a_trial_that_waits_for_one_that_was_given_up_asks_itself(tmp_path: Path) -> None:
     model = Toy(delay=0.05)
     async with brokered(tmp_path, model=model) as broker:
@@ -146,7 +132,6 @@ async def test_a_trial_that_waits_for_one_that_was_given_up_asks_itself(tmp_path
         second = asyncio.create_task(broker.run(asks("question 1"), scope("b")))
         await asyncio.sleep(0.01)
         first.cancel()
-
         assert await second == ["answer 1"]
     assert len(model.asked) == 2
 
@@ -154,7 +139,6 @@ async def test_a_trial_that_waits_for_one_that_was_given_up_asks_itself(tmp_path
 # --- what is replayed --------------------------------------------------------------------------------------------
 
 
-@in_loop
 async def test_after_a_crash_a_program_continues_with_its_first_missing_answer(tmp_path: Path) -> None:
     stopped = Toy(answers=lambda r: reply("kept") if asked_text(r) != "c" else Response.failed("server", "no"))
     async with brokered(tmp_path, model=stopped) as broker:
@@ -163,11 +147,9 @@ async def test_after_a_crash_a_program_continues_with_its_first_missing_answer(t
     async with brokered(tmp_path, model=model) as broker:
         again = scope()
         assert await broker.run(asks("a", "b", "c"), again) == ["kept", "kept", "c"]
-
     assert (texts(model), again.replayed, [e.path for e in again.exchanges]) == (["c"], 2, ["0", "1", "2"])
 
 
-@in_loop
 async def test_a_step_that_asks_something_else_than_before_is_named(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=Toy()) as broker:
         await broker.run(asks("a", "b"), scope())
@@ -188,7 +170,6 @@ def worded(mark: str) -> Toy:
     return Toy(answers=lambda asked: reply(f"{mark}{asked_text(asked)[5]}"))
 
 
-@in_loop
 @pytest.mark.parametrize(
     ("lost", "asked"), [("turn 0", 3), ("turn 1", 2), ("turn 2", 1)], ids=["first", "middle", "last"]
 )
@@ -201,14 +182,12 @@ async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(
     model = worded("new ")
     async with brokered(tmp_path, model=model) as broker:
         await broker.run(turns(3), scope())
-
     assert len(texts(model)) == asked
     async with brokered(tmp_path, model=(idle := Toy())) as broker:
         said = await broker.run(turns(3), scope())
     assert (said, texts(idle)) == ([f"{'new' if i >= 3 - asked else 'old'} {i}" for i in range(3)], [])
 
 
-@in_loop
 async def test_a_process_that_dies_after_the_lost_answer_leaves_the_rest_to_the_next(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=worded("old ")) as broker:
         await broker.run(turns(3), scope())
@@ -219,7 +198,6 @@ async def test_a_process_that_dies_after_the_lost_answer_leaves_the_rest_to_the_
         assert await broker.run(turns(3), scope()) == ["new 0", "new 1", "new 2"]
 
 
-@in_loop
 async def test_a_lost_answer_that_another_task_has_asked_for_again_makes_the_later_steps_stale_too(
     tmp_path: Path,
 ) -> None:
@@ -231,7 +209,6 @@ async def test_a_lost_answer_that_another_task_has_asked_for_again_makes_the_lat
         assert await broker.run(turns(3), scope("a")) == ["new 0", "new 1", "new 2"]
 
 
-@in_loop
 async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after_it(tmp_path: Path) -> None:
     for mark in ("old", "new"):
         helper = Toy(answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}"))  # type: ignore[misc]
@@ -242,7 +219,6 @@ async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after
         damage(tmp_path, "question 1")
 
 
-@in_loop
 async def test_a_changed_question_is_named_although_an_answer_beside_it_is_newer(tmp_path: Path) -> None:
     def pair(second: str) -> Program[None]:
         yield from ask_one(Call("model", request("begin")))
@@ -255,7 +231,6 @@ async def test_a_changed_question_is_named_although_an_answer_beside_it_is_newer
             await broker.run(pair("changed"), scope())
 
 
-@in_loop
 async def test_an_answer_is_journalled_before_it_is_cached_and_a_full_cache_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -277,7 +252,6 @@ async def test_an_answer_is_journalled_before_it_is_cached_and_a_full_cache_is_a
     ]
 
 
-@in_loop
 async def test_another_backend_in_a_role_does_not_inherit_answers(tmp_path: Path) -> None:
     for judge, said in ((Toy(model="toy-1"), "yes"), (Toy(model="toy-strict"), "no")):
         async with brokered(tmp_path, judge=judge) as broker:
@@ -285,28 +259,24 @@ async def test_another_backend_in_a_role_does_not_inherit_answers(tmp_path: Path
             assert await verdict == [said]
 
 
-@in_loop
 async def test_an_answer_keeps_its_media_and_its_hidden_reasoning_apart(tmp_path: Path) -> None:
     model = Toy(answers=lambda r: reply("<think>hm</think>see <image1>", picture(4)))
     async with brokered(tmp_path, model=model) as broker:
         asked = scope()
         await broker.run(asks("draw"), asked)
         output = asked.exchanges[0].response.output
-
         assert output is not None
         assert [part.kind for part in output.parts] == ["reasoning", "text", "image"]
         assert output.text == "see <image1>"
         assert output.media()[0].path is not None
 
 
-@in_loop
 async def test_reasoning_that_is_apart_already_stays_as_it_is(tmp_path: Path) -> None:
     parts = (Part("reasoning", "hm", raw="<think>hm</think>"), Part("code", "print(1)", raw="<<code1>>", label="code1"))
     model = Toy(answers=lambda r: answered(parts))
     async with brokered(tmp_path, model=model) as broker:
         asked = scope()
         await broker.run(asks("draw"), asked)
-
         assert asked.exchanges[0].response.output == Interleaved(parts)
 
 
@@ -314,42 +284,34 @@ async def test_reasoning_that_is_apart_already_stays_as_it_is(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["timeout", "connection", "server", "bad_reply"])
-@in_loop
 async def test_errors_of_the_way_are_tried_again(tmp_path: Path, kind: str) -> None:
     model = failing(kind, kind)
     async with brokered(tmp_path, retries=2, model=model) as broker:
         assert await broker.run(asks("a"), scope()) == ["at last"]
-
     assert len(model.asked) == 3
 
 
-@in_loop
 async def test_after_so_many_tries_a_call_has_failed(tmp_path: Path) -> None:
     model = failing("server", "server", "server")
     async with brokered(tmp_path, retries=1, model=model) as broker:
         assert await broker.run(asks("a"), scope()) == ["server"]
-
     assert len(model.asked) == 2
 
 
 @pytest.mark.parametrize("kind", ["bad_request", "too_long", "unsupported", "out_of_memory", "internal"])
-@in_loop
 async def test_errors_of_the_request_are_not_tried_again(tmp_path: Path, kind: str) -> None:
     model = failing(kind)
     async with brokered(tmp_path, retries=5, model=model) as broker:
         assert await broker.run(asks("a"), scope()) == [kind]
-
     assert len(model.asked) == 1
 
 
-@in_loop
 async def test_a_refusal_for_the_rate_is_no_failed_try(tmp_path: Path) -> None:
     model = failing(*["rate_limit"] * 4, retry_after=0.001)
     async with brokered(tmp_path, retries=0, model=model) as broker:
         assert await broker.run(asks("a"), scope()) == ["at last"]
 
 
-@in_loop
 async def test_where_most_calls_are_refused_for_the_rate_the_role_slows_down(tmp_path: Path) -> None:
     model = failing(*["rate_limit"] * 9, retry_after=0.001)
     async with brokered(tmp_path, retries=0, model=model) as broker:
@@ -357,18 +319,15 @@ async def test_where_most_calls_are_refused_for_the_rate_the_role_slows_down(tmp
         assert broker.roles["model"].limiter.allowed < 8
 
 
-@in_loop
 async def test_a_refused_key_stops_everything_with_the_way_out(tmp_path: Path) -> None:
     model = failing("auth")
     async with brokered(tmp_path, retries=5, model=model) as broker:
         for text in ("a", "b"):
             with pytest.raises(KeyRefusedError, match="fix the key, then run the same command"):
                 await broker.run(asks(text), scope())
-
     assert texts(model) == ["a"]
 
 
-@in_loop
 async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: Path) -> None:
     model = failing(*["connection"] * 99)
     async with brokered(tmp_path, model=model) as broker:
@@ -377,18 +336,15 @@ async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: P
         for text in ("49", "50"):
             with pytest.raises(BackendDownError, match="50 calls in a row failed"):
                 await broker.run(asks(text), scope())
-
     assert len(model.asked) == 50
 
 
-@in_loop
 async def test_the_tries_of_a_call_that_is_given_up_stay_counted(tmp_path: Path) -> None:
     model = failing("server", "server", "rate_limit")
     async with brokered(tmp_path, retries=5, model=model) as broker:
         broker.roles["model"].on_rest = lambda: broker.stop() if len(model.asked) == 3 else None
         with pytest.raises(StoppedError):
             await broker.run(asks("a"), scope())
-
     async with brokered(tmp_path, retries=5, model=failing("auth")) as broker:
         assert broker.journal.spending.total.calls == 3
         with pytest.raises(KeyRefusedError):
@@ -396,35 +352,29 @@ async def test_the_tries_of_a_call_that_is_given_up_stay_counted(tmp_path: Path)
         assert (broker.journal.spending.total.calls, len(broker.journal)) == (4, 0)
 
 
-@in_loop
 async def test_an_answer_in_between_starts_the_count_again(tmp_path: Path) -> None:
     model = Toy(answers=lambda r: reply("fine") if asked_text(r) == "30" else Response.failed("server", "no"))
     async with brokered(tmp_path, model=model) as broker:
         for i in range(79):
             await broker.run(asks(f"{i}"), scope())
-
     assert len(model.asked) == 79
 
 
-@in_loop
 async def test_what_the_backend_cannot_take_is_not_sent(tmp_path: Path) -> None:
     model = Toy(takes="text")
     async with brokered(tmp_path, model=model) as broker:
         asked = scope()
         await broker.run(ask_one(Call("model", request("look", picture()))), asked)
-
     error = asked.exchanges[0].response.error
     assert error is not None
     assert (error.kind, error.message, model.asked) == ("unsupported", "the model takes no image", [])
 
 
-@in_loop
 async def test_a_role_that_nobody_plays_is_unsupported(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=Toy()) as broker:
         assert await broker.run(asks("a", role="captioner"), scope()) == ["unsupported"]
 
 
-@in_loop
 async def test_a_backend_that_raises_is_an_internal_error_of_that_call(tmp_path: Path) -> None:
     def clumsy(_: Request) -> Response:
         raise KeyError("oops")
@@ -432,7 +382,6 @@ async def test_a_backend_that_raises_is_an_internal_error_of_that_call(tmp_path:
     async with brokered(tmp_path, model=Toy(answers=clumsy)) as broker:
         asked = scope()
         await broker.run(asks("a"), asked)
-
     error = asked.exchanges[0].response.error
     assert error is not None
     assert (error.kind, error.message) == ("internal", "KeyError: 'oops'")
@@ -441,7 +390,6 @@ async def test_a_backend_that_raises_is_an_internal_error_of_that_call(tmp_path:
 # --- many at once, and within each other -------------------------------------------------------------------------
 
 
-@in_loop
 async def test_independent_calls_are_answered_in_their_order(tmp_path: Path) -> None:
     def program() -> Program[list[str]]:
         replies = yield from ask_all([Call("model", request(f"question {i}")) for i in (2, 1, 2)])
@@ -453,7 +401,6 @@ async def test_independent_calls_are_answered_in_their_order(tmp_path: Path) -> 
     assert len({asked.seed for asked in model.asked}) == 3
 
 
-@in_loop
 async def test_when_one_of_several_calls_cannot_be_made_the_others_are_not_left_running(tmp_path: Path) -> None:
     def gone(asked: Request) -> Response:
         if asked_text(asked) == "bad":
@@ -469,7 +416,6 @@ async def test_when_one_of_several_calls_cannot_be_made_the_others_are_not_left_
         assert len(asyncio.all_tasks()) == 1 + 1  # this test, and what limits its time
 
 
-@in_loop
 async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Path) -> None:
     def refused(asked: Request) -> Response:
         return Response.failed("auth", "no") if asked_text(asked) == "bad" else reply("fine")
@@ -488,27 +434,22 @@ async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Pat
         assert len(broker.journal) == 1
 
 
-@in_loop
 async def test_an_agent_asks_other_roles_and_its_answer_counts_as_one_exchange(tmp_path: Path) -> None:
     helper = Toy()
     async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
         asked = scope()
         assert await broker.run(asks("question 1"), asked) == ["better: draft: answer 1"]
-
     assert texts(helper) == ["draft: question 1", "better: draft: answer 1"]
     assert [(e.path, e.role) for e in asked.exchanges] == [("0", "model")]
 
 
-@in_loop
 async def test_an_agent_asked_again_draws_anew(tmp_path: Path) -> None:
     helper = Toy(answers=lambda asked: reply(str(asked.seed)))
     async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
         first, again = await broker.run(asks("question 1", "question 1"), scope())
-
     assert first != again
 
 
-@in_loop
 async def test_an_agent_stopped_half_way_continues_even_for_another_task_that_asks_the_same(tmp_path: Path) -> None:
     stuck = Toy(answers=lambda r: reply("draft") if "draft:" in asked_text(r) else Response.failed("server", "no"))
     async with brokered(tmp_path, model=ToyAgent(), helper=stuck) as broker:
@@ -517,35 +458,28 @@ async def test_an_agent_stopped_half_way_continues_even_for_another_task_that_as
     helper = Toy()
     async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
         assert await broker.run(asks("question 1"), scope("b")) == ["better: draft"]
-
     assert texts(helper) == ["better: draft"]
 
 
-@in_loop
 async def test_an_agents_answer_is_replayed_without_its_helpers(tmp_path: Path) -> None:
     for helper in (Toy(), Toy()):
         async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
             await broker.run(asks("question 1"), scope())
-
     assert helper.asked == []
 
 
-@in_loop
 async def test_roles_that_share_a_backend_close_it_once(tmp_path: Path) -> None:
     shared = Toy()
     async with brokered(tmp_path, model=shared) as broker:
         broker.roles["judge"] = broker.roles["model"]
-
     assert shared.closed == 1
 
 
-@in_loop
 async def test_a_placeholder_that_was_only_thought_of_gets_no_medium(tmp_path: Path) -> None:
     model = Toy(answers=lambda _: reply("<think>I draw <image1></think>Here: <image1>", picture(3)))
     async with brokered(tmp_path, model=model) as broker:
         journey = scope()
         await broker.run(asks("draw"), journey)
-
     output = journey.exchanges[0].response.output
     assert output is not None
     assert [(part.kind, part.media is not None) for part in output.parts] == [
@@ -556,7 +490,6 @@ async def test_a_placeholder_that_was_only_thought_of_gets_no_medium(tmp_path: P
     assert output.text == "Here: <image1>"
 
 
-@in_loop
 async def test_an_answer_from_the_sample_follows_the_sample_and_the_prompt(tmp_path: Path) -> None:
     first, edited = sample(answer="one"), sample(answer="two")
     asked = [(first, "question"), (edited, "question"), (edited, "another question")]
@@ -591,27 +524,22 @@ def by_content(task: str = "t", id: str = "s0", repeat: int = 0) -> Scope:
     return scope(task, id, repeat, part="score/x", share=False, by_content=True)
 
 
-@in_loop
 async def test_a_reply_that_is_not_acceptable_is_asked_again_with_another_seed(tmp_path: Path) -> None:
     judge = saying("perhaps", "yes")
     async with brokered(tmp_path, judge=judge) as broker:
         assert await broker.run(judged(), by_content()) == ["yes"]
-
     assert len({asked.seed for asked in judge.asked}) == 2
 
 
-@in_loop
 async def test_after_three_tries_the_call_has_failed_with_the_fault_and_what_was_said(tmp_path: Path) -> None:
     judge = saying("perhaps " * 100)
     async with brokered(tmp_path, judge=judge) as broker:
         (said,) = await broker.run(judged(), by_content())
-
     assert len(judge.asked) == JUDGE_TRIES == 3
     assert "neither yes nor no; the reply was 'perhaps perhaps" in said
     assert len(said) < 500
 
 
-@in_loop
 async def test_a_reply_whose_check_breaks_is_refused_and_kept(tmp_path: Path) -> None:
     def broken(_: Response) -> str:
         raise KeyError("met")
@@ -626,7 +554,6 @@ async def test_a_reply_whose_check_breaks_is_refused_and_kept(tmp_path: Path) ->
     assert len(segment.read_text().splitlines()) == JUDGE_TRIES
 
 
-@in_loop
 async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_later(tmp_path: Path) -> None:
     costly = Toy(answers=lambda _: replace(reply("perhaps"), usage=Usage(7, 3), served="j-1"))
     async with brokered(tmp_path, judge=costly) as broker:
@@ -635,42 +562,34 @@ async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_
     kept = [json.loads(line)["failed"] for line in segment.read_text().splitlines()]
     async with brokered(tmp_path, judge=saying("yes")) as broker:
         assert await broker.run(judged(), by_content()) == ["yes"]
-
     assert [(row["error"]["kind"], row["usage"], row["served"]) for row in kept] == [("bad_reply", [7, 3], "j-1")] * 3
 
 
-@in_loop
 async def test_a_later_process_draws_anew_and_not_again_what_was_refused(tmp_path: Path) -> None:
     seeds = []
     for judge in (saying("perhaps"), saying("perhaps", "yes")):
         async with brokered(tmp_path, judge=judge) as broker:
             await broker.run(judged(), by_content())
         seeds += [asked.seed for asked in judge.asked]
-
     assert len(seeds) == len(set(seeds)) == JUDGE_TRIES + 2
 
 
-@in_loop
 async def test_an_agent_whose_verdict_was_refused_judges_again(tmp_path: Path) -> None:
     async with brokered(tmp_path, judge=ToyAgent(), helper=saying("perhaps")) as broker:
         (lost,) = await broker.run(judged(), by_content())
     async with brokered(tmp_path, judge=ToyAgent(), helper=saying("yes")) as broker:
         (given,) = await broker.run(judged(), by_content())
-
     assert "neither yes nor no" in lost
     assert given == "yes"
 
 
-@in_loop
 async def test_a_call_that_fails_on_its_way_is_not_asked_again_for_its_words(tmp_path: Path) -> None:
     judge = failing("bad_reply", "bad_reply", "bad_reply", "bad_reply", "bad_reply")
     async with brokered(tmp_path, retries=1, judge=judge) as broker:
         await broker.run(judged(), by_content())
-
     assert len(judge.asked) == 2
 
 
-@in_loop
 async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> None:
     asked = []
     for run in ("first", "second", "third"):
@@ -679,44 +598,36 @@ async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> Non
             broker._cache = ResponseCache(tmp_path / "cache")
             assert await broker.run(judged(), by_content()) == ["yes"]
         asked.append(len(judge.asked))
-
     assert asked == [2, 1, 0], "the second run asks again what the first one refused, the third finds its answer"
 
 
 # --- verdicts, shared by content -----------------------------------------------------------------------------------
 
 
-@in_loop
 async def test_equal_questions_of_samples_repeats_and_tasks_are_asked_once(tmp_path: Path) -> None:
     judge = saying("yes")
     async with brokered(tmp_path, judge=judge) as broker:
         scopes = [by_content(), by_content(id="s1"), by_content(repeat=3), by_content("other")]
         assert await asyncio.gather(*(broker.run(judged(), one) for one in scopes)) == [["yes"]] * 4
-
     assert len(judge.asked) == 1
 
 
-@in_loop
 async def test_every_step_is_shared_and_not_the_first_alone(tmp_path: Path) -> None:
     judge = Toy()
     async with brokered(tmp_path, judge=judge) as broker:
         for text in ("question 1", "question 3"):
             await broker.run(asks(text, "question 2", role="judge"), by_content(id=text))
-
     assert texts(judge) == ["question 1", "question 2", "question 3"]
 
 
-@in_loop
 async def test_repeats_of_a_verdict_are_drawn_each_for_itself_and_shared_one_by_one(tmp_path: Path) -> None:
     judge = saying("yes")
     async with brokered(tmp_path, judge=judge) as broker:
         for id, count in (("s0", 2), ("s1", 3), ("s2", 1)):
             assert await broker.run(judged(count), by_content(id=id)) == ["yes"] * count
-
     assert len({asked.seed for asked in judge.asked}) == len(judge.asked) == 3
 
 
-@in_loop
 async def test_an_agents_verdict_does_not_tell_whose_repeat_asked(tmp_path: Path) -> None:
     seeds = []
     for repeat in (0, 3):
@@ -724,16 +635,13 @@ async def test_an_agents_verdict_does_not_tell_whose_repeat_asked(tmp_path: Path
         async with brokered(tmp_path / str(repeat), judge=ToyAgent(), helper=helper) as broker:
             await broker.run(asks("question 1", role="judge"), by_content(repeat=repeat))
         seeds.append([asked.seed for asked in helper.asked])
-
     assert seeds[0] == seeds[1]
 
 
-@in_loop
 async def test_another_judge_gives_verdicts_of_its_own(tmp_path: Path) -> None:
     for judge in (first := saying("yes"), second := Toy(model="toy-2", answers=lambda _: reply("yes"))):
         async with brokered(tmp_path, judge=judge) as broker:
             await broker.run(judged(), by_content())
-
     assert (len(first.asked), len(second.asked)) == (1, 1)
 
 
@@ -749,7 +657,6 @@ def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -
     segment.close()
 
 
-@in_loop
 async def test_what_the_last_process_had_no_time_to_look_at_is_looked_at_by_this_one(tmp_path: Path) -> None:
     model = Toy()
     async with brokered(tmp_path, model=model) as broker:
@@ -760,11 +667,9 @@ async def test_what_the_last_process_had_no_time_to_look_at_is_looked_at_by_this
             at = scope()
             assert await broker.run(asks("question 1", "question 2"), at) == ["answer 1", "answer 2"]
             assert at.replayed >= 1
-
     assert texts(model) == ["question 2"], "only a first question is found by its content"
 
 
-@in_loop
 async def test_a_reply_of_the_last_process_that_is_not_acceptable_is_the_first_of_those_that_are_drawn(
     tmp_path: Path,
 ) -> None:
@@ -783,7 +688,6 @@ async def test_a_reply_of_the_last_process_that_is_not_acceptable_is_the_first_o
     assert [asked.seed for asked in model.asked] == [drawn]
 
 
-@in_loop
 async def test_an_answer_that_has_just_come_is_left_to_whoever_asked_for_it(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=Toy(delay=0.05)) as broker:
         first = asyncio.create_task(broker.run(asks("question 1"), scope("a")))
@@ -794,5 +698,4 @@ async def test_an_answer_that_has_just_come_is_left_to_whoever_asked_for_it(tmp_
         raw = segment.keep(raw_head(ticket, asked.request), reply("<think>hm</think>raw"))
         broker.journal.adopt(ticket, asked.request.digest, segment.path, raw)
         second = await broker.run(asks("question 1"), scope("b"))
-
     assert (await first, second) == (["answer 1"], ["answer 1"])

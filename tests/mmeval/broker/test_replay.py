@@ -13,7 +13,6 @@ from mmeval.program.calls import Call, Program, Reply, Role
 from mmeval.records.request import GenerationParams
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, reply, sample
 
 MODEL = Role("model", GenerationParams())
@@ -50,7 +49,6 @@ def scope() -> Scope:
     return Scope("toy", sample())
 
 
-@in_loop
 @pytest.mark.parametrize(("asked", "found"), [(0, "open"), (1, "open"), (2, "open"), (3, "kept")])
 async def test_an_episode_is_kept_when_its_last_turn_is_answered(asked: int, found: str, tmp_path: Path) -> None:
     with asking(tmp_path) as broker:
@@ -59,7 +57,6 @@ async def test_an_episode_is_kept_when_its_last_turn_is_answered(asked: int, fou
         assert standing(turns(3), scope(), broker) == found
 
 
-@in_loop
 async def test_of_questions_at_once_each_must_be_answered(tmp_path: Path) -> None:
     with asking(tmp_path) as broker:
         await broker.run(at_once("a", "b"), scope())
@@ -67,13 +64,11 @@ async def test_of_questions_at_once_each_must_be_answered(tmp_path: Path) -> Non
         assert standing(at_once("a", "c"), scope(), broker) == "open"
 
 
-@in_loop
 async def test_what_the_model_cannot_be_asked_is_neither_kept_nor_open(tmp_path: Path) -> None:
     with asking(tmp_path) as broker:
         assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
 
 
-@in_loop
 async def test_a_program_that_fails_is_left_for_its_turn(tmp_path: Path) -> None:
     def broken() -> Program[str]:
         raise ValueError("no prompt")
@@ -83,14 +78,12 @@ async def test_a_program_that_fails_is_left_for_its_turn(tmp_path: Path) -> None
         assert standing(broken(), scope(), broker) == "open"
 
 
-@in_loop
 async def test_nothing_is_asked(tmp_path: Path) -> None:
     with asking(tmp_path) as broker:
         standing(turns(3), scope(), broker)
         assert len(broker.journal) == 0
 
 
-@in_loop
 async def test_an_answer_to_another_question_does_not_keep_a_step(tmp_path: Path) -> None:
     def then(text: str) -> Program[None]:
         for asked in ("begin", text):

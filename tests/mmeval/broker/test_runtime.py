@@ -11,7 +11,6 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 
@@ -51,12 +50,10 @@ def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None 
     return BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
 
 
-@in_loop
 async def test_a_backend_is_started_with_the_first_call_and_once() -> None:
     backend = Loaded()
     role = runtime(backend)
     assert backend.starts == 0
-
     await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
     await role.ask(request("question 4"), Ticket("t4"))
     assert (backend.starts, len(backend.asked)) == (1, 4)
@@ -70,7 +67,6 @@ async def test_a_backend_is_started_with_the_first_call_and_once() -> None:
     ],
     ids=["expected", "unexpected"],
 )
-@in_loop
 async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tried_once(
     trouble: Exception, said: str, code: int
 ) -> None:
@@ -85,16 +81,13 @@ async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tri
     assert lost.value.__cause__ is trouble
 
 
-@in_loop
 async def test_a_worker_is_told_of_the_tries_that_failed_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roles_module, "BACKOFF_BASE", 0.0)
     failing = Failing()
     response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(request(), Ticket("t"))
-
     assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
 
 
-@in_loop
 async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None:
     backend = ToyLocal(max_batch_size=1)
     role = runtime(backend)
@@ -105,5 +98,4 @@ async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None
     backend.gate.set()
     (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
     await role.close()
-
     assert (first.text, type(second)) == ("answer 0", StoppedError)

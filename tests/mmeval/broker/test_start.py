@@ -6,10 +6,8 @@ import pytest
 
 from mmeval.broker.start import Start
 from mmeval.errors import StoppedError
-from tests.support.in_loop import in_loop
 
 
-@in_loop
 async def test_a_model_is_loaded_once_however_many_calls_wait_for_it() -> None:
     loaded: list[str] = []
     told: list[tuple[str, bool]] = []
@@ -22,11 +20,9 @@ async def test_a_model_is_loaded_once_however_many_calls_wait_for_it() -> None:
     start.told = lambda model, seconds: told.append((model, seconds is not None and seconds > 0))
     await asyncio.gather(*(start.done(asyncio.Event()) for _ in range(3)))
     await start.done(asyncio.Event())
-
     assert (loaded, told) == (["once"], [("m", False), ("m", True)])
 
 
-@in_loop
 async def test_what_keeps_a_model_from_being_loaded_is_raised_to_everybody_who_waits() -> None:
     async def fails() -> None:
         await asyncio.sleep(0.01)
@@ -39,13 +35,11 @@ async def test_what_keeps_a_model_from_being_loaded_is_raised_to_everybody_who_w
     assert [str(error) for error in found] == ["no weights"] * 2
 
 
-@in_loop
 async def test_who_is_stopped_does_not_wait_for_the_model() -> None:
     stopped = asyncio.Event()
     start = Start("m", lambda: asyncio.sleep(60))
     waits = asyncio.ensure_future(start.done(stopped))
     await asyncio.sleep(0.01)
     stopped.set()
-
     with pytest.raises(StoppedError):
         await waits

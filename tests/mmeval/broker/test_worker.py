@@ -13,7 +13,6 @@ def test_ctrl_c_does_not_reach_a_process_that_is_just_started() -> None:
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with _no_interrupt():
         said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-
     assert said == "True\n"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 

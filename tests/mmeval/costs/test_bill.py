@@ -32,7 +32,6 @@ def test_the_results_have_dollars_only_where_every_price_is_known() -> None:
 
 def test_the_results_have_each_role_and_model() -> None:
     found = spent_json([MODEL, JUDGE])
-
     assert (found["calls"], found["input_tokens"]) == (1203, 84_210)
     assert [(row["role"], row["model"], row["usd"], row["calls"]) for row in found["by_role"]] == [
         ("model", "m", 0.5, 1200),

@@ -28,7 +28,6 @@ def test_rough_counts_are_short(count: float, said: str) -> None:
 def test_a_request_is_shown_whole_with_its_media_by_file_type_and_size() -> None:
     large = Media.from_bytes(picture().read(), "hare.png")
     request = Request((message("system", "brief"), message("user", "long " * 1000, large, "\nand then?")))
-
     assert list(request_lines(request)) == [
         "[system]",
         "brief",
@@ -40,5 +39,4 @@ def test_a_request_is_shown_whole_with_its_media_by_file_type_and_size() -> None
 
 def test_words_of_a_data_set_cannot_steer_the_terminal() -> None:
     request = Request((message("user", "a\x1b[2Jb\u202e"),))
-
     assert list(request_lines(request))[1] == "a\\x1b[2Jb\\u202e"

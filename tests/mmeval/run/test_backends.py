@@ -39,7 +39,6 @@ def test_an_option_of_the_command_line_that_the_model_does_not_know_is_refused_w
 def test_an_option_that_only_task_files_give_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     unknown = asked_with(**{"image.size": "1x1", "image.steps": 5})
     check_options({"model": Drawing()}, [unknown, replace(unknown, name="other")])
-
     assert [record.getMessage() for record in caplog.records] == [
         "toy and 1 more: the model knows no option image.steps, and is asked without it"
     ]
@@ -48,7 +47,6 @@ def test_an_option_that_only_task_files_give_is_said_once(caplog: pytest.LogCapt
 def test_a_role_has_options_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     made = task(roles={"judge": GenerationParams(options={"image.steps": 5}), "nobody": GenerationParams()})
     check_options({"model": Toy(), "judge": Drawing()}, [made])
-
     assert "toy: the judge knows no option image.steps" in caplog.text
 
 
@@ -63,7 +61,6 @@ def test_an_option_that_is_left_out_is_not_sent_and_stands_in_the_answer(tmp_pat
     for kept in (0, 3):
         outcome = run_toy(tmp_path, made, model=BackendSpec("toy", instance=model))
         assert (outcome.exit_code, outcome.counts.kept) == (0, kept)
-
     assert [request.params.options for request in model.asked] == [{"image.size": "1x1"}] * 3
     (journal,) = tmp_path.rglob("journal/*.jsonl")
     warned = [from_line(line)["r"]["warnings"] for line in journal.read_bytes().splitlines()]
@@ -95,6 +92,5 @@ def test_a_batch_size_where_nothing_is_batched_is_said(caplog: pytest.LogCapture
 def test_requests_without_some_options_are_still_the_same_question() -> None:
     whole = Request((), GenerationParams(options={"image.size": "1x1", "image.steps": 5}), seed=3)
     less = whole.without_options(["image.steps"])
-
     assert (less.params.options, less.seed, less.digest) == ({"image.size": "1x1"}, 3, whole.digest)
     assert whole.without_options([]) is whole

@@ -56,5 +56,4 @@ def test_tasks_of_which_the_same_is_so_are_told_together_and_each_number_apart(t
 
 def test_an_answer_that_never_came_might_have_held_something(tmp_path: Path) -> None:
     break_model(tmp_path, SOUND)
-
     assert told(tmp_path, a=(NEITHER, SOUND)) == ()

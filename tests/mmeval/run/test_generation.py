@@ -31,7 +31,6 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from mmeval.task.task import Task
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, asked_text, picture, registered, reply, sample, samples, task
 
 
@@ -97,40 +96,33 @@ def says(text: str, *media: Any) -> Toy:
     return Toy(answers=lambda r: reply(text, *media))
 
 
-@in_loop
 async def test_a_trial_is_recorded_by_the_keys_of_its_answers(tmp_path: Path) -> None:
     async with bench(tmp_path, task(rows=2, repeats=2), Toy()) as at:
         await at.generate()
         rows = at.trials()
-
         assert [(row["i"], row["n"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
         assert all("output" not in row and len(row["x"]) == 1 for row in rows)
         assert all(key in at.generation._broker.journal for row in rows for _, _, key in row["x"])
 
 
-@in_loop
 async def test_an_answer_put_together_from_several_is_spelt_out_without_the_place_of_its_media(tmp_path: Path) -> None:
     turns = Sample("s", (user("draw"), user("draw again")))
     async with bench(tmp_path, task(rows=[turns], protocol=episode), says("<image1>", picture(1))) as at:
         await at.generate()
         (row,) = at.trials()
-
     assert [part["media"]["sha256"] for part in row["output"]] == [picture(1).sha256] * 2
     assert str(tmp_path) not in str(row)
 
 
-@in_loop
 async def test_placeholders_are_read_in_the_spellings_of_the_task_and_reasoning_stays_apart(tmp_path: Path) -> None:
     toy = replace(task(rows=1), config={"placeholders": ["hash"]})
     async with bench(tmp_path, toy, says("<think>hm</think>see #image1#", picture(1))) as at:
         await at.generate()
         (row,) = at.trials()
-
     assert [part["type"] for part in row["output"]] == ["reasoning", "text", "image"]
     assert row["output"][2]["raw"] == "#image1#"
 
 
-@in_loop
 async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path) -> None:
     counts: list[int] = []
 
@@ -142,11 +134,9 @@ async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path)
 
     async with bench(tmp_path, task(rows=20), Counting(), lanes=3) as at:
         await at.generate()
-
     assert (max(counts), at.generation.in_flight, at.generation.tally.new) == (3, 0, 20)
 
 
-@in_loop
 async def test_lanes_that_were_opened_while_calls_waited_are_closed_when_these_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,11 +151,9 @@ async def test_lanes_that_were_opened_while_calls_waited_are_closed_when_these_g
 
     async with bench(tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5) as at:
         await at.generate()
-
     assert (max(counts) > 3, max(counts[-30:]), at.generation.tally.new) == (True, 3, 60)
 
 
-@in_loop
 async def test_when_it_is_told_to_stop_no_call_is_made_any_more_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
     def stop_at_five(request: Request) -> Response:
         if asked_text(request) == "question 5":
@@ -177,12 +165,10 @@ async def test_when_it_is_told_to_stop_no_call_is_made_any_more_and_what_is_in_f
     async with bench(tmp_path, task(rows=50), model, lanes=9, limit=2) as at:
         await at.generate()
         done = len(at.trials())
-
     assert 6 <= done == len(model.asked) <= 7
     assert (at.generation.tally.new, at.generation.tally.failed.total()) == (done, 0)
 
 
-@in_loop
 async def test_what_concerns_the_whole_run_stops_the_other_lanes(tmp_path: Path) -> None:
     def refused(request: Request) -> Response:
         return Response.failed("auth", "bad key") if asked_text(request) == "question 3" else reply("answer")
@@ -192,11 +178,9 @@ async def test_what_concerns_the_whole_run_stops_the_other_lanes(tmp_path: Path)
     async with bench(tmp_path, task(rows=50), model, lanes=9, limit=1) as at:
         with pytest.raises(KeyRefusedError, match="bad key"):
             await at.generate()
-
     assert [asked_text(request) for request in model.asked] == [f"question {i}" for i in range(4)]
 
 
-@in_loop
 async def test_answers_in_flight_are_kept_when_something_stops_the_run(tmp_path: Path) -> None:
     class Expiring(Toy):
         async def generate(self, request: Request) -> Response:
@@ -209,11 +193,9 @@ async def test_answers_in_flight_are_kept_when_something_stops_the_run(tmp_path:
         with pytest.raises(KeyRefusedError, match="bad key"):
             await at.generate()
         kept = len(at.generation._broker.journal)
-
     assert kept == 3
 
 
-@in_loop
 async def test_answers_in_flight_are_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +213,6 @@ async def test_answers_in_flight_are_not_waited_for_without_end(
             await at.generate()
 
 
-@in_loop
 async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +238,6 @@ async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(
     assert (max(most), at.generation.tally.new) == (8, 20)
 
 
-@in_loop
 async def test_a_judge_that_is_slow_does_not_hold_up_the_model(tmp_path: Path) -> None:
     class Slow(Toy):
         async def generate(self, request: Request) -> Response:
@@ -278,17 +258,14 @@ async def test_a_judge_that_is_slow_does_not_hold_up_the_model(tmp_path: Path) -
     assert len(judge.asked) == 40
 
 
-@in_loop
 async def test_a_judge_that_is_lost_does_not_stop_the_model(tmp_path: Path) -> None:
     gone = Toy(answers=lambda r: Response.failed("auth", "expired"))
     async with bench(tmp_path, task(rows=40, metrics=["toy_verdict"]), Toy(), judge=gone, scoring=True) as at:
         await at.generate()
-
     assert (at.generation.tally.new, at.generation.suspension.outputs) == (40, {"toy": {"toy_verdict"}})
     assert len(gone.asked) <= 2
 
 
-@in_loop
 async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(tmp_path: Path) -> None:
     async with bench(tmp_path, task(rows=3), Toy()) as at:
 
@@ -300,7 +277,6 @@ async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(tmp_p
             await at.generation.run(jobs())
 
 
-@in_loop
 async def test_scores_come_while_the_model_is_still_being_asked(tmp_path: Path) -> None:
     seen: list[int] = []
 
@@ -323,7 +299,6 @@ async def test_scores_come_while_the_model_is_still_being_asked(tmp_path: Path) 
     assert 1 <= seen[0] <= 9
 
 
-@in_loop
 async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: Path) -> None:
     shown = Sample("p", (user("look", picture()),))
     async with bench(tmp_path, task(rows=2), Toy(takes="text")) as at:
@@ -332,7 +307,6 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: 
         assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 1}
 
 
-@in_loop
 async def test_an_episode_that_was_stopped_half_way_is_open(tmp_path: Path) -> None:
     turns = Sample("s", (user("one"), user("two")))
     stuck = Toy(answers=lambda r: reply("fine") if asked_text(r) == "one" else Response.failed("server", "no"))
@@ -352,7 +326,6 @@ def leaving_after_a_call(ask: Ask) -> Program[Interleaved]:
     leaving()
 
 
-@in_loop
 @pytest.mark.parametrize(
     "changes",
     [{"prompt": leaving}, {"protocol": leaving}, {"protocol": leaving_after_a_call}],
@@ -366,31 +339,26 @@ async def test_a_task_that_leaves_the_process_fails_its_own_trials(tmp_path: Pat
             assert at.generation.tally.examples == {"internal": "SystemExit: 0"}
 
 
-@in_loop
 async def test_a_backend_that_leaves_the_process_fails_its_own_calls(tmp_path: Path) -> None:
     async with bench(tmp_path, task(rows=2), Toy(answers=leaving)) as at:
         await at.generate()
-
     assert (at.generation.tally.failed, at.generation.tally.examples) == (
         {"internal": 2},
         {"internal": "SystemExit: 0"},
     )
 
 
-@in_loop
 async def test_a_protocol_that_returns_nothing_is_named(tmp_path: Path) -> None:
     def forgot(ask: Ask) -> Program[None]:
         yield from ask_one(ask.call())
 
     async with bench(tmp_path, task(rows=1, protocol=forgot), Toy()) as at:  # type: ignore[arg-type]  # what is tested
         await at.generate()
-
     assert at.generation.tally.examples == {
         "internal": "TypeError: the protocol 'single' returned NoneType, not an answer"
     }
 
 
-@in_loop
 async def test_an_answer_that_another_trial_was_given_just_now_is_new(tmp_path: Path) -> None:
     same = [sample("a", "question 0"), sample("b", "question 0")]
     for found in ((0, 2), (2, 0)):

@@ -15,7 +15,6 @@ from mmeval.errors import EXIT_INTERRUPTED, EXIT_OK, Interrupted
 from mmeval.report.progress_bar import Quiet
 from mmeval.run import interrupt
 from mmeval.run.interrupt import interruptible
-from tests.support.in_loop import in_loop
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.toy import asked_in, registered
 
@@ -46,15 +45,12 @@ def later(seconds: float, *numbers: signal.Signals) -> None:
         asyncio.get_running_loop().call_later(seconds * position, os.kill, os.getpid(), number)
 
 
-@in_loop
 async def test_work_that_nobody_stops_ends_by_itself() -> None:
     work = Work(calls=3)
     await interruptible(work, work.run(), Quiet())
-
     assert (work.done, work.stopping) == (3, False)
 
 
-@in_loop
 async def test_what_the_work_raises_is_raised() -> None:
     async def fails() -> None:
         raise ValueError("no")
@@ -64,7 +60,6 @@ async def test_what_the_work_raises_is_raised() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-@in_loop
 async def test_the_first_signal_waits_for_what_is_in_flight(
     number: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,12 +67,10 @@ async def test_the_first_signal_waits_for_what_is_in_flight(
     later(0.02, number)
     with pytest.raises(Interrupted, match=r"everything that was answered is saved. The same command continues"):
         await interruptible(work, work.run(), Quiet())
-
     assert work.done == 1
     assert capsys.readouterr().err == "stopping: waiting for 1 answer in flight (Ctrl-C again leaves them)\n"
 
 
-@in_loop
 async def test_the_handlers_of_whoever_called_are_put_back() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
@@ -88,22 +81,18 @@ async def test_the_handlers_of_whoever_called_are_put_back() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-@in_loop
 async def test_the_second_signal_leaves_at_once() -> None:
     work = Work(seconds=5)
     later(0.02, signal.SIGINT, signal.SIGINT)
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
-
     assert work.done == 0
 
 
-@in_loop
 async def test_what_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupt, "GRACE_SECONDS", 0.05)
     work = Work(seconds=5)
     later(0.02, signal.SIGINT)
-
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
 
@@ -170,7 +159,6 @@ def test_a_second_ctrl_c_leaves_a_slow_backend_at_once(runs: Runs) -> None:
         until(lambda: "stopping: waiting for" in stopped.stderr.readline())  # type: ignore[union-attr]  # not None
         stopped.send_signal(signal.SIGINT)
         stopped.communicate(timeout=30)
-
     assert stopped.returncode == EXIT_INTERRUPTED
     assert time.monotonic() - began < 5
 
@@ -185,5 +173,4 @@ def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(runs: Runs) ->
             time.sleep(0.3)
             stopped.send_signal(signal.SIGINT)
         stopped.communicate(timeout=10)
-
     assert stopped.returncode == EXIT_INTERRUPTED

@@ -43,7 +43,6 @@ def levels(count: int) -> list[Sample]:
 
 def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
     made = plan(task("a", 2, repeats=2), task("b", 1))
-
     assert chosen(made) == [("a", "s0", 0), ("a", "s0", 1), ("a", "s1", 0), ("a", "s1", 1), ("b", "s0", 0)]
     assert made.total() == 5
 
@@ -65,7 +64,6 @@ def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
 )
 def test_limit_offset_and_named_samples_choose(options: dict[str, Any], left: list[str]) -> None:
     made = plan(task(rows=7), **options)
-
     assert ids(made) == left
     assert made.total() == len(left)
 
@@ -77,7 +75,6 @@ def test_limit_offset_and_named_samples_choose(options: dict[str, Any], left: li
 )
 def test_a_filter_chooses_before_limit_and_offset(options: dict[str, Any], left: list[str]) -> None:
     made = plan(task(rows=levels(6), filter={"level": "hard"}), **options)
-
     assert ids(made) == left
     assert made.total() >= len(left)
 
@@ -90,7 +87,6 @@ def test_a_filter_takes_a_value_or_one_of_several(filter: dict[str, Any]) -> Non
 def test_the_plan_knows_which_trials_belong_to_it() -> None:
     made = plan(task(rows=4, repeats=2), offset=1, limit=2)
     list(made)
-
     wanted = made.chosen[0]
     assert [index for index in range(4) if wanted(index, 1)] == [1, 2]
     assert not wanted(1, 2)
@@ -99,7 +95,6 @@ def test_the_plan_knows_which_trials_belong_to_it() -> None:
 @pytest.mark.parametrize("index", [3, -1])
 def test_an_index_that_does_not_exist_is_refused_before_anything_is_asked(index: int) -> None:
     made = plan(task(rows=3), samples={"toy": (0, index)})
-
     with pytest.raises(UsageError, match=f"toy has 3 samples, so there is no index {index}"):
         next(iter(made))
 
@@ -111,14 +106,12 @@ def test_samples_of_a_task_that_is_not_run_are_refused() -> None:
 
 def test_a_job_carries_its_sample_as_a_line() -> None:
     (job,) = plan(task(rows=[sample(level="hard")]))
-
     assert Sample.from_json(from_line(job.sample_line), Path()) == job.sample
 
 
 def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Path) -> None:
     loose = Sample("s", (message("user", picture(3)),), (message("user", media_part(picture(4))).content,))
     (job,) = plan(task(rows=[loose]), folder=tmp_path)
-
     kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
     media = [*kept.input[0].content.media(), *kept.references[0].media()]
     assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]
@@ -152,7 +145,6 @@ def test_a_data_set_without_samples_is_refused() -> None:
 def test_a_second_sample_of_the_same_id_is_refused_before_it_is_asked() -> None:
     twins = [sample("twin"), sample("other"), sample("twin", "another question")]
     made = iter(plan(task(rows=twins, repeats=2)))
-
     assert [next(made).sample.id for _ in range(4)] == ["twin", "twin", "other", "other"]
     with pytest.raises(UsageError, match="toy: sample 2 has the id 'twin' of an earlier one; ids must be unique"):
         next(made)
@@ -173,19 +165,16 @@ def torn(id: str = "torn", fault: str = "test.jsonl: row 2: torn", **labels: Any
 )
 def test_a_sample_that_cannot_be_asked_is_chosen_like_any_other(options: dict[str, Any], left: list[str]) -> None:
     easy, hard = levels(2)
-
     assert ids(plan(task(rows=[easy, torn(), hard]), **options)) == left
 
 
 def test_one_that_lacks_labels_belongs_to_whatever_a_filter_keeps() -> None:
     rows = [*levels(2), torn("unknown"), torn("easy", level="easy")]
-
     assert ids(plan(task(rows=rows, filter={"level": "hard"}))) == ["s1", "unknown"]
 
 
 def test_one_that_has_the_id_of_an_earlier_sample_gets_a_name_of_its_own() -> None:
     rows = [sample("a"), torn("a"), torn("b"), sample("b", "another question")]
-
     assert ids(plan(task(rows=rows))) == ["a", "a (sample 1)", "b", "b"]
 
 
@@ -196,9 +185,7 @@ def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(fault:
         Sample("s", (message("user", media_part(medium, "image")),), metadata={"level": "hard"}, fault=fault),
         sample("t"),
     ]
-
     bad, sound = plan(task(rows=rows))
-
     assert fault in bad.sample.fault and (fault or "gone.png: the media file has gone") in bad.sample.fault
     assert Sample.from_json(from_line(bad.sample_line), tmp_path) == bad.sample
     assert (bad.sample.metadata, sound.sample.fault) == ({"level": "hard"}, "")
@@ -206,7 +193,6 @@ def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(fault:
 
 def test_where_no_sample_of_any_task_can_be_asked_nothing_is_begun() -> None:
     bad, sound = task("a", [torn("x"), torn("y")]), task("b", 1)
-
     plan(bad, sound).check()
     with pytest.raises(UsageError, match=r"not a single sample can be asked; the first is a: sample 'x': test.jsonl: "):
         plan(bad).check()
@@ -214,9 +200,7 @@ def test_where_no_sample_of_any_task_can_be_asked_nothing_is_begun() -> None:
 
 def test_those_among_the_first_samples_are_told_before_anything_is_asked() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
-
     (said,) = of.doubts(scoring=True)
-
     assert said.startswith("t: 1 of the first 20 samples cannot be asked: sample 'torn': test.jsonl: row 2: torn; ")
     assert "mmeval validate t looks at all of them" in said
 
@@ -227,7 +211,6 @@ def test_two_tasks_may_have_the_same_ids() -> None:
 
 def test_a_sample_that_json_cannot_hold_is_named() -> None:
     made = plan(task(rows=[sample("fine"), sample("odd", labels={1, 2})]))
-
     with pytest.raises(UsageError, match=r"toy: sample 1 \('odd'\) holds what JSON cannot .*; mend its loader"):
         list(made)
 
@@ -251,7 +234,6 @@ def test_samples_without_a_label_that_others_have_are_doubted() -> None:
         [*plan(replace(task("t", found), breakdown=("level",))).doubts(scoring=True)]
         for found in (rows, [*rows, replace(rows[1], id="other")])
     )
-
     instead = 'the label \'level\', and {} in no slice by it; it has "levle": did you mean "level"?'
     assert one == [f"t: sample {rows[1].id!r} lacks {instead.format('is')}"]
     assert two == [f"t: 2 of the first 4 samples lack {instead.format('are')}"]
@@ -264,7 +246,6 @@ def test_the_way_to_look_at_data_that_lack_rows_has_the_folder_that_was_given(tm
         [*plan(replace(lacking, dataset=dataset, expected=Expected(rows=4))).doubts(scoring=True)]
         for dataset in (lacking.dataset, data, OpenedData(data, data()))
     )
-
     assert (there[0].count("(mmeval prepare t looks"), len(given)) == (1, 1)
     assert f"(mmeval prepare t --data_dir {tmp_path} looks at all of them)" in given[0]
     assert opened == given
@@ -273,7 +254,6 @@ def test_the_way_to_look_at_data_that_lack_rows_has_the_folder_that_was_given(tm
 def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked() -> None:
     misspelt = replace(task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book")
     of = plan(misspelt)
-
     assert list(of.doubts(scoring=True)) == [
         "t: breakdown names the label 'levle', which the first 20 samples lack; did you mean \"level\"?",
         "t: cluster_key names the label 'book', which the first 20 samples lack",
@@ -287,6 +267,5 @@ def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: l
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
     judged = replace(task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),))
     said = list(plan(judged).doubts(scoring=True))
-
     assert len(said) == doubts
     assert all("t: no answer to the first sample can be scored by rubric_judge: the row" in one for one in said)

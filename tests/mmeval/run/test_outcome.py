@@ -34,14 +34,12 @@ from tests.support.outcomes import outcome
 )
 def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: str) -> None:
     (said,) = lost_complaints(RunTally(failed=Counter(failed)), again="the same command")
-
     assert said.partition("); ")[2] == advice
 
 
 def test_samples_that_cannot_be_asked_are_told_by_name_apart_from_what_failed() -> None:
     tally = RunTally(failed=Counter(bad_sample=2, server=1))
     tally.bad.add("ask", Sample("s1", (), fault="test.jsonl: row 2: torn"), repeats=2)
-
     assert list(lost_complaints(tally, again="the same command")) == [
         "1 sample (2 trials) cannot be asked (bad_sample); correct the data, then the same command asks the rest, and "
         "what is answered is kept",
@@ -80,7 +78,6 @@ def test_the_last_line_of_a_run_that_is_not_whole_says_why(
 ) -> None:
     error = "row 3 is no JSON" if code == 2 else ""
     made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, error=error)
-
     assert last_line(made).partition(" why, and what to do")[0] == said
 
 
@@ -102,9 +99,7 @@ def test_what_to_do_about_the_files_of_a_model_is_not_cut_off(tmp_path: Path) ->
     fault = f"cannot be loaded: model.safetensors is damaged ({'header ' * 40})"
     (tmp_path / "model.safetensors").write_bytes(b"torn")
     error = WeightsError(tmp_path, fault).of_hub("me/scorer")
-
     said = most_frequent(Counter([Unscored(f"WeightsError: {error}", "lost")]))
-
     assert "model me/scorer" in said
     assert said.endswith(
         f"...; delete {tmp_path / 'model.safetensors'}, then run: mmeval prepare TASK --weights; or name another model)"

@@ -31,9 +31,7 @@ def test_nothing_is_said_of_answers_that_are_whole() -> None:
 
 def test_a_trial_is_cut_off_once_however_many_of_its_answers_are_and_never_by_another_role() -> None:
     cut = answer(reason="length")
-
     (said,) = told((cut, cut), (answer(), answer(reason="length", role="helper")))
-
     assert said == "1 of 2 answers was cut off by the limit of tokens; --gen_kwargs max_gen_toks=N sets the limit"
 
 
@@ -46,7 +44,6 @@ def test_warnings_that_differ_by_digits_are_told_as_one_in_the_words_of_the_firs
 
 def test_three_warnings_are_told_the_most_frequent_first() -> None:
     lines = told(*((answer(name),) for name in "abbcccdddd"))
-
     assert lines[1:] == ["a warning of 4: d", "a warning of 3: c", "a warning of 2: b"]
 
 
@@ -54,13 +51,11 @@ def test_warnings_without_end_take_no_memory_without_end() -> None:
     made = Remarks()
     for number in range(3 * MAX_KINDS):
         made.add((answer("w" + "x" * number),))
-
     assert (made.warned, len(made.kinds), len(made._words)) == (3 * MAX_KINDS, MAX_KINDS, MAX_KINDS)
 
 
 def test_a_long_warning_is_told_in_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MAX_WARNING_CHARS", 5)
-
     assert told((answer("one\ntwo three"),))[1] == "a warning of 1: one t..."
 
 
@@ -103,7 +98,6 @@ def test_the_first_line_says_what_is_kept_since_when_and_what_is_new(kept: int, 
 
 def test_where_some_are_known_as_bad_the_number_is_the_most_that_are_asked() -> None:
     said = [opening(kept=kept, new=3, since="", bad=True) for kept in (0, 2)]
-
     assert said == ["asking up to 3 answers: some samples cannot be asked", "kept 2 answers, asking 3 new"]
 
 

@@ -34,7 +34,6 @@ DRAWS: list[dict[str, Any]] = [{"sample_shuffle": 7}, {"stratify": ("level",)}]
 def test_drawn_samples_come_in_the_order_of_the_data_set(draw: dict[str, Any]) -> None:
     made = choice(leveled(), limit=9, **draw)
     found = taken(made)
-
     assert (found, len(found), made.size) == (sorted(found), 9, 9)
     assert found != list(range(9))
 
@@ -42,7 +41,6 @@ def test_drawn_samples_come_in_the_order_of_the_data_set(draw: dict[str, Any]) -
 @pytest.mark.parametrize("draw", DRAWS, ids=str)
 def test_a_larger_limit_keeps_what_a_smaller_one_has_drawn(draw: dict[str, Any]) -> None:
     drawn = [set(taken(choice(leveled(), limit=limit, **draw))) for limit in (3, 10, 0.5, 29, 99)]
-
     assert [len(one) for one in drawn] == [3, 10, 15, 29, 30]
     assert all(small < large for small, large in pairwise(drawn))
 
@@ -52,27 +50,23 @@ def test_an_offset_leaves_out_what_was_drawn_first(draw: dict[str, Any]) -> None
     first, second, both = (
         set(taken(choice(leveled(), limit=limit, offset=offset, **draw))) for limit, offset in ((5, 0), (5, 5), (10, 0))
     )
-
     assert not first & second
     assert first | second == both
 
 
 def test_a_stratified_choice_has_its_share_of_each_level() -> None:
     found = taken(choice(leveled(), limit=6, stratify=("level",)))
-
     assert sum(index % 3 == 0 for index in found) == 2
 
 
 def test_samples_are_drawn_among_those_that_the_filter_keeps() -> None:
     of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
     made = choice(of, limit=0.5, sample_shuffle=1)
-
     assert ({index % 3 for index in taken(made)}, made.size) == ({1}, 5)
 
 
 def test_a_share_is_one_of_the_samples_that_the_filter_keeps() -> None:
     of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
-
     assert taken(choice(of, limit=0.2)) == [1, 4]
 
 
@@ -109,7 +103,6 @@ def test_a_subset_is_described(options: dict[str, Any], more: dict[str, Any], ex
     rows = [sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(9)]
     made = choice(task(rows=rows, **more), **options)
     taken(made)
-
     subset = made.subset
     assert (subset and tuple(subset.to_json().values())) == expected
 

@@ -54,7 +54,6 @@ def test_the_exit_code_says_that_scoring_was_suspended_whatever_is_tolerated(
 def test_a_loss_is_told_once_however_many_metrics_it_suspends() -> None:
     made = Suspension()
     exact = bind(load_metric("exact_match"))
-
     assert (made.add("t", bind(toy_verdict), DOWN), made.add("u", exact, DOWN)) == (True, False)
     assert (made.covers("t", bind(toy_verdict)), made.covers("t", exact), made.covers("u", exact)) == (
         True,
@@ -89,7 +88,6 @@ def test_the_complaint_counts_the_trials_that_lack_a_verdict_and_names_the_way_o
 )
 def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dict[str, Any]) -> None:
     words = shlex.split(score_command(Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}))
-
     assert words[:4] == ["mmeval", "score", "my runs/m", "--role"]
     assert values.roles([words[4]]) == {"judge": ("openai", args)}
 
@@ -97,20 +95,17 @@ def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dic
 def test_the_command_hides_secrets_and_leaves_out_roles_that_no_metric_asks() -> None:
     roles = {"judge": BackendSpec("mine", {"api_key": "sk-123456", "model": "j"}), "helper": BackendSpec("toy")}
     command = score_command(Path("runs"), [judged()], roles)
-
     assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=mine,api_key='***',model=j"]
 
 
 def test_the_command_names_every_role_where_an_agent_judges() -> None:
     roles = {"judge": BackendSpec("toy_agent"), "helper": BackendSpec("toy")}
     command = score_command(Path("runs"), [judged()], roles, agents=("judge",))
-
     assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=toy_agent", "--role", "helper=toy"]
 
 
 def test_the_command_names_of_the_recorded_roles_those_alone_whose_secret_is_not_kept() -> None:
     plain, secret = BackendSpec("toy", {"model": "j"}), BackendSpec("toy", {"api_key": "sk-123456"})
-
     assert score_command(Path("runs"), [judged()], {"judge": plain}, recorded=("judge",)) == "mmeval score runs"
     assert "api_key" in score_command(Path("runs"), [judged()], {"judge": secret}, recorded=("judge",))
 

@@ -69,7 +69,6 @@ Later = int
 
 def test_annotations_are_read_as_they_are_written() -> None:
     hints = {name: hint_of(typed, name) for name in ("mode", "home", "later", "bare", "absent")}
-
     assert hints == {"mode": Mode, "home": PathOrName, "later": int, "bare": Any, "absent": Any}
     assert [name for name, hint in hints.items() if is_path("./here", hint)] == ["home"]
 

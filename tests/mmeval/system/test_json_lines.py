@@ -17,7 +17,6 @@ from mmeval.system.json_lines import from_line, open_append, read_rows, to_line,
 )
 def test_a_value_survives_its_line(value: Any) -> None:
     line = to_line(value)
-
     assert b"\n" not in line
     assert from_line(line) == value
 
@@ -56,10 +55,8 @@ def test_what_is_no_json_is_a_value_error() -> None:
 def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path, before: bytes, after: bytes) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(before)
-
     with open_append(file) as out:
         out.write(b"3\n")
-
     assert file.read_bytes() == after + b"3\n"
 
 
@@ -68,7 +65,6 @@ def test_rows_come_with_their_offsets_without_torn_lines_and_damaged_ones_are_na
 ) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
-
     assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]
     assert [message.partition(" (")[0] for message in caplog.messages] == [
         f"{file}: the line at byte 8 is damaged and was left out"
@@ -80,14 +76,12 @@ def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "run.json"
     write_atomic(file, b"old")
     write_atomic(file, b"new")
-
     assert file.read_bytes() == b"new"
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-
     for write in (lambda path: write_atomic(path, b""), open_append):
         with pytest.raises(StorageError, match="cannot be written"):
             write(tmp_path / "file" / "inside.json")

@@ -8,15 +8,12 @@ import threading
 import pytest
 
 from mmeval.system.threads import OwnThread, any_at_work
-from tests.support.in_loop import in_loop
 
 
-@in_loop
 async def test_works_are_done_one_after_the_other_in_one_thread() -> None:
     thread = OwnThread("own")
     found = await asyncio.gather(*(thread.do(threading.get_ident) for _ in range(3)))
     thread.end()
-
     assert len(set(found)) == 1
     assert threading.get_ident() not in found
 
@@ -31,7 +28,6 @@ async def test_works_are_done_one_after_the_other_in_one_thread() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-@in_loop
 async def test_what_a_work_raises_reaches_who_waits_in_a_form_that_a_loop_survives(
     error: BaseException, said: str
 ) -> None:
@@ -46,7 +42,6 @@ async def test_what_a_work_raises_reaches_who_waits_in_a_form_that_a_loop_surviv
     thread.end()
 
 
-@in_loop
 async def test_it_is_known_whether_something_is_at_work() -> None:
     gate = threading.Event()
     thread = OwnThread("own")
@@ -56,7 +51,6 @@ async def test_it_is_known_whether_something_is_at_work() -> None:
     gate.set()
     await work
     await asyncio.sleep(0.05)
-
     assert (busy, any_at_work()) == (True, False)
 
 

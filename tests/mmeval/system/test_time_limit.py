@@ -46,7 +46,6 @@ def test_afterwards_no_alarm_comes_and_the_handler_before_is_back() -> None:
     limit = TimeLimit(0.05)
     with limit.alarmed():
         limit.begin()
-
     busy(0.1)
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL)[0] == signal.getitimer(signal.ITIMER_PROF)[0] == 0
