@@ -1,5 +1,5 @@
 """Tests that are coroutines. The clock of their event loop stands still while there is something to do; when all of
-it waits, the clock jumps to the next timer. So a minute of waiting takes no time, and a busy machine changes nothing."""
+it waits, the clock jumps to the next timer. A minute of waiting takes no time, and a busy machine changes nothing."""
 
 from __future__ import annotations
 
