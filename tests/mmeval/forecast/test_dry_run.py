@@ -72,17 +72,13 @@ class Broken(Rows):
 
     def __iter__(self) -> Iterator[Sample]:
         yield from list(super().__iter__())[:2]
-        raise UsageError("test.jsonl: row 3: is no JSON")
+        raise UsageError("row 3")
 
 
-def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
-    def prompt(row: Sample) -> Any:
-        return (row.input[0],)  # which a sample without content has not
-
-    bad = Sample("torn", (), fault="row 2: torn")
-    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
-    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
-    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+def files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file below a folder, with its size and the time of its last change."""
+    found = {path: path.stat() for path in sorted(folder.rglob("*"))}
+    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -91,9 +87,6 @@ def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path)
 def test_each_sample_is_one_call_each_turn_another_and_each_repeat_all_of_them(tmp_path: Path) -> None:
     assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
     assert calls(ahead(tmp_path, task(rows=3, protocol=three_turns, repeats=2))) == {"model": (18, 0)}
-
-
-def test_a_limit_is_heeded(tmp_path: Path) -> None:
     found = ahead(tmp_path, task(rows=5), limit=2)
     assert (calls(found), found.tasks[0].samples, found.tasks[0].rows) == ({"model": (2, 0)}, 2, 5)
 
@@ -104,13 +97,6 @@ def test_what_the_run_folder_answers_is_kept(tmp_path: Path) -> None:
     found = ahead(tmp_path, turns, roles=JUDGE, model=BackendSpec("toy", {"log": "", "broken": ""}))
     assert calls(found) == {"model": (6, 3), "judge": (2, 1)}
     assert found.answers == 4
-
-
-def test_with_fresh_nothing_is_kept_and_nothing_is_moved(tmp_path: Path) -> None:
-    run_toy(tmp_path, task(rows=3), args={"log": "", "broken": ""})
-    before = files(tmp_path)
-    found = ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": "", "broken": ""}), fresh=True)
-    assert (calls(found), files(tmp_path)) == ({"model": (3, 0)}, before)
 
 
 def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wanted(tmp_path: Path) -> None:
@@ -192,19 +178,19 @@ def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
 def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  toy-1: {input: 0, output: 1000000, per_call: 2}\n")
-    brief = task(rows=3, params=GenerationParams(max_tokens=80))
-    found = ahead(tmp_path, brief, model_cost_config=prices)
-    cost = found.dollars("model", load(found))
-    assert cost is not None
-    assert (cost.low, cost.high) == (3 * (10 + 2), 3 * (80 + 2))
-
-
-def test_a_local_model_costs_nothing_and_a_missing_price_is_unknown(tmp_path: Path) -> None:
+    found = ahead(tmp_path, task(rows=3, params=GenerationParams(max_tokens=80)), model_cost_config=prices)
     unknown, reference = ahead(tmp_path, task()), ahead(tmp_path, task(), model=BackendSpec("reference"))
-    assert unknown.dollars("model", load(unknown)) is None
-    cost = reference.dollars("model", load(reference))
-    assert cost is not None
-    assert cost.high == 0
+    costs = [one.dollars("model", load(one)) for one in (found, unknown, reference)]
+    assert [cost and (cost.low, cost.high) for cost in costs] == [(3 * (10 + 2), 3 * (80 + 2)), None, (0, 0)]
+
+
+def test_an_answer_of_the_sample_itself_is_what_the_judge_is_given(tmp_path: Path) -> None:
+    weights = []
+    for answer in ("no", "no " * 1000):
+        judged = task(rows=[sample("a", answer=answer)], metrics=("toy_verdict",))
+        found = ahead(tmp_path, judged, model=BackendSpec("reference"), roles=JUDGE)
+        weights.append(load(found, "judge").tokens_in.high)
+    assert weights[1] > weights[0] + 500
 
 
 def test_where_data_go_is_said_for_each_role(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,50 +212,49 @@ def test_the_first_request_is_the_one_that_the_run_sends_first(tmp_path: Path) -
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-def test_a_prompt_that_fails_is_counted(tmp_path: Path) -> None:
+def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> Any:
+        return (row.input[0],)  # which a sample without content has not
+
+    bad = Sample("torn", (), fault="row 2: torn")
+    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
+    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
+    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+
+
+def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
     def prompt(row: Sample) -> Sequence[Any]:
         if row.id == "s1":
             raise KeyError("colour")
         return row.input
 
-    found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
-    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
-    assert found.exit_code == 0
+    def failing(row: Sample) -> Sequence[Any]:
+        raise ValueError(row.id)
 
-
-def test_a_protocol_that_fails_on_a_stand_in_is_said_to(tmp_path: Path) -> None:
     def picky(ask: Ask) -> Program[Interleaved]:
         answer = yield from ask_one(ask.call())
         raise ValueError(f"no number in {answer.text[:2]}")
 
-    found = ahead(tmp_path, task(rows=3, protocol=picky))
-    assert found.tasks[0].problems == {"ValueError: no number in xx (after a stand-in for an answer)": 3}
-
-
-def test_only_the_first_of_many_problems_are_told(tmp_path: Path) -> None:
-    def prompt(row: Sample) -> Sequence[Any]:
-        raise ValueError(row.id)
-
-    found = ahead(tmp_path, replace(task(rows=30), prompt=prompt))  # type: ignore[arg-type]
-    assert (len(found.tasks[0].problems), found.tasks[0].problems["other reasons"]) == (11, 20)
+    found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
+    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
+    assert found.exit_code == 0
+    problems = ahead(tmp_path, replace(task(rows=30), prompt=failing)).tasks[0].problems  # type: ignore[arg-type]
+    assert (len(problems), problems["other reasons"]) == (11, 20)
+    ((reason, count),) = ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
+    assert (reason.partition(" (")[0], "stand-in" in reason, count) == ("ValueError: no number in xx", True, 3)
+    (tmp_path / "p.png").write_bytes(picture().read())
+    rows = [with_picture(tmp_path / "p.png"), *samples(2)]
+    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"}))
+    ((reason, count),) = found.tasks[0].problems.items()
+    assert (calls(found), reason[-6:], count) == ({"model": (2, 0)}, " image", 1)
 
 
 def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end_the_run(tmp_path: Path) -> None:
     broken = Broken(samples(3))
     found = ahead(tmp_path, replace(task(), dataset=lambda: broken), task("b", 2))
-    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (2, "test.jsonl: row 3: is no JSON", 2)
-
-
-def test_an_id_that_stands_twice_is_found(tmp_path: Path) -> None:
-    found = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
-    assert (found.exit_code, "ids must be unique" in str(found.cannot_read)) == (2, True)
-
-
-def test_samples_that_the_model_cannot_take_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "p.png").write_bytes(picture().read())
-    rows = [with_picture(tmp_path / "p.png"), *samples(2)]
-    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"}))
-    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"not asked: takes no image": 1})
+    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (2, "row 3", 2)
+    twice = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
+    assert (twice.exit_code, "'a'" in str(twice.cannot_read)) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -299,22 +284,14 @@ def test_what_would_refuse_the_run_refuses_the_dry_run(
 # --- nothing happens --------------------------------------------------------------------------------------------------
 
 
-def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every file below a folder, with its size and the time of its last change."""
-    found = {path: path.stat() for path in sorted(folder.rglob("*"))}
-    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
-
-
-def test_nothing_is_written_not_even_media_that_only_memory_holds(tmp_path: Path) -> None:
-    before = files(tmp_path)
-    found = ahead(tmp_path, task(rows=[Sample("p", (user("see", picture(3)),))]))
-    assert (calls(found), files(tmp_path)) == ({"model": (1, 0)}, before)
-
-
-def test_no_backend_is_asked(tmp_path: Path) -> None:
-    log = tmp_path / "asked"
-    ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": str(log)}))
-    assert not log.exists()
+def test_nothing_is_asked_written_or_moved(tmp_path: Path) -> None:
+    quiet = BackendSpec("toy", {"log": str(tmp_path / "asked"), "broken": ""})
+    found = ahead(tmp_path, task(rows=[Sample("p", (user("see", picture(3)),))]), model=quiet)
+    assert (calls(found), files(tmp_path / "runs"), (tmp_path / "asked").exists()) == ({"model": (1, 0)}, {}, False)
+    run_toy(tmp_path, task(rows=3), args={"log": "", "broken": ""})
+    before = files(tmp_path / "runs")
+    found = ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": "", "broken": ""}), fresh=True)
+    assert (calls(found), files(tmp_path / "runs")) == ({"model": (3, 0)}, before), "with --fresh nothing is kept"
 
 
 def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> None:
@@ -323,16 +300,3 @@ def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> N
         assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
     finally:
         folder.close()
-
-
-def test_an_answer_of_the_sample_itself_is_what_the_judge_is_given(tmp_path: Path) -> None:
-    short = replace(sample("a"), references=(Interleaved.from_text("no"),))
-    long = replace(sample("a"), references=(Interleaved.from_text("no " * 1000),))
-    weights = [
-        load(
-            ahead(tmp_path, task(rows=[row], metrics=("toy_verdict",)), model=BackendSpec("reference"), roles=JUDGE),
-            "judge",
-        )
-        for row in (short, long)
-    ]
-    assert weights[1].tokens_in.high > weights[0].tokens_in.high + 500
