@@ -35,7 +35,7 @@ def test_a_sound_that_is_too_long_becomes_its_beginning_in_one_channel(monkeypat
     assert is_long(long, DEFAULT_LIMITS)
     made = sound_excerpt(long, DEFAULT_LIMITS)
     heard = audio(the_only(made))
-    assert made[1] == "its first 2 seconds at 16,000 Hz"
+    assert ("2 seconds" in made[1], "16,000 Hz" in made[1]) == (True, True)
     assert (the_only(made).mime, heard.rate, heard.samples.shape) == ("audio/wav", 16000, (32000, 1))
     assert np.abs(heard.samples).max() == pytest.approx(0.6, abs=0.02)
 
@@ -77,34 +77,32 @@ def test_only_forms_that_are_not_taken_everywhere_are_changed(form: str, large: 
     assert image(the_only(smaller(medium, DEFAULT_LIMITS))).size == (8, 4)
 
 
-def test_a_long_text_is_cut_and_says_so() -> None:
-    ((part,), about) = document_excerpt(Media.from_bytes("ä".encode() * 25_000, "a.txt"), DEFAULT_LIMITS)
-    assert (part.kind, part.text) == ("text", f"\n{'ä' * 20_000}\n")
-    assert about == "its first 20,000 characters"
-
-
-def test_a_short_text_is_whole() -> None:
-    ((part,), about) = document_excerpt(Media.from_bytes(b"a,b\n1,2\n", "a.csv"), DEFAULT_LIMITS)
-    assert (part.text, about) == ("\na,b\n1,2\n\n", "8 characters of text")
-
-
-def test_the_words_of_a_word_document_are_read() -> None:
-    ((part,), _) = document_excerpt(Media.from_bytes(word("Dear guest,", "welcome.")), DEFAULT_LIMITS)
-    assert part.text == "\nDear guest,\nwelcome.\n\n"
+@pytest.mark.parametrize(
+    ("document", "text", "about"),
+    [
+        (Media.from_bytes("ä".encode() * 25_000, "a.txt"), "ä" * 20_000, "its first 20,000 characters"),
+        (Media.from_bytes(b"a,b\n1,2\n", "a.csv"), "a,b\n1,2\n", "8 characters of text"),
+        (Media.from_bytes(word("Dear guest,", "welcome.")), "Dear guest,\nwelcome.\n", "21 characters of text"),
+    ],
+    ids=["a long text", "a short text", "a word document"],
+)
+def test_the_words_of_a_document_are_read_up_to_a_limit(document: Media, text: str, about: str) -> None:
+    ((part,), found) = document_excerpt(document, DEFAULT_LIMITS)
+    assert (part.kind, part.text, found) == ("text", f"\n{text}\n", about)
 
 
 def test_a_pdf_of_more_pages_than_are_read_whole_has_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(excerpt, "MAX_DOCUMENT_CHARS", 30)
     ((part,), about) = document_excerpt(Media.from_bytes(pdf("Hello there", pages=5)), DecodeLimits(max_pages=2))
-    assert part.text == "\nHello there\nHello there\nHello \n"
-    assert about == "its first 30 characters"
+    words = "Hello there\n"
+    assert (part.text, about) == (f"\n{2 * words}Hello \n", "its first 30 characters")
 
 
 def test_a_pdf_without_words_is_shown_as_pictures_of_its_first_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(excerpt, "MAX_DOCUMENT_PAGES", 2)
     parts, about = document_excerpt(Media.from_bytes(pdf("", pages=3)), DEFAULT_LIMITS)
     assert [part.kind for part in parts] == ["image", "image"]
-    assert about == "2 pictures of its pages, which hold no text,"
+    assert about.startswith("2 pictures ")
 
 
 def test_binary_content_is_no_document() -> None:

