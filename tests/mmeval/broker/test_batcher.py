@@ -247,7 +247,7 @@ async def test_one_row_that_is_too_large_by_itself_does_not_make_batches_smaller
     backend = Small(max_batch_size=4)
     async with batching(backend, live=100) as batcher:
         found = await asked(batcher, "a", "b", "c", "giant", *"efgh")
-    assert [text for text in found if "out of memory" in text] == ["out_of_memory: RuntimeError: CUDA out of memory"]
+    assert [text.partition(":")[0] for text in found if "memory" in text] == ["out_of_memory"]
     assert len(backend.batches[-1]) == 4
 
 
@@ -268,7 +268,7 @@ async def test_a_thread_that_is_left_by_no_exception_fails_its_calls() -> None:
 
     async with batching(Leaving(), live=1) as batcher:
         [failed] = await asked(batcher, "a")
-    assert failed.startswith("internal: KeyboardInterrupt: a signal (test_batcher.py:")
+    assert failed.startswith("internal: KeyboardInterrupt: a signal (test")
 
 
 # --- what makes rows alike ---------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def test_a_template_cannot_leave_its_sandbox_or_send_what_is_too_long(template: 
     [
         ("{{ inptu }}", "reads 'inptu'; .*\"input\""),
         ("a\n{% if %}", "in its line 2"),
-        ("{{ answer }}", "reads 'answer'; .*input, id, level"),
+        ("{{ answer }}", "'answer'; .*input, id, level"),
         ("{% macro m() %}{{ hidden }}{% endmacro %}", "the template reads 'hidden'"),
     ],
 )

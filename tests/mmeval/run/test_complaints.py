@@ -41,7 +41,7 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ),
         ({"a": (NEITHER, SOUND)}, SOUND, []),
     ],
-    ids=["no answer holds a picture", "one does", "several tasks", "an answer that never came might have held one"],
+    ids=["no answer holds a picture", "one does", "several tasks", "an answer never came"],
 )
 def test_a_number_of_which_no_answer_holds_anything_is_noted_with_the_reason(
     tmp_path: Path, answers: dict[str, tuple[str, ...]], lost: str, notes: list[tuple[str, str, str]]

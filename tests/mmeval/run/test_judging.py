@@ -99,8 +99,8 @@ async def test_every_judged_metric_of_a_trial_makes_one_row_and_one_that_fails_c
         rows = await at.judge(trial(), trial(id="s1"))
     for scores in (rows[0], rows[1]):
         assert (scores["toy_verdict"]["value"], scores["toy_clumsy"]["status"]) == (1.0, "unscored")
-        assert scores["toy_clumsy"]["reason"].startswith("KeyError: 'clumsy' (test_judging.py:")
-        assert scores["toy_leaving"]["reason"].startswith("SystemExit: 0 (test_judging.py:")
+        assert scores["toy_clumsy"]["reason"].startswith("KeyError: 'clumsy' (")
+        assert scores["toy_leaving"]["reason"].startswith("SystemExit: 0 (test_")
 
 
 @pytest.mark.parametrize("kind", ["server", "bad_request"])
@@ -245,4 +245,4 @@ async def test_a_judge_that_is_served_under_two_versions_is_warned_of_with_both(
         judges = judge_versions([at.run])
     assert [(one.asked, one.served) for one in judges["t"]] == [("toy-1", "toy-may"), ("toy-1", "toy-june")]
     (warning,) = version_warnings(judges)
-    assert (warning.startswith("t: the judge toy-1 "), "2 versions (toy-may, toy-june)" in warning) == (True, True)
+    assert (warning.startswith("t: the judge toy-1 "), "(toy-may, toy-june)" in warning) == (True, True)

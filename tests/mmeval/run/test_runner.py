@@ -212,11 +212,10 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_p
     toy = task(rows=rows, metrics=("toy_yes",))
     outcome = run_toy(tmp_path, toy)
     assert (outcome.exit_code, outcome.counts.unscored, outcome.results[0].value) == (EXIT_INCOMPLETE, 1, 1.0)
-    assert outcome.complaints[0].startswith("toy: 1 of 2 unscored by toy_yes (ValueError: no such luck (toy.py:")
+    assert outcome.complaints[0].startswith("toy: 1 of 2 unscored by toy_yes (")
     assert run_toy(tmp_path, toy, max_unscored=0.5).exit_code == EXIT_OK
     (both,) = run_toy(tmp_path, replace(toy, name="first"), replace(toy, name="second")).complaints
-    assert both.startswith("unscored (ValueError: no such luck (toy.py:")
-    assert "first 1 of 2 by toy_yes; second 1 of 2 by toy_yes; " in both
+    assert ("no such luck (toy.py:" in both, both.count("1 of 2 by toy_yes; ")) == (True, 2)
 
 
 # --- which backend answers ---------------------------------------------------------------------------------------
@@ -224,7 +223,7 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_p
 
 def test_another_model_under_the_same_name_and_another_seed_are_refused(tmp_path: Path) -> None:
     run_toy(tmp_path, task(), model_tag="mine")
-    with pytest.raises(IdentityChangedError, match=r'model.model "toy-1" -> "toy-2".*--model_tag'):
+    with pytest.raises(IdentityChangedError, match='"toy-1" -> "toy-2".*--model_tag'):
         run_toy(tmp_path, task(), model_tag="mine", args={"model": "toy-2"})
     with pytest.raises(IdentityChangedError, match="seed 0 -> 1"):
         run_toy(tmp_path, task(), model_tag="mine", seed=1)

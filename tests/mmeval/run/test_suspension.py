@@ -66,7 +66,7 @@ def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
     ]
     (complaint,) = suspended(DOWN).complaints(results, "run mmeval score RUN")
     assert [words in complaint for words in ("toy_verdict", DOWN.reason, "7 trials")] == [True, True, True]
-    assert complaint.endswith(f": {DOWN.how_to_fix}, then run mmeval score RUN")
+    assert complaint.endswith("run mmeval score RUN")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
         {"model": "it's", "inputs": ["text", "image"], "more": {"a": 1}},
         {},
     ],
-    ids=["plain", "blanks and numbers", "texts that look like something else", "quotes and lists", "none"],
+    ids=["plain", "blanks and numbers", "like something else", "quotes and lists", "none"],
 )
 def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dict[str, Any]) -> None:
     words = shlex.split(score_command(Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}))
@@ -101,7 +101,7 @@ TOY, SECRET = BackendSpec("toy", {"model": "j"}), BackendSpec("mine", {"api_key"
         ({"judge": TOY}, {"recorded": ("judge",)}, []),
         ({"judge": SECRET}, {"recorded": ("judge",)}, ["--role", "judge=mine,api_key='***',model=j"]),
     ],
-    ids=["of the roles that are asked", "every role of an agent", "not what is recorded", "unless it has a secret"],
+    ids=["those asked", "all of an agent", "not what is recorded", "but for secrets"],
 )
 def test_the_command_names_roles(roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]) -> None:
     assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == ["mmeval", "score", "runs", *flags]
