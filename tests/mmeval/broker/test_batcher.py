@@ -105,7 +105,6 @@ async def test_a_batch_goes_when_every_live_trial_waits_and_an_agents_calls_are_
     batcher = Batcher(backend, lambda: 2, 64)
     await asked(batcher, "a", "b")
     assert now() == pytest.approx(1)
-
     first = asyncio.create_task(asked(batcher, "a", "b", trial="agent"))
     await asyncio.sleep(0.01)  # the other trial may still bring company
     await asyncio.gather(first, asked(batcher, "c", trial="other"))
@@ -160,7 +159,6 @@ async def test_calls_that_were_given_up_are_in_no_batch_and_a_stop_ends_those_th
     calls[1].cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     assert backend.batches == [["first"], ["waits"]]
-
     calls = [asyncio.create_task(asked(batcher, f"question {i}")) for i in range(2)]
     await asyncio.sleep(0.5)
     batcher.stop(StoppedError("stopped"))

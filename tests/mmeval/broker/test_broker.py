@@ -297,7 +297,6 @@ async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: P
             with pytest.raises(BackendDownError, match="50 calls in a row"):
                 await broker.run(asks(text), scope())
     assert len(model.asked) == 50
-
     model = Toy(answers=lambda r: reply("fine") if asked_text(r) == "30" else Response.failed("server", "no"))
     async with brokered(tmp_path / "with an answer in between", model=model) as broker:
         for i in range(79):

@@ -56,7 +56,6 @@ async def test_a_cancelled_call_gives_its_place_to_the_next() -> None:
     second.cancel()  # in the same instant: it was woken, but has not run
     await turns()
     assert (third.done(), limiter.in_flight) == (True, 1)
-
     pausing = Limiter(1)
     crowded(pausing, 5)
     await dropped(await calls(pausing, 3))

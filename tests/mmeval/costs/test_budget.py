@@ -134,7 +134,6 @@ async def test_a_local_model_needs_no_price_and_its_batches_are_made_before_the_
     Budget(Limits(usd=0.01), Prices(), Spending()).watch({"model": free})
     assert (await free.ask(request("question 1"), Ticket("t")))[0].text == "answer 1"
     await free.close()
-
     toy = ToyLocal(max_batch_size=4)
     runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 64)
     budget = under(Budget(Limits(calls=5), PRICES, Spending()), runtime)
@@ -159,7 +158,6 @@ def test_models_without_a_price_are_refused_together_with_the_lines_to_add() -> 
     first, *lines = str(caught.value).splitlines()
     assert "toy-2 (judge, captioner) and toy-3 (checker)" in first
     assert lines == ["  toy-2: {input: 0, output: 0}", "  toy-3: {input: 0, output: 0}"]
-
     before = Spending()
     before.add(Payee("judge", "toy-2"), paid(1), tries=1)
     with pytest.raises(UsageError) as caught:

@@ -124,7 +124,6 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(folder: Path) -
     for verb, *flags in (("score",), ("report", "--format", "markdown")):
         later = mmeval(verb, run_folder(folder / "runs", "reference"), *flags)
         assert (later.code, "1 of 2 tasks" in later.out, bool(noted(later.out))) == (0, True, True), later.err
-
     (folder / "gone_data" / "test.jsonl").write_text('{"input": "2 + 2", "reference": "4"}\n')
     done = run(folder, "both")
     assert (done.code, "kept 1 answer" in done.err, noted(done.out)) == (0, True, []), done.err
@@ -178,11 +177,13 @@ def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
 @pytest.mark.parametrize(
     ("metrics", "reason", "pieces", "words"),
     [
-        (("x", "y"), "it asks (as its judge)", (), ": they ask "),
-        (("x", "y"), "it asks (as its judge)", (), "(as their judge)"),
+        (("x", "y"), "it asks its judge", (), "metrics x, y are unavailable"),
+        (("x", "y"), "it asks its judge", (), ": they ask "),
+        (("x", "y"), "one (as its judge)", (), "(as their judge)"),
         (("m",), "it is left out", ("x", "y"), ", without x, y: they are"),
         (("m",), "it is left out", ("x",), ", without x: it is"),
         (("m", "n"), "score adds it", ("x", "y"), "metrics m, n are partial"),
+        (("m", "n"), "score adds it", ("x", "y"), ": score adds them"),
     ],
 )
 def test_several_metrics_or_pieces_have_the_words_of_several(

@@ -391,7 +391,6 @@ def test_another_choice_of_turns_and_other_placeholders_are_scored_anew_and_noth
         outcome = run_toy(tmp_path, task(rows=[story], protocol=partial(episode, answer=answer)))
         assert values(outcome) == {"toy": value}
     assert len(asked_in(tmp_path)) == 2
-
     drawn = Sample("s", (user("question"),), (Interleaved.from_text("<<image1>> answer", {"image1": picture()}),))
     for spelling, value in (("tag", 0.0), ("hash", 1.0), ("tag", 0.0)):
         made = task("drawn", rows=[drawn], metrics=("part_order",))

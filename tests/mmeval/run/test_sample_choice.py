@@ -32,11 +32,9 @@ def test_drawn_samples_come_in_the_order_of_the_data_set_and_a_larger_limit_keep
     made = choice(leveled(), limit=9, **draw)
     found = taken(made)
     assert (found, len(found), made.size, found == list(range(9))) == (sorted(found), 9, 9, False)
-
     drawn = [set(taken(choice(leveled(), limit=limit, **draw))) for limit in (3, 10, 0.5, 29, 99)]
     assert [len(one) for one in drawn] == [3, 10, 15, 29, 30]
     assert all(small < large for small, large in pairwise(drawn))
-
     first, second = (set(taken(choice(leveled(), limit=5, offset=offset, **draw))) for offset in (0, 5))
     assert (first & second, first | second) == (set(), drawn[1]), "an offset leaves out what was drawn first"
 

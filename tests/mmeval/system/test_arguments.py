@@ -27,7 +27,7 @@ def test_a_value_of_the_type_has_no_fault(value: object, hint: Hint) -> None:
     ("value", "hint", "expected", "more"),
     [
         ("loudd", Mode, "loud or quiet", '; did you mean "loud"?'),
-        (["loudd"], Mode | list[Mode], "loud or quiet or a list, each loud", ""),
+        (["loudd"], Mode | list[Mode], "loud or quiet or a list", ""),
         ("false", bool, "true or false", ""),
         (1, bool, "true or false", ""),
         (True, int, "a whole number", ""),

@@ -43,7 +43,12 @@ async def test_what_a_work_raises_reaches_its_caller_in_a_form_that_a_loop_survi
 async def test_it_is_known_whether_something_is_at_work() -> None:
     begun, gate = threading.Event(), threading.Event()
     thread = OwnThread("own")
-    work = asyncio.ensure_future(thread.do(lambda: (begun.set(), gate.wait(60))))
+
+    def waiting() -> None:
+        begun.set()
+        gate.wait(60)
+
+    work = asyncio.ensure_future(thread.do(waiting))
     await asyncio.sleep(0)
     begun.wait(60)
     busy = any_at_work()
