@@ -54,7 +54,7 @@ async def brokered(folder: Path, retries: int = 0, seed: int = 0, **roles: AnyBa
 
 async def run(folder: Path, program: Program[T], at: Scope | None = None, retries: int = 0, **roles: AnyBackend) -> T:
     """What a program returns that is run alone, in a process of its own so to speak."""
-    async with brokered(folder, retries, **roles) as broker:
+    async with brokered(folder, retries, 0, **roles) as broker:
         return await broker.run(program, at or scope())
 
 

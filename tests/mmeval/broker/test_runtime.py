@@ -92,5 +92,5 @@ async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None
     await asyncio.sleep(0.5)
     role.stop()
     (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
-    assert (first.error.kind, type(second)) == ("timeout", StoppedError)
+    assert (first.error and first.error.kind, type(second)) == ("timeout", StoppedError)
     await role.close()
