@@ -92,9 +92,9 @@ def test_large_media_are_converted_although_they_are_taken(monkeypatch: pytest.M
 def test_a_damaged_medium_is_not_sent(able: Capabilities) -> None:
     damaged = {kind: data[:30] for kind, data in MEDIA.items() if kind != "audio"}
     for kind, data in {**damaged, "3d": b"v 0 0 0\nf 1 2 3\n", "document": b"%PDF-1.4 nothing"}.items():
-        assert error_of(call(kind, data), able)[0] == "bad_media", kind  # type: ignore[arg-type]  # a kind of MEDIA
-    kind, message = error_of(call("document", b""), able)
-    assert (kind, message.endswith("(0 bytes)")) == ("bad_media", True)
+        assert error_of(call(kind, data), able)[0] == "bad_media", kind
+    error, message = error_of(call("document", b""), able)
+    assert (error, message.endswith("(0 bytes)")) == ("bad_media", True)
 
 
 def test_a_file_that_has_changed_or_gone_is_no_fault_of_the_medium(tmp_path: Path) -> None:

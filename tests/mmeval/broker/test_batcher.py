@@ -166,6 +166,17 @@ async def test_calls_that_were_given_up_are_in_no_batch_and_a_stop_ends_those_th
     assert (first, repr(second)) == (["answer 0"], "StoppedError('stopped')")
 
 
+async def test_after_closing_no_call_goes_because_it_has_waited_long_enough() -> None:
+    backend = Answers()
+    batcher = Batcher(backend, lambda: 100, 8)
+    waiting = asyncio.create_task(asked(batcher, "lonely"))
+    await asyncio.sleep(0)
+    await batcher.close()
+    await asyncio.sleep(1)
+    assert (backend.batches, waiting.done()) == ([], False)
+    waiting.cancel()
+
+
 async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_blame_fails() -> None:
     seen: list[int] = []
 

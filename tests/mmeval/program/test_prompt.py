@@ -34,5 +34,5 @@ def test_a_prompt_function_gets_the_sample_and_its_options() -> None:
 
 @pytest.mark.parametrize("returned", [[], ["text"]], ids=["nothing", "text"])
 def test_a_prompt_function_that_returns_no_messages_is_named(returned: list[Message]) -> None:
-    with pytest.raises(PromptError, match="'s1': .*'odd'"):
+    with pytest.raises(PromptError, match=r"'s1': .*'odd'"):
         FunctionPrompt("odd", lambda _: returned)(sample("q"))

@@ -36,5 +36,5 @@ def test_variants_that_are_present_are_asked_too_of_roles_that_may_have_them() -
 
 def test_a_kind_that_there_is_not_is_refused_with_a_near_name() -> None:
     check_variants(["captioner", "captioner.audio", "judge.v2"], {"captioner"})
-    with pytest.raises(UsageError, match='captioner.adio: .*"captioner.audio"'):
+    with pytest.raises(UsageError, match=r'captioner.adio: .*"captioner.audio"'):
         check_variants(["captioner.adio"], {"captioner"})

@@ -154,7 +154,7 @@ def test_a_second_sample_of_the_same_id_is_refused_before_it_is_asked() -> None:
     twins = [sample("twin"), sample("other"), sample("twin", "another question")]
     made = iter(plan(task(rows=twins, repeats=2)))
     assert [next(made).sample.id for _ in range(4)] == ["twin", "twin", "other", "other"]
-    with pytest.raises(UsageError, match="toy: sample 2 .* 'twin'"):
+    with pytest.raises(UsageError, match=r"toy: sample 2 .* 'twin'"):
         next(made)
 
 

@@ -144,7 +144,10 @@ async def test_a_metric_that_asks_another_role_goes_on(tmp_path: Path) -> None:
     assert at.judging.suspension.outputs == {"t": {"toy_verdict"}}
 
 
-async def test_what_is_offered_without_room_is_put_off_and_judged_in_the_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stopped", "judged"), [(False, 9), (True, 2)], ids=["to the end", "stopped"])
+async def test_what_is_offered_without_room_is_put_off_and_judged_in_the_end_unless_it_is_stopped(
+    tmp_path: Path, stopped: bool, judged: int
+) -> None:
     async with desk(tmp_path, Toy(delay=1), limit=1) as at:
         for i in range(9):
             asked = sample(f"s{i}")
@@ -154,7 +157,9 @@ async def test_what_is_offered_without_room_is_put_off_and_judged_in_the_end(tmp
             at.run.records.keep_trial(i, 0, made.digest, {"x": [["0", "model", f"key{i}"]]})
             await at.judging.offer(at.run, i, made, made.digest)
         assert (at.judging.in_flight, at.judging.waiting) == (2, 7)
-        assert sorted(await at.judge()) == list(range(9))
+        if stopped:
+            at.judging.stop()
+        assert sorted(await at.judge()) == list(range(judged))
 
 
 async def test_after_a_stop_nothing_is_judged_that_had_not_begun(tmp_path: Path) -> None:
@@ -198,6 +203,8 @@ async def test_a_row_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
         (tmp_path / "scores").write_text("a file where the folder should be")
         with pytest.raises(StorageError):
             await at.judge(*trials(4))
+        with pytest.raises(StorageError):
+            await at.judging.add(at.run, 4, trial("later"), trial("later").digest)
 
 
 async def test_a_question_that_changed_under_the_same_name_is_asked_anew(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_p
 
 def test_another_model_under_the_same_name_and_another_seed_are_refused(tmp_path: Path) -> None:
     run_toy(tmp_path, task(), model_tag="mine")
-    with pytest.raises(IdentityChangedError, match='"toy-1" -> "toy-2".*--model_tag'):
+    with pytest.raises(IdentityChangedError, match=r'"toy-1" -> "toy-2".*--model_tag'):
         run_toy(tmp_path, task(), model_tag="mine", args={"model": "toy-2"})
     with pytest.raises(IdentityChangedError, match="seed 0 -> 1"):
         run_toy(tmp_path, task(), model_tag="mine", seed=1)
