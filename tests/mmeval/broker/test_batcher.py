@@ -170,7 +170,7 @@ async def test_after_closing_no_call_goes_because_it_has_waited_long_enough() ->
     backend = Answers()
     batcher = Batcher(backend, lambda: 100, 8)
     waiting = asyncio.create_task(asked(batcher, "lonely"))
-    await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
     await batcher.close()
     await asyncio.sleep(1)
     assert (backend.batches, waiting.done()) == ([], False)
