@@ -137,8 +137,8 @@ async def test_a_worker_that_dies_is_started_again_and_what_it_had_written_is_de
     assert await answered(made, "question 1") == {0: "answer 1"}
     assert await answered(made, "deadly", "b") == {0: "deadly", 1: "found", -1: "AnswererDiedError"}
     assert await answered(made, "deadly", "c", "d") == {0: "deadly", -1: "AnswererDiedError"}
-    counts = [message.rpartition(";")[2].strip()[:2] for message in caplog.messages]
-    assert (counts, Worker.made[0].started) == (["1 ", "it", "2 "], 3)
+    calls = [message.partition("; ")[2][:9] for message in caplog.messages]
+    assert (calls, Worker.made[0].started) == (["1 call is", "", "2 calls a"], 3)
 
 
 async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(

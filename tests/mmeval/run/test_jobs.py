@@ -229,12 +229,12 @@ def test_samples_that_cannot_be_asked_are_counted_among_the_first_twenty() -> No
 def test_samples_without_a_label_that_others_have_are_doubted() -> None:
     rows = levels(3)
     rows[1] = replace(rows[1], metadata={"levle": "easy"})
-    for more, start in (
-        ([], "t: sample 's1' lacks "),
-        ([replace(rows[1], id="x")], "t: 2 of the first 4 samples lack "),
+    for more, start, verb in (
+        ([], "t: sample 's1' lacks ", "is"),
+        ([replace(rows[1], id="x")], "t: 2 of the first 4 samples lack ", "are"),
     ):
         (doubt,) = doubts(replace(task("t", [*rows, *more]), breakdown=("level",)))
-        assert (doubt.startswith(start), '"levle"' in doubt) == (True, True)
+        assert (doubt.startswith(start), f", and {verb} in " in doubt, '"levle"' in doubt) == (True, True, True)
 
 
 def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores() -> None:
@@ -260,4 +260,4 @@ def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_gi
 def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], count: int) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
     found = doubts(replace(task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),)))
-    assert ["rubric_judge" in one for one in found] == [True] * count
+    assert ["to the first sample " in one and " by rubric_judge: " in one for one in found] == [True] * count
