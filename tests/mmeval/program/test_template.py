@@ -38,7 +38,7 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
         ("{{ input }}|{{ input }}", ["a", PICTURE], ["a", PICTURE, "|a", PICTURE]),
         ("{{ input }}", [HOSTILE, PICTURE], [HOSTILE, PICTURE]),
     ],
-    ids=["input", "id", "label", "neither", "media", "twice", "text that poses as a mark"],
+    ids=["input", "id", "label", "neither", "media", "twice", "posing as a mark"],
 )
 def test_a_template_sees_the_input_the_id_and_the_named_labels(
     template: str, parts: list[Media | str], found: list[object]
