@@ -129,8 +129,16 @@ async def test_a_worker_whose_work_is_given_up_is_killed(
     worker.open_rows = dict(enumerate(BATCH))
     await worker.end()
     assert (Process.made[0].exitcode, END_SECONDS) == (-9, 5)
-    worker._start()
-    assert Process.made[1].exitcode == -9, "it was killed for good"
+
+
+async def test_a_worker_that_is_killed_before_it_is_started_is_killed_for_good(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Process, "script", (READY,))
+    worker.kill()
+    await worker.start()
+    assert Process.made[0].exitcode == -9
+    await worker.end()
 
 
 def test_ctrl_c_does_not_reach_a_process_that_is_just_started() -> None:
