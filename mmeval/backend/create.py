@@ -60,13 +60,14 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
     for arg, value in given.items():
         if fault := fault_of(value, hint_of(hints, arg)):
-            raise UsageError(f"the backend {name!r}: {arg} {fault}")
+            raise UsageError(f"the backend {name!r}: {arg} {fault}", name=arg)
     try:
         signature.bind(**given)
     except TypeError as error:
         raise UsageError(
             f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to a judge or another role as "
-            f"{name},NAME=VALUE"
+            f"{name},NAME=VALUE",
+            name=name,
         ) from None
     backend: AnyBackend = factory(**given)
     return backend
@@ -104,6 +105,7 @@ def _text(backend: str, arg: str, value: Any) -> Any:
     if isinstance(value, float):
         raise UsageError(
             f"the backend {backend!r}: {arg} is a text and was read as the number {value}; write it in quotes, as in "
-            f"{arg}='1e5'"
+            f"{arg}='1e5'",
+            name=arg,
         )
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

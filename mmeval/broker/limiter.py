@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
 from collections import deque
 
 MAX_PAUSE = 120.0
@@ -77,7 +76,7 @@ class Limiter:
         return max(SMALLEST_ROUND, self.allowed)
 
     def _slow_down(self, wait: float) -> None:
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         self._answered = self._refused = 0
         self._resume_at = max(self._resume_at, now + wait)
         if now - self._lowered_at > BURST_SECONDS:
@@ -96,8 +95,9 @@ class Limiter:
             raise
 
     async def _pause(self) -> None:
+        loop = asyncio.get_running_loop()
         try:
-            while not self._stopped.is_set() and (pause := self._resume_at - time.monotonic()) > 0:
+            while not self._stopped.is_set() and (pause := self._resume_at - loop.time()) > 0:
                 # The jitter spreads those who waited, so that they do not all come back in the same instant.
                 await wait(pause + random.random() * min(1.0, pause), unless=self._stopped)
         except asyncio.CancelledError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable
 
 from mmeval.records.response import ErrorInfo, ErrorKind
@@ -56,7 +55,7 @@ class Outage:
 
     @property
     def lasted(self) -> float:
-        return 0.0 if self._began is None else time.monotonic() - self._began
+        return 0.0 if self._began is None else asyncio.get_running_loop().time() - self._began
 
     def pause(self) -> float:
         """Seconds until the next look, which is the last one where patience ends."""
@@ -74,7 +73,7 @@ class Outage:
         elif error.kind == "unreachable" and not self.on:
             said = "%s; every call waits for up to %.0f s until it can be reached"
             log.warning(said, self.told(error.message), self.patience)
-            self._began, self._looks = time.monotonic(), 0
+            self._began, self._looks = asyncio.get_running_loop().time(), 0
             self._on_change(True)
 
     def looked(self, error: ErrorInfo | None) -> None:

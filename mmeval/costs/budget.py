@@ -82,7 +82,8 @@ def _refuse_unpriced(payees: Sequence[Payee]) -> None:
     lines = "\n  ".join(line_to_add(model) for model in models)
     raise UsageError(
         f"--budget_usd: no price is known for {named}. Write it into a file, below models:, and name the file with "
-        f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}"
+        f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}",
+        name=", ".join(models),
     )
 
 

@@ -114,9 +114,13 @@ def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
         return
     how_to_fix = "give it by the name of an installed plugin, or ask for one copy"
     if spec.instance is not None:
-        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {how_to_fix}")
+        raise UsageError(
+            f"the {role} was made in this process, and its copies would run in others: {how_to_fix}", name=role
+        )
     if plugins.is_of_script("mmeval.model_backends", spec.name):
-        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}")
+        raise UsageError(
+            f"the backend {spec.name!r} of the {role} is known to this process alone: {how_to_fix}", name=spec.name
+        )
 
 
 def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:
 
 def _positive(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0")
+        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0", name=ROLE_LIMIT)
     return value
 
 
@@ -139,7 +143,11 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     for role in backends:
         if role != MODEL and role not in asked:
             asks = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
-            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({asks})")
+            raise UsageError(
+                f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({asks})",
+                name=role,
+                known=sorted(asked),
+            )
 
 
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
@@ -150,7 +158,7 @@ def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
     asked = _asked(tasks, given)
     for role in given:
         if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
-            raise UsageError(f"--role {role}: no chosen task asks this role{near}")
+            raise UsageError(f"--role {role}: no chosen task asks this role{near}", name=role, known=sorted(asked))
 
 
 def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:

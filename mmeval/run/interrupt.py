@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -96,8 +95,9 @@ async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[
     if count := work.in_flight:
         answers = "1 answer" if count == 1 else f"{count:,} answers"
         progress.note(f"stopping: waiting for {answers} in flight (Ctrl-C again leaves them)")
-    until = time.monotonic() + GRACE_SECONDS
-    while not task.done() and len(signals) < 2 and time.monotonic() < until:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + GRACE_SECONDS
+    while not task.done() and len(signals) < 2 and loop.time() < until:
         await asyncio.wait({task}, timeout=0.1)
     if not task.done():
         task.cancel()

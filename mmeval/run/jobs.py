@@ -80,7 +80,8 @@ class JobQueue:
         ]
         unknown = set(options.samples) - {task.name for task in tasks}
         if unknown:
-            raise UsageError(f"--samples names tasks that are not run: {', '.join(sorted(unknown))}")
+            names = ", ".join(sorted(unknown))
+            raise UsageError(f"--samples names tasks that are not run: {names}", name=names)
 
     def __iter__(self) -> Iterator[Job]:
         for position in range(len(self.tasks)):
@@ -246,9 +247,11 @@ def _check_draw(options: RunOptions) -> None:
     flags = {"--sample_shuffle": options.sample_shuffle is not None, "--stratify": bool(options.stratify)}
     for flag in (name for name, given in flags.items() if given):
         if options.samples:
-            raise UsageError(f"{flag} and --samples exclude each other; leave one out")
+            raise UsageError(f"{flag} and --samples exclude each other; leave one out", name=flag)
         if options.limit is None:
-            raise UsageError(f"{flag} needs --limit: without it every sample is asked, in the order of the data set")
+            raise UsageError(
+                f"{flag} needs --limit: without it every sample is asked, in the order of the data set", name=flag
+            )
 
 
 def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 _in_force: TimeLimit | None = None
@@ -24,8 +24,8 @@ class TimeLimit:
     on every core. The parent of the process then finds the answer that caused it.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._clock = seconds, clock
         self._began = self._armed = 0.0
         self._inside = self._waits = False
         self._times = 1
@@ -51,7 +51,7 @@ class TimeLimit:
 
     def begin(self, answers: int = 1) -> None:
         """Begin the time of one answer, or of several at once, which have as many times."""
-        self._began = time.monotonic()
+        self._began = self._clock()
         changed, self._times = answers != self._times, answers
         if self._armed and (changed or self._began - self._armed > self.seconds / 10):
             self._arm()
@@ -66,7 +66,7 @@ class TimeLimit:
         if self._waits or not self._armed or threading.current_thread() is not threading.main_thread():
             yield
             return
-        since = time.monotonic()
+        since = self._clock()
         self._waits = True
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -74,18 +74,18 @@ class TimeLimit:
             yield
         finally:
             self._waits = False
-            self._began += time.monotonic() - since
+            self._began += self._clock() - since
             self._arm()
             if self._inside:
                 signal.setitimer(signal.ITIMER_REAL, max(self._left(), 0.001))
 
     def _arm(self) -> None:
-        self._armed = time.monotonic()
+        self._armed = self._clock()
         signal.setitimer(signal.ITIMER_REAL, self._whole)
         signal.setitimer(signal.ITIMER_PROF, 2 * self._whole * (os.cpu_count() or 1))
 
     def _left(self) -> float:
-        return self._began + self._whole - time.monotonic()
+        return self._began + self._whole - self._clock()
 
     @property
     def _whole(self) -> float:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.support.cli import wait_for
 from tests.support.mock_openai_server import MockServer
 
 PATIENCE = 60
@@ -30,7 +31,7 @@ def killed_once(
     words = [sys.executable, "-m", "mmeval", *map(str, arguments)]
     with subprocess.Popen(words, env=env, stdin=-3, stdout=-3, stderr=-3) as process:
         while not server.meanwhile_silent(lambda: _gone(reached, process, server, output)):
-            time.sleep(0.001)
+            time.sleep(0.001)  # another process is at work, which sends nothing that could be waited for
     return process.returncode
 
 
@@ -40,10 +41,8 @@ def _gone(reached: Callable[[], bool], process: subprocess.Popen[bytes], server:
         return True
     if not reached() or not server.state.in_flight:
         return False
-    answered, until = server.stats()["answered"], time.monotonic() + PATIENCE
-    while kept(output) < answered:
-        assert time.monotonic() < until, f"of {answered} answers {kept(output)} were kept"
-        time.sleep(0.001)
+    answered = server.stats()["answered"]
+    wait_for(lambda: kept(output) >= answered, f"{answered} answers that are kept")
     process.kill()
     process.wait()
     server.hang_up()

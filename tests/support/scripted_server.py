@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,6 +53,7 @@ class ScriptedServer:
     def __init__(self, *answers: Scripted) -> None:
         self.answers = list(answers)
         self.seen: list[Captured] = []
+        self.closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
@@ -69,6 +69,7 @@ class ScriptedServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.closing.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -82,7 +83,7 @@ def _handler(owner: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             owner.seen.append(Captured(self.path, dict(self.headers), body))
             answer = owner.next_answer()
-            time.sleep(answer.delay)
+            owner.closing.wait(answer.delay)
             self.close_connection = True
             if answer.cut is None or answer.cut > 0:
                 self._send(answer)
@@ -94,7 +95,7 @@ def _handler(owner: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(answer.payload[: answer.cut])
-            time.sleep(answer.linger)
+            owner.closing.wait(answer.linger)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -13,7 +13,6 @@ import os
 import signal
 import struct
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -237,7 +236,7 @@ class ToyLocal:
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         texts = [asked_text(request) for request in requests]
         self.batches.append(texts)
-        self.gate.wait(10)
+        self.gate.wait(60)
         if len(requests) > self._memory:
             raise RuntimeError("CUDA out of memory")
         for position, text in reversed(list(enumerate(texts))):
@@ -281,7 +280,7 @@ def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
     if "die" in text:
         os.kill(os.getpid(), signal.SIGKILL)
     if "hang" in text:
-        time.sleep(30)
+        threading.Event().wait(30)
     if "grind" in text:
         hashlib.pbkdf2_hmac("sha256", b"never", b"ready", 1 << 30)
     if "exit" in text:

@@ -26,20 +26,18 @@ def asked(*wants: PartKind, pictures: int = 0, text: str = "look") -> Request:
         (Capabilities(), asked(pictures=1), ["takes no image"]),
         (SEES, asked("text", "audio"), ["gives no audio"]),
         (Capabilities(), asked("image", pictures=1), ["takes no image", "gives no image"]),
+        (Capabilities(), asked(text="describe <image1>"), []),
     ],
-    ids=["fits", "input", "output", "both"],
+    ids=["fits", "input", "output", "both", "a placeholder without a medium"],
 )
-def test_what_is_missing_is_said_kind_by_kind(capabilities: Capabilities, request_: Request, gaps: list[str]) -> None:
+def test_what_is_missing_is_listed_kind_by_kind(capabilities: Capabilities, request_: Request, gaps: list[str]) -> None:
     assert capabilities.missing(request_) == gaps
 
 
-def test_a_kind_that_may_be_declared_is_told_with_the_argument_for_it() -> None:
+def test_a_kind_that_may_be_declared_is_listed_with_the_argument_for_it() -> None:
     capabilities = replace(Capabilities.of(("text",), ("text",), "single"), declarable=frozenset(("text", "audio")))
-
-    assert capabilities.missing(asked("audio")) == [
-        "gives no audio",
-        "if it does, say so among its arguments: outputs=text+audio",
-    ]
+    gap, how_to_fix = capabilities.missing(asked("audio"))
+    assert (gap, how_to_fix.rpartition(" ")[2]) == ("gives no audio", "outputs=text+audio")
     assert capabilities.missing(asked("video")) == ["gives no video"]
 
 
@@ -59,45 +57,36 @@ def test_a_kind_that_may_be_declared_is_told_with_the_argument_for_it() -> None:
 def test_several_kinds_in_one_answer_need_a_mode_that_gives_them(
     mode: OutputMode, wants: tuple[PartKind, ...], fits: bool
 ) -> None:
-    capabilities = Capabilities.of(("text",), ("text", "image"), mode)
-
-    assert (capabilities.missing(asked(*wants)) == []) is fits
+    assert (Capabilities.of(("text",), ("text", "image"), mode).missing(asked(*wants)) == []) is fits
 
 
 def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -> None:
     capabilities = Capabilities.of(("text",), ("text", "image"), "exclusive")
-
-    assert capabilities.missing(asked("text", "image")) == [
-        "gives one kind a call, text+image wanted; --protocol text_then_media asks for one after the other"
-    ]
+    (gap,) = capabilities.missing(asked("text", "image"))
+    assert ("text+image wanted" in gap, "--protocol text_then_media" in gap) == (True, True)
     assert "--protocol" not in "; ".join(capabilities.missing(asked("text", "audio")))
 
 
 @pytest.mark.parametrize(
-    ("limit", "gaps"),
+    ("limit", "gap"),
     [
         (Limit(max_items=2), []),
-        (Limit(max_items=1), ["takes at most 1 image items, 2 given"]),
-        (Limit(max_bytes=10), [f"takes at most 10 bytes of image, {picture().size} given"]),
+        (Limit(max_items=1), ["1", "image", "2"]),
+        (Limit(max_bytes=10), ["10", "image", f"{picture().size}"]),
         (Limit(max_bytes=picture().size), []),
     ],
     ids=["items fit", "too many", "too large", "bytes fit"],
 )
-def test_limits_of_number_and_size_hold(limit: Limit, gaps: list[str]) -> None:
-    capabilities = Capabilities({"text": Limit(), "image": limit}, {"text": Limit()})
-
-    assert capabilities.missing(asked(pictures=2)) == gaps
-
-
-def test_a_placeholder_without_a_medium_is_words_and_hidden_reasoning_is_no_input() -> None:
-    assert Capabilities().missing(asked(text="describe <image1>")) == []
+def test_limits_of_number_and_size_hold(limit: Limit, gap: list[str]) -> None:
+    found = Capabilities({"text": Limit(), "image": limit}, {"text": Limit()}).missing(asked(pictures=2))
+    assert [[word for word in one.replace(",", "").split() if word in gap] for one in found] == ([gap] if gap else [])
 
 
 def test_code_travels_with_text() -> None:
-    assert "code" in SEES.inputs
-    assert "code" in SEES.outputs
+    assert ("code" in SEES.inputs, "code" in SEES.outputs) == (True, True)
 
 
-def test_a_kind_that_does_not_exist_is_refused_with_a_near_name() -> None:
-    with pytest.raises(UnknownNameError, match="unknown kind of part 'imge'; did you mean \"image\""):
+def test_a_kind_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match='"image"') as caught:
         Capabilities.of(("imge",), ("text",))
+    assert caught.value.name == "imge"

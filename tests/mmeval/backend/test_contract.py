@@ -16,5 +16,4 @@ from tests.support.toy import Toy, ToyAgent, ToyLocal
 )
 def test_each_kind_of_backend_is_told_by_its_methods(backend: Any, kind: type) -> None:
     kinds = (ModelBackend, BatchBackend, ProgramBackend, SampleBackend)
-
     assert [isinstance(backend, one) for one in kinds] == [one is kind for one in kinds]

@@ -13,38 +13,24 @@ PAINTER = Tool("painter", "image", "Paints what it is told.", backend="toy")
 
 
 def test_a_tool_is_asked_as_the_role_of_its_name_for_what_it_makes() -> None:
-    call = PAINTER.call("a hare")
-
+    call = PAINTER.call("the same, at night:", picture(), size="64x64")
     assert (call.role, call.request.wants) == ("painter", ("image",))
-    assert [m.content.text for m in call.request.messages] == ["a hare"]
+    (message,) = call.request.messages
+    assert (message.content.text, [part.kind for part in message.content.parts]) == (
+        *("the same, at night:", ["text", "image"]),
+    )
+    assert call.request.params.options == {"image.size": "64x64"}
 
 
-def test_options_are_those_of_the_kind_that_it_makes() -> None:
-    assert PAINTER.call("a hare", size="64x64").request.params.options == {"image.size": "64x64"}
-
-
-def test_a_tool_can_be_given_media_among_the_words() -> None:
-    given = PAINTER.call("the same, at night:", picture()).request.messages[0].content
-
-    assert [part.kind for part in given.parts] == ["text", "image"]
-
-
-@pytest.mark.parametrize(("name", "makes", "backend"), [("text_to_image", "image", "diffusers")])
-def test_tools_of_ours_are_found_by_name(name: str, makes: str, backend: str) -> None:
-    tool = load_tool(name)
-
-    assert (tool.name, tool.makes, tool.backend) == (name, makes, backend)
-
-
-def test_a_misspelt_tool_is_answered_with_those_that_exist() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown tool .*text_to_image.*'mmeval ls tools' lists them"):
+def test_tools_are_found_by_name() -> None:
+    tool = load_tool("text_to_image")
+    assert (tool.name, tool.makes, tool.backend) == ("text_to_image", "image", "diffusers")
+    with pytest.raises(UnknownNameError) as caught:
         load_tool("text_to_imag")
+    assert (caught.value.name, "text_to_image" in caught.value.known) == ("text_to_imag", True)
 
 
 def test_what_is_registered_as_a_tool_and_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = "[mmeval.tools]\nodd = tests.support.toy:picture\n"
-    with (
-        installed(tmp_path, monkeypatch, {"odd": {}}, more=odd),
-        pytest.raises(PluginError, match=r"'odd'.*not a mmeval"),
-    ):
+    with installed(tmp_path, monkeypatch, {"odd": {}}, more=odd), pytest.raises(PluginError, match="'odd'"):
         load_tool("odd")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,20 +18,21 @@ def answered(backend: ToyLocal, *texts: str) -> dict[str, str]:
     """All texts as one batch."""
     found: dict[str, str] = {}
     answer_batch(
-        backend, [request(text) for text in texts], lambda i, response: found.__setitem__(texts[i], said(response))
+        backend, [request(text) for text in texts], lambda i, response: found.__setitem__(texts[i], words_of(response))
     )
     return found
 
 
-def said(response: Response) -> str:
+def words_of(response: Response) -> str:
     return response.text if response.error is None else f"{response.error.kind}: {response.error.message}"
 
 
-def test_a_bad_row_takes_no_neighbour_with_it() -> None:
-    found = answered(ToyLocal(), "question 1", "bad", "question 2")
-
+def test_a_bad_row_fails_alone_and_rows_answered_before_it_are_not_asked_again() -> None:
+    backend = ToyLocal()
+    found = answered(backend, "question 1", "bad", "question 2")
     assert found == {"question 1": "answer 1", "bad": found["bad"], "question 2": "answer 2"}
-    assert re.fullmatch(r"internal: ValueError: bad row \(toy\.py:[0-9]+\)", found["bad"])
+    assert found["bad"].startswith("internal: ValueError: bad row (")
+    assert backend.batches == [["question 1", "bad", "question 2"], ["question 1"], ["bad"]]
 
 
 def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
@@ -45,52 +45,35 @@ def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
 
     found = answered(Leaving(), "question 0", "question 1", "question 2")
     assert found == {"question 0": "answer 0", "question 1": found["question 1"], "question 2": "answer 2"}
-    assert found["question 1"].startswith("internal: SystemExit: 0 (test_batch_answer.py:")
+    assert found["question 1"].startswith("internal: SystemExit: 0 (test_")
 
 
-def test_where_a_backend_raised_is_told_in_full_on_request(caplog: pytest.LogCaptureFixture) -> None:
+def test_where_a_backend_raised_is_logged_in_full_on_request(caplog: pytest.LogCaptureFixture) -> None:
     answered(ToyLocal(), "bad")
     assert not caplog.records
-
     with caplog.at_level(logging.DEBUG, "mmeval"):
         answered(ToyLocal(), "bad")
-
     [record] = caplog.records
-    assert "in generate_batch" in record.getMessage()
-    assert record.exc_info is None
-
-
-def test_rows_answered_before_the_error_are_not_asked_again() -> None:
-    backend = ToyLocal()
-    answered(backend, "bad", "question 1", "question 2")
-
-    assert backend.batches == [["bad", "question 1", "question 2"], ["bad"]]
+    assert ("in generate_batch" in record.getMessage(), record.exc_info) == (True, None)
 
 
 def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
     backend = ToyLocal(memory=2)
     found = answered(backend, *(f"question {i}" for i in range(7)))
-
     assert found == {f"question {i}": f"answer {i}" for i in range(7)}
     assert [len(batch) for batch in backend.batches] == [7, 3, 1, 1, 1, 3, 1, 1, 1, 1]
-
-
-def test_a_single_row_that_does_not_fit_says_so() -> None:
-    assert answered(ToyLocal(memory=0), "a", "b") == dict.fromkeys(
-        "ab", "out_of_memory: RuntimeError: CUDA out of memory"
-    )
-
-
-class Forgetful(ToyLocal):
-    """Leaves out every row but the first of a batch, and tells of one that nobody asked."""
-
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        self.batches.append([])
-        yield from list(super().generate_batch(requests))[-1:]
-        yield 99, Response.failed("internal", "nobody asked")
+    out = "out_of_memory: RuntimeError: CUDA out of memory"
+    assert answered(ToyLocal(memory=0), "a", "b") == {"a": out, "b": out}
 
 
 def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
+    class Forgetful(ToyLocal):
+        """Leaves out every row but the first of a batch, and gives one that was not asked for."""
+
+        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+            yield from list(super().generate_batch(requests))[-1:]
+            yield 99, Response.failed("internal", "not asked")
+
     assert answered(Forgetful(), "question 1", "question 2") == {"question 1": "answer 1", "question 2": "answer 2"}
 
 
@@ -102,19 +85,18 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
                 yield odd if response.text == "odd" else (position, response)
 
     found = answered(Odd(), "question 0", "odd", "question 2")
-
     assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
     assert found["odd"].startswith("internal: TypeError: ")
     assert "batch_answer.py:" not in found["odd"].replace("test_batch_answer.py:", "")
 
 
 @pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)
-def test_a_batch_tells_how_many_rows_fit_where_that_has_shown(memory: int, rows: int, most: int) -> None:
+def test_a_batch_returns_how_many_rows_fit_where_that_has_shown(memory: int, rows: int, most: int) -> None:
     requests = [request(f"question {i}") for i in range(rows)]
     assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most
 
 
-def test_what_nobody_can_take_ends_the_batch_and_is_no_fault_of_its_rows() -> None:
+def test_an_answer_that_cannot_be_delivered_ends_the_batch_and_is_no_fault_of_its_rows() -> None:
     def full(_row: int, _response: Response) -> None:
         raise StorageError("the disk is full")
 

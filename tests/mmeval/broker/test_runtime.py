@@ -5,13 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from mmeval.broker import runtime as roles_module
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 
@@ -30,7 +28,7 @@ class Loaded(Toy):
 
 
 class Failing:
-    """Answers the second time; ``attempts`` are what the tickets said."""
+    """Answers the second time, after a second; ``attempts`` are those of the tickets."""
 
     places = 1
 
@@ -41,6 +39,7 @@ class Failing:
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         self.attempts.append(batch[0].ticket.attempt)
+        await asyncio.sleep(1)
         deliver(0, reply("at last") if len(self.attempts) > 1 else Response.failed("timeout", "slow"))
         return 0
 
@@ -51,28 +50,25 @@ def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None 
     return BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
 
 
-@in_loop
 async def test_a_backend_is_started_with_the_first_call_and_once() -> None:
     backend = Loaded()
     role = runtime(backend)
     assert backend.starts == 0
-
     await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
     await role.ask(request("question 4"), Ticket("t4"))
     assert (backend.starts, len(backend.asked)) == (1, 4)
 
 
 @pytest.mark.parametrize(
-    ("trouble", "said", "code"),
+    ("trouble", "message", "code"),
     [
         (MissingDataError("fetch the weights"), "fetch the weights", MissingDataError.exit_code),
         (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED),
     ],
     ids=["expected", "unexpected"],
 )
-@in_loop
-async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tried_once(
-    trouble: Exception, said: str, code: int
+async def test_a_backend_that_cannot_be_started_fails_every_call_and_is_tried_once(
+    trouble: Exception, message: str, code: int
 ) -> None:
     backend = Loaded(trouble)
     role = runtime(backend)
@@ -80,30 +76,21 @@ async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tri
     for _ in range(2):
         with pytest.raises(StartFailedError) as lost:
             await role.ask(request(), Ticket("t"))
-    assert (str(lost.value), lost.value.reason) == (said, f"the judge cannot be started: {said}")
-    assert (lost.value.exit_code, backend.starts, backend.asked) == (code, 1, [])
-    assert lost.value.__cause__ is trouble
+    assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (message, True)
+    assert (lost.value.exit_code, backend.starts, backend.asked, lost.value.__cause__) == (code, 1, [], trouble)
 
 
-@in_loop
-async def test_a_worker_is_told_of_the_tries_that_failed_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roles_module, "BACKOFF_BASE", 0.0)
+async def test_a_worker_is_given_the_number_of_tries_that_failed_before() -> None:
     failing = Failing()
     response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(request(), Ticket("t"))
-
     assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
 
 
-@in_loop
 async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None:
-    backend = ToyLocal(max_batch_size=1)
-    role = runtime(backend)
-    backend.gate.clear()
+    role = runtime(ToyLocal(max_batch_size=1), answerer=Failing())
     calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(2)]
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.5)
     role.stop()
-    backend.gate.set()
     (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
+    assert (first.error and first.error.kind, type(second)) == ("timeout", StoppedError)
     await role.close()
-
-    assert (first.text, type(second)) == ("answer 0", StoppedError)

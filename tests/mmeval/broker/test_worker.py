@@ -1,32 +1,157 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from mmeval.broker.worker import _ended, _no_interrupt
+from mmeval.broker import worker as module
+from mmeval.broker.batcher import AnswererDiedError, BatchRow
+from mmeval.broker.worker import END_SECONDS, WorkerProcess, WorkerStartError, _ended, _no_interrupt
+from mmeval.broker.worker_process import AnswerRow, BatchDone, NotStarted, Ready, Unwritable, WorkerJob, WorkerMessage
+from mmeval.errors import StorageError
+from mmeval.store.ticket import Ticket
+from tests.support.toy import reply, request
+
+READY, ROW, DONE = Ready(Path("segment")), AnswerRow(0, reply("answer"), None), BatchDone(3)
+WARNING = WorkerMessage(30, "a warning")
+GARBLED, END = b"nothing that can be read", None
+BATCH = [BatchRow(request(), Ticket("t"))]
+
+
+class Process:
+    """Stands for a process that sends ``script`` at once; at an ``END`` it is gone, with exit status 3."""
+
+    script: Sequence[object] = ()
+    made: list[Process]
+
+    def __init__(self, *, target: Callable[..., None], args: tuple[WorkerJob, Connection], name: str) -> None:
+        self.exitcode: int | None = None
+        self.line = Connection(os.dup(args[1].fileno()))
+        self.made.append(self)
+
+    def start(self) -> None:
+        for message in self.script:
+            if message is END:
+                self.exitcode = 3
+                self.line.close()
+            elif isinstance(message, bytes):
+                self.line.send_bytes(message)
+            else:
+                self.line.send(message)
+
+    def kill(self) -> None:
+        self.exitcode = -9
+        self.line.close()
+
+    def join(self, _seconds: float | None = None) -> None: ...
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
+    monkeypatch.setattr(Process, "made", [], raising=False)
+    monkeypatch.setattr(module, "_logged", set())
+    monkeypatch.setattr(module, "FreshContext", lambda: SimpleNamespace(Process=Process))
+    folder = Path("unused")
+    return WorkerProcess(WorkerJob("worker 1", "toy", {}, "", folder, folder, folder, folder / "1.log", 1))
+
+
+async def test_a_worker_is_started_answers_and_is_ended(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Process, "script", (WARNING, READY, WARNING, ROW, DONE))
+    await worker.start()
+    rows: list[Any] = []
+    assert (await worker.answer(BATCH, rows.append), rows, worker.segment) == (3, [ROW], Path("segment"))
+    assert caplog.messages == ["a warning"], "copies of one backend warn of the same"
+    (process,) = Process.made
+    assert process.line.recv() == BATCH
+    await worker.end()
+    assert process.exitcode == -9, "it has not ended by itself"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "words"),
+    [
+        ((NotStarted("no weights", 4),), 4, ["no weights"]),
+        ((END,), 1, ["worker 1", "status 3", "1.log"]),
+        ((GARBLED,), 1, ["worker 1", "Error", "1.log"]),
+    ],
+    ids=["refused", "dead", "garbled"],
+)
+async def test_a_worker_that_cannot_be_started_has_a_reason(
+    script: Sequence[object], code: int, words: list[str], worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Process, "script", script)
+    with pytest.raises(WorkerStartError) as lost:
+        await worker.start()
+    assert (lost.value.exit_code, [word in str(lost.value) for word in words]) == (code, [True] * len(words))
+    await worker.end()
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "words", "exitcode"),
+    [
+        ((READY, Unwritable("disk full")), StorageError, "disk full", None),
+        ((READY, ROW, END), AnswererDiedError, "status 3", 3),
+        ((READY, ROW, GARBLED), AnswererDiedError, "1.log", -9),
+    ],
+    ids=["cannot write", "dies", "garbled"],
+)
+async def test_a_batch_that_cannot_be_answered_raises(
+    script: Sequence[object],
+    error: type[Exception],
+    words: str,
+    exitcode: int | None,
+    worker: WorkerProcess,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Process, "script", script)
+    await worker.start()
+    with pytest.raises(error, match=words):
+        await worker.answer(BATCH, lambda _row: None)
+    assert Process.made[0].exitcode == exitcode
+    await worker.end()
+
+
+async def test_a_worker_whose_work_is_given_up_is_killed(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Process, "script", (READY,))
+    await worker.start()
+    worker.open_rows = dict(enumerate(BATCH))
+    await worker.end()
+    assert (Process.made[0].exitcode, END_SECONDS) == (-9, 5)
+
+
+async def test_a_worker_that_is_killed_before_it_is_started_is_killed_for_good(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Process, "script", (READY,))
+    worker.kill()
+    await worker.start()
+    assert Process.made[0].exitcode == -9
+    await worker.end()
 
 
 def test_ctrl_c_does_not_reach_a_process_that_is_just_started() -> None:
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with _no_interrupt():
-        said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-
-    assert said == "True\n"
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert (printed, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])) == ("True\n", False)
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        (-9, "was killed by SIGKILL (often because memory ran out)"),
-        (-11, "was killed by SIGSEGV"),
-        (-99, "was killed by signal 99"),
-        (3, "ended by itself with exit status 3"),
-        (None, "was lost"),
-    ],
+    ("code", "words"),
+    [(-9, ("SIGKILL", "memory")), (-11, ("SIGSEGV",)), (-99, ("signal 99",)), (3, ("status 3",)), (None, ("lost",))],
 )
-def test_the_end_of_a_process_is_told_in_words(code: int | None, said: str) -> None:
-    assert _ended(code) == said
+def test_the_end_of_a_process_has_its_signal_or_its_status(code: int | None, words: tuple[str, ...]) -> None:
+    assert all(word in _ended(code) for word in words)
+    assert ("memory" in _ended(code)) is (code == -9)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from mmeval.costs.bill import spent_json, spent_words
 from mmeval.costs.prices import Bill
 from mmeval.store.spending import Payee, Spent
@@ -7,34 +9,28 @@ from mmeval.store.spending import Payee, Spent
 MODEL = Bill(Payee("model", "m"), Spent(1200, 1100, 84_000, 9_000, 3), 0.5)
 JUDGE = Bill(Payee("judge", "j"), Spent(3, 3, 210, 120), None)
 LOCAL = Bill(Payee("captioner", "c", local=True), Spent(1, 1, 5, 5), 0.0)
-TINY = Bill(Payee("model", "m"), Spent(1, 1, 5, 5), 0.000012)
+CENT, TINY = (Bill(Payee("model", "m"), Spent(1, 1, 0, 0, 1), usd) for usd in (0.01, 0.000012))
 
 
-def test_one_line_says_calls_tokens_pictures_and_dollars() -> None:
-    assert spent_words([MODEL]) == "1,200 calls, 84,000 tokens in, 9,000 out, 3 images made, 0.50 USD"
+@pytest.mark.parametrize(
+    ("bills", "pieces"),
+    [
+        ([MODEL], ["1,200 calls", "84,000 tokens in", "9,000 out", "3 images made", "0.50 USD"]),
+        ([MODEL, JUDGE], ["1,203 calls", "84,210 tokens in", "9,120 out", "3 images made", "0.50 USD without j"]),
+        ([JUDGE, LOCAL], ["4 calls", "215 tokens in", "125 out"]),
+        ([CENT], ["1 call", "1 image made", "0.01 USD"]),
+        ([TINY], ["1 call", "1 image made", "0.000012 USD"]),
+    ],
+    ids=["all", "a price is unknown", "no price", "a cent", "less than a cent"],
+)
+def test_one_line_has_calls_tokens_pictures_and_dollars(bills: list[Bill], pieces: list[str]) -> None:
+    assert spent_words(bills) == ", ".join(pieces)
 
 
-def test_a_sum_that_lacks_a_price_names_whose() -> None:
-    assert spent_words([MODEL, JUDGE]).endswith("3 images made, 0.50 USD without j")
-
-
-def test_without_any_price_no_dollars_are_said_and_local_models_have_none() -> None:
-    assert spent_words([JUDGE, LOCAL]) == "4 calls, 215 tokens in, 125 out"
-
-
-def test_less_than_a_cent_is_not_nothing() -> None:
-    assert spent_words([TINY]) == "1 call, 5 tokens in, 5 out, 0.000012 USD"
-
-
-def test_the_results_have_dollars_only_where_every_price_is_known() -> None:
+def test_the_results_have_each_role_and_dollars_only_where_every_price_is_known() -> None:
     assert [spent_json(bills)["usd"] for bills in ([MODEL, LOCAL], [MODEL, JUDGE], [])] == [0.5, None, 0]
-
-
-def test_the_results_have_each_role_and_model() -> None:
+    counts = {"calls": 3, "input_tokens": 210, "output_tokens": 120, "images": 0}
     found = spent_json([MODEL, JUDGE])
-
-    assert (found["calls"], found["input_tokens"]) == (1203, 84_210)
-    assert [(row["role"], row["model"], row["usd"], row["calls"]) for row in found["by_role"]] == [
-        ("model", "m", 0.5, 1200),
-        ("judge", "j", None, 3),
-    ]
+    assert (found["calls"], found["input_tokens"], found["output_tokens"], found["images"]) == (1203, 84_210, 9_120, 3)
+    assert [(row["role"], row["usd"]) for row in found["by_role"]] == [("model", 0.5), ("judge", None)]
+    assert found["by_role"][1] == {"role": "judge", "model": "j", "usd": None, **counts}

@@ -72,18 +72,13 @@ class Broken(Rows):
 
     def __iter__(self) -> Iterator[Sample]:
         yield from list(super().__iter__())[:2]
-        raise UsageError("test.jsonl: row 3: is no JSON")
+        raise UsageError("row 3")
 
 
-def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
-    def prompt(row: Sample) -> Any:
-        return (row.input[0],)  # which a sample without content has not
-
-    bad = Sample("torn", (), fault="row 2: torn")
-    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
-
-    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
-    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+def files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file below a folder, with its size and the time of its last change."""
+    found = {path: path.stat() for path in sorted(folder.rglob("*"))}
+    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -92,38 +87,22 @@ def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path)
 def test_each_sample_is_one_call_each_turn_another_and_each_repeat_all_of_them(tmp_path: Path) -> None:
     assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
     assert calls(ahead(tmp_path, task(rows=3, protocol=three_turns, repeats=2))) == {"model": (18, 0)}
-
-
-def test_a_limit_is_heeded(tmp_path: Path) -> None:
     found = ahead(tmp_path, task(rows=5), limit=2)
-
     assert (calls(found), found.tasks[0].samples, found.tasks[0].rows) == ({"model": (2, 0)}, 2, 5)
 
 
 def test_what_the_run_folder_answers_is_kept(tmp_path: Path) -> None:
     turns = task(rows=3, protocol=three_turns, metrics=("toy_verdict",))
     run_toy(tmp_path, turns, limit=1, roles=JUDGE, args={"log": "", "broken": ""})
-
     found = ahead(tmp_path, turns, roles=JUDGE, model=BackendSpec("toy", {"log": "", "broken": ""}))
-
     assert calls(found) == {"model": (6, 3), "judge": (2, 1)}
     assert found.answers == 4
-
-
-def test_with_fresh_nothing_is_kept_and_nothing_is_moved(tmp_path: Path) -> None:
-    run_toy(tmp_path, task(rows=3), args={"log": "", "broken": ""})
-    before = files(tmp_path)
-
-    found = ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": "", "broken": ""}), fresh=True)
-
-    assert (calls(found), files(tmp_path)) == ({"model": (3, 0)}, before)
 
 
 def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wanted(tmp_path: Path) -> None:
     judged = task(rows=3, metrics=("exact_match", "toy_verdict"))
     [plain, verdict] = judged.metrics
     lacking = replace(judged, metrics=(plain, replace(verdict, unavailable="it asks the role 'judge'")))
-
     assert calls(ahead(tmp_path, judged, roles=JUDGE)) == {"model": (3, 0), "judge": (3, 0)}
     assert calls(ahead(tmp_path, judged, roles=JUDGE, predict_only=True)) == {"model": (3, 0)}
     assert calls(ahead(tmp_path, lacking)) == {"model": (3, 0)}
@@ -133,26 +112,21 @@ def test_what_judges_of_a_large_task_are_asked_is_taken_from_a_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mmeval.forecast.dry_run.JUDGED_SAMPLES", 4)
-
     found = ahead(tmp_path, task(rows=10, metrics=("toy_verdict",)), roles=JUDGE)
-
     assert (load(found, "judge").calls, load(found, "judge").estimated) == (pytest.approx(10), True)
     assert not load(found).estimated
 
 
 def test_the_same_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
     found = ahead(tmp_path, task("a", 3), task("b", 4))
-
     assert (calls(found, 0), calls(found, 1)) == ({"model": (3, 0)}, {"model": (1, 0)})
     assert found.tasks[1].loads["model"].equal == 3
 
 
 def test_a_judge_is_asked_once_about_an_answer_however_many_tasks_and_repeats_give_it(tmp_path: Path) -> None:
     judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
-
     model = ahead(tmp_path, *judged, roles=JUDGE)
     reference = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
-
     assert [calls(model, at) for at in (0, 1)] == [
         {"model": (6, 0), "judge": (6, 0)},
         {"model": (0, 0), "judge": (0, 0)},
@@ -164,9 +138,7 @@ def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_pat
     judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
     for one in judged:
         run_toy(tmp_path, one, roles=JUDGE, model=BackendSpec("reference"))
-
     found = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
-
     assert [calls(found, at)["judge"] for at in (0, 1)] == [(0, 3), (0, 0)]
     assert [task.loads["judge"].equal for task in found.tasks] == [3, 6]
 
@@ -175,24 +147,19 @@ def test_what_a_metric_supposes_of_an_answer_is_counted_about(tmp_path: Path) ->
     [metric] = (judged := task(rows=2, metrics=("toy_verdict",))).metrics
     supposing = replace(metric.bound.metric, supposed=lambda trial, _: trial.output or Interleaved())
     guessed = replace(judged, metrics=(replace(metric, bound=replace(metric.bound, metric=supposing)),))
-
     known, guess = (load(ahead(tmp_path, one, roles=JUDGE), "judge") for one in (judged, guessed))
-
     assert [(known.calls, known.estimated), (guess.calls, guess.estimated)] == [(2, False), (2, True)]
 
 
 def test_an_agents_own_calls_are_counted_with_those_whom_it_asks(tmp_path: Path) -> None:
     helper = {"helper": BackendSpec("toy", {"model": "h"})}
-
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("toy_agent"), roles=helper)
-
     assert calls(found) == {"model": (2, 0), "helper": (4, 0)}
     assert (load(found).tokens_in.high, load(found, "helper").tokens_in.high > 0) == (0, True)
 
 
 def test_a_program_that_asks_for_ever_is_not_followed_for_ever(tmp_path: Path) -> None:
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
-
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
 
 
@@ -204,39 +171,32 @@ def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.png").open("wb") as file:
         file.write(picture().read())
         file.truncate(10 * 2**30)
-
     found = ahead(tmp_path, task(rows=[with_picture(tmp_path / "large.png"), *samples(1)]))
-
     assert load(found).media_bytes == 10 * 2**30
 
 
 def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  toy-1: {input: 0, output: 1000000, per_call: 2}\n")
-    brief = task(rows=3, params=GenerationParams(max_tokens=80))
-
-    found = ahead(tmp_path, brief, model_cost_config=prices)
-
-    cost = found.dollars("model", load(found))
-    assert cost is not None
-    assert (cost.low, cost.high) == (3 * (10 + 2), 3 * (80 + 2))
-
-
-def test_a_local_model_costs_nothing_and_a_missing_price_is_unknown(tmp_path: Path) -> None:
+    found = ahead(tmp_path, task(rows=3, params=GenerationParams(max_tokens=80)), model_cost_config=prices)
     unknown, reference = ahead(tmp_path, task()), ahead(tmp_path, task(), model=BackendSpec("reference"))
+    costs = [one.dollars("model", load(one)) for one in (found, unknown, reference)]
+    assert [cost and (cost.low, cost.high) for cost in costs] == [(3 * (10 + 2), 3 * (80 + 2)), None, (0, 0)]
 
-    assert unknown.dollars("model", load(unknown)) is None
-    cost = reference.dollars("model", load(reference))
-    assert cost is not None
-    assert cost.high == 0
+
+def test_an_answer_of_the_sample_itself_is_what_the_judge_is_given(tmp_path: Path) -> None:
+    weights = []
+    for answer in ("no", "no " * 1000):
+        judged = task(rows=[sample("a", answer=answer)], metrics=("toy_verdict",))
+        found = ahead(tmp_path, judged, model=BackendSpec("reference"), roles=JUDGE)
+        weights.append(load(found, "judge").tokens_in.high)
+    assert weights[1] > weights[0] + 500
 
 
 def test_where_data_go_is_said_for_each_role(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
     judge = BackendSpec("openai", {"model": "j", "base_url": "https://judges.example:8443/v1"})
-
     found = ahead(tmp_path, task(metrics=("toy_verdict",)), roles={"judge": judge})
-
     assert found.places == {"model": ("toy-1", "this machine"), "judge": ("j", "judges.example:8443")}
 
 
@@ -244,7 +204,6 @@ def test_the_first_request_is_the_one_that_the_run_sends_first(tmp_path: Path) -
     log = {"log": str(tmp_path / "asked"), "broken": ""}
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("toy", log))
     run_toy(tmp_path, task(rows=2), limit=1, args=log)
-
     assert found.first is not None
     words, seed = (tmp_path / "asked").read_text().strip().split("|")
     assert (found.first.request.messages[-1].content.text, str(found.first.request.seed)) == (words, seed)
@@ -253,58 +212,49 @@ def test_the_first_request_is_the_one_that_the_run_sends_first(tmp_path: Path) -
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-def test_a_prompt_that_fails_is_counted(tmp_path: Path) -> None:
+def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> Any:
+        return (row.input[0],)  # which a sample without content has not
+
+    bad = Sample("torn", (), fault="row 2: torn")
+    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
+    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
+    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+
+
+def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
     def prompt(row: Sample) -> Sequence[Any]:
         if row.id == "s1":
             raise KeyError("colour")
         return row.input
 
-    found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
+    def failing(row: Sample) -> Sequence[Any]:
+        raise ValueError(row.id)
 
-    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
-    assert found.exit_code == 0
-
-
-def test_a_protocol_that_fails_on_a_stand_in_is_said_to(tmp_path: Path) -> None:
     def picky(ask: Ask) -> Program[Interleaved]:
         answer = yield from ask_one(ask.call())
         raise ValueError(f"no number in {answer.text[:2]}")
 
-    found = ahead(tmp_path, task(rows=3, protocol=picky))
-
-    assert found.tasks[0].problems == {"ValueError: no number in xx (after a stand-in for an answer)": 3}
-
-
-def test_only_the_first_of_many_problems_are_told(tmp_path: Path) -> None:
-    def prompt(row: Sample) -> Sequence[Any]:
-        raise ValueError(row.id)
-
-    found = ahead(tmp_path, replace(task(rows=30), prompt=prompt))  # type: ignore[arg-type]
-
-    assert (len(found.tasks[0].problems), found.tasks[0].problems["other reasons"]) == (11, 20)
+    found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
+    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
+    assert found.exit_code == 0
+    problems = ahead(tmp_path, replace(task(rows=30), prompt=failing)).tasks[0].problems  # type: ignore[arg-type]
+    assert (len(problems), problems["other reasons"]) == (11, 20)
+    ((reason, count),) = ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
+    assert (reason.partition(" (")[0], "stand-in" in reason, count) == ("ValueError: no number in xx", True, 3)
+    (tmp_path / "p.png").write_bytes(picture().read())
+    rows = [with_picture(tmp_path / "p.png"), *samples(2)]
+    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"}))
+    ((reason, count),) = found.tasks[0].problems.items()
+    assert (calls(found), reason[-6:], count) == ({"model": (2, 0)}, " image", 1)
 
 
 def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end_the_run(tmp_path: Path) -> None:
     broken = Broken(samples(3))
-
     found = ahead(tmp_path, replace(task(), dataset=lambda: broken), task("b", 2))
-
-    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (2, "test.jsonl: row 3: is no JSON", 2)
-
-
-def test_an_id_that_stands_twice_is_found(tmp_path: Path) -> None:
-    found = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
-
-    assert (found.exit_code, "ids must be unique" in str(found.cannot_read)) == (2, True)
-
-
-def test_samples_that_the_model_cannot_take_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "p.png").write_bytes(picture().read())
-    rows = [with_picture(tmp_path / "p.png"), *samples(2)]
-
-    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"}))
-
-    assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"not asked: takes no image": 1})
+    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (2, "row 3", 2)
+    twice = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
+    assert (twice.exit_code, "'a'" in str(twice.cannot_read)) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -326,36 +276,22 @@ def test_what_would_refuse_the_run_refuses_the_dry_run(
     toy = replace(toy, metrics=(toy.metrics[0], replace(toy.metrics[1], unavailable="it asks the role 'judge'")))
     run_toy(tmp_path, toy, args={"log": "", "broken": ""})
     before = files(tmp_path)
-
     with pytest.raises(error):
         ahead(tmp_path, toy, **{"model": BackendSpec("toy", {"log": "", "broken": ""}), **options})
-
     assert files(tmp_path) == before
 
 
 # --- nothing happens --------------------------------------------------------------------------------------------------
 
 
-def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every file below a folder, with its size and the time of its last change."""
-    found = {path: path.stat() for path in sorted(folder.rglob("*"))}
-    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
-
-
-def test_nothing_is_written_not_even_media_that_only_memory_holds(tmp_path: Path) -> None:
-    before = files(tmp_path)
-
-    found = ahead(tmp_path, task(rows=[Sample("p", (user("see", picture(3)),))]))
-
-    assert (calls(found), files(tmp_path)) == ({"model": (1, 0)}, before)
-
-
-def test_no_backend_is_asked(tmp_path: Path) -> None:
-    log = tmp_path / "asked"
-
-    ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": str(log)}))
-
-    assert not log.exists()
+def test_nothing_is_asked_written_or_moved(tmp_path: Path) -> None:
+    quiet = BackendSpec("toy", {"log": str(tmp_path / "asked"), "broken": ""})
+    found = ahead(tmp_path, task(rows=[Sample("p", (user("see", picture(3)),))]), model=quiet)
+    assert (calls(found), files(tmp_path / "runs"), (tmp_path / "asked").exists()) == ({"model": (1, 0)}, {}, False)
+    run_toy(tmp_path, task(rows=3), args={"log": "", "broken": ""})
+    before = files(tmp_path / "runs")
+    found = ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": "", "broken": ""}), fresh=True)
+    assert (calls(found), files(tmp_path / "runs")) == ({"model": (3, 0)}, before), "with --fresh nothing is kept"
 
 
 def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> None:
@@ -364,18 +300,3 @@ def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> N
         assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
     finally:
         folder.close()
-
-
-def test_an_answer_of_the_sample_itself_is_what_the_judge_is_given(tmp_path: Path) -> None:
-    short = replace(sample("a"), references=(Interleaved.from_text("no"),))
-    long = replace(sample("a"), references=(Interleaved.from_text("no " * 1000),))
-
-    weights = [
-        load(
-            ahead(tmp_path, task(rows=[row], metrics=("toy_verdict",)), model=BackendSpec("reference"), roles=JUDGE),
-            "judge",
-        )
-        for row in (short, long)
-    ]
-
-    assert weights[1].tokens_in.high > weights[0].tokens_in.high + 500

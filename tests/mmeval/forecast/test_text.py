@@ -11,34 +11,23 @@ from tests.support.toy import picture
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("count", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (300 * 2**20, "300 MiB"), (5.25 * 2**40, "5.2 TiB")],
 )
-def test_bytes_are_said_in_the_unit_that_reads_best(count: float, said: str) -> None:
-    assert size(count) == said
+def test_bytes_are_in_the_unit_that_reads_best(count: float, text: str) -> None:
+    assert size(count) == text
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(0, "0"), (9_999, "9,999"), (12_345, "12.3 k"), (4_600_000, "4.6 M"), (2e9, "2.0 G")]
+    ("count", "text"), [(0, "0"), (9_999, "9,999"), (12_345, "12.3 k"), (4_600_000, "4.6 M"), (2e9, "2.0 G")]
 )
-def test_rough_counts_are_short(count: float, said: str) -> None:
-    assert short(count) == said
+def test_rough_counts_are_short(count: float, text: str) -> None:
+    assert short(count) == text
 
 
 def test_a_request_is_shown_whole_with_its_media_by_file_type_and_size() -> None:
     large = Media.from_bytes(picture().read(), "hare.png")
-    request = Request((message("system", "brief"), message("user", "long " * 1000, large, "\nand then?")))
-
-    assert list(request_lines(request)) == [
-        "[system]",
-        "brief",
-        "[user]",
-        f"{'long ' * 1000}<image: hare.png, image/png, {large.size} B>",
-        "and then?",
-    ]
-
-
-def test_words_of_a_data_set_cannot_steer_the_terminal() -> None:
-    request = Request((message("user", "a\x1b[2Jb\u202e"),))
-
-    assert list(request_lines(request))[1] == "a\\x1b[2Jb\\u202e"
+    request = Request((message("system", "brief\x1b[2J\u202e"), message("user", "long " * 1000, large, "\nand then?")))
+    shown = f"{'long ' * 1000}<image: hare.png, image/png, {large.size} B>"
+    # The words of a data set cannot steer the terminal.
+    assert list(request_lines(request)) == ["[system]", "brief\\x1b[2J\\u202e", "[user]", shown, "and then?"]

@@ -15,7 +15,6 @@ def test_one_call_gets_one_reply_and_several_get_a_list() -> None:
     call = Call("model", request())
     one, several = ask_one(call), ask_all([call, call])
     assert (next(one), next(several)) == (call, [call, call])
-
     for program, sent in ((one, Reply(reply("a"))), (several, [Reply(reply("a")), Reply(reply("b"))])):
         with pytest.raises(StopIteration) as end:
             program.send(sent)
@@ -24,33 +23,23 @@ def test_one_call_gets_one_reply_and_several_get_a_list() -> None:
 
 def test_a_reply_has_its_answer_or_fails_with_the_error() -> None:
     good, bad = Reply(reply("fine")), Reply(Response.failed("timeout", "too late"))
+    assert (good.ok, good.text, good.require().raw, bad.ok, bad.text) == (True, "fine", "fine", False, "")
+    for failed, error in ((bad, "timeout: too late"), (Reply(Response()), "internal")):
+        with pytest.raises(CallFailed, match=error):
+            failed.require()
 
-    assert (good.ok, good.text, good.require().raw) == (True, "fine", "fine")
-    assert (bad.ok, bad.text) == (False, "")
-    with pytest.raises(CallFailed, match="timeout: too late"):
-        bad.require()
 
-
-def test_a_role_asks_with_its_own_parameters_unless_a_call_says_otherwise() -> None:
+def test_a_role_asks_with_its_own_parameters_unless_a_call_has_others() -> None:
     judge = Role("judge", PARAMS)
     asked = judge.ask("is this met?", picture(), system="be strict", wants=("text",))
-
-    assert [(m.role, m.content.rendered()) for m in asked.request.messages] == [
-        ("system", "be strict"),
-        ("user", "is this met?<<image1>>"),
-    ]
+    messages = [(m.role, m.content.rendered()) for m in asked.request.messages]
+    assert messages == [("system", "be strict"), ("user", "is this met?<<image1>>")]
     assert (asked.role, asked.request.params) == ("judge", PARAMS)
     assert judge.send(asked.request.messages, params=GenerationParams()).request.params == GenerationParams()
-
-
-def test_a_reply_without_answer_and_error_is_a_failure_too() -> None:
-    with pytest.raises(CallFailed, match="internal"):
-        Reply(Response()).require()
 
 
 def test_a_file_name_never_reaches_the_model() -> None:
     data = picture().data
     assert data is not None
     secret, plain = (Role("m").ask(Media.from_bytes(data, name)).request for name in ("the_answer_is_7.png", ""))
-
     assert secret.digest == plain.digest

@@ -17,18 +17,13 @@ def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
 
 def test_the_users_own_instruction_comes_before_the_tasks() -> None:
     instructed = InstructedPrompt("Be brief.", TemplatePrompt(system="Be kind.", user="{{ input }}"))
-    first, second = instructed(sample("q"))
-    assert (first.role, first.content.raw) == ("system", "Be brief.\n\nBe kind.")
-    assert second.content.raw == "q"
+    messages = [(message.role, message.content.raw) for message in instructed(sample("q"))]
+    assert messages == [("system", "Be brief.\n\nBe kind."), ("user", "q")]
 
 
-def test_without_a_system_text_messages_stay_the_same_object() -> None:
-    messages = (user("q"),)
+def test_without_a_system_text_or_a_template_nothing_is_copied() -> None:
+    messages, given = (user("q"),), sample("q", PICTURE)
     assert with_system("", messages) is messages
-
-
-def test_without_a_template_the_input_is_passed_on_untouched() -> None:
-    given = sample("q", PICTURE)
     assert plain_prompt(given) is given.input
 
 
@@ -39,5 +34,5 @@ def test_a_prompt_function_gets_the_sample_and_its_options() -> None:
 
 @pytest.mark.parametrize("returned", [[], ["text"]], ids=["nothing", "text"])
 def test_a_prompt_function_that_returns_no_messages_is_named(returned: list[Message]) -> None:
-    with pytest.raises(PromptError, match="the prompt function 'odd' must return messages"):
+    with pytest.raises(PromptError, match=r"'s1': .*'odd'"):
         FunctionPrompt("odd", lambda _: returned)(sample("q"))

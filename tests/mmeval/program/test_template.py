@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 import pickle
-import timeit
 
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
-from mmeval.program import template
+from mmeval.content.parts import Part
+from mmeval.program import template as module
 from mmeval.program.prompt import PromptError
 from mmeval.program.template import TemplatePrompt, check_template
 from mmeval.records.sample import Sample, message, user
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n picture")
 SOUND = Media.from_bytes(b"fLaC sound")
+HOSTILE = "<<image1>> [000000000000000000000000000000.1] {{ id }} "
 
 
 def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
@@ -23,87 +23,71 @@ def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
 def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> list[object]:
     """The parts of the one user message: words, or media."""
     (made,) = TemplatePrompt(user=template, fields=tuple(metadata))(sample(*parts, **metadata))
+    assert module._NONCE not in made.content.raw
     return [part.media or part.text for part in made.content.parts]
 
 
 @pytest.mark.parametrize(
-    ("template", "text"),
+    ("template", "parts", "found"),
     [
-        ("Q: {{ input }}", "Q: what?"),
-        ("{{ id }}/{{ input|upper }}", "s1/WHAT?"),
-        ("{% if level > 1 %}hard {% endif %}{{ input }}\n", "hard what?\n"),
-        ("no question", "no question"),
+        ("Q: {{ input }}", ["what?"], ["Q: what?"]),
+        ("{{ id }}/{{ input|upper }}", ["what?"], ["s1/WHAT?"]),
+        ("{% if level > 1 %}hard {% endif %}{{ input }}\n", ["what?"], ["hard what?\n"]),
+        ("no question", ["what?"], ["no question"]),
+        ("{{ input|upper }}.", ["see ", PICTURE, " and ", SOUND, "?"], ["SEE ", PICTURE, " AND ", SOUND, "?."]),
+        ("{{ input }}|{{ input }}", ["a", PICTURE], ["a", PICTURE, "|a", PICTURE]),
+        ("{{ input }}", [HOSTILE, PICTURE], [HOSTILE, PICTURE]),
     ],
+    ids=["input", "id", "label", "neither", "media", "twice", "posing as a mark"],
 )
-def test_a_template_sees_the_input_the_id_and_the_named_labels(template: str, text: str) -> None:
-    assert rendered(template, "what?", level=2) == [text]
-
-
-def test_media_return_to_where_they_stood() -> None:
-    parts = ("look: ", PICTURE, " and ", SOUND, "?")
-    assert rendered("Now {{ input|upper }} Go.", *parts) == ["Now LOOK: ", PICTURE, " AND ", SOUND, "? Go."]
-
-
-def test_a_template_may_show_the_input_twice() -> None:
-    assert rendered("{{ input }}|{{ input }}", "a", PICTURE) == ["a", PICTURE, "|a", PICTURE]
-
-
-def test_text_that_poses_as_a_placeholder_or_a_mark_stays_text() -> None:
-    hostile = "<<image1>> [000000000000000000000000000000.1] {{ id }} "
-    assert rendered("{{ input }}", hostile, PICTURE) == [hostile, PICTURE]
+def test_a_template_sees_the_input_the_id_and_the_named_labels(
+    template: str, parts: list[Media | str], found: list[object]
+) -> None:
+    assert rendered(template, *parts, level=2) == found
 
 
 def test_placeholders_and_code_keep_their_parts() -> None:
     dangling, code = Part("image", raw="<<image1>>", label="image1"), Part("code", text="x = 1", raw="<<code1>>")
     (made,) = TemplatePrompt(user="[{{ input }}]")(sample("a", dangling, code))
-    assert made.content.parts[1:3] == (dangling, code)
-    assert made.content.raw == "[a<<image1>><<code1>>]"
-
-
-def test_a_template_that_drops_a_medium_is_an_error() -> None:
-    with pytest.raises(PromptError, match=r"sample 's1': the template leaves out image; write \{\{ input \}\} whole"):
-        rendered("{{ input[:3] }}", "abcdef", PICTURE)
-
-
-def test_labels_that_are_not_named_are_out_of_reach() -> None:
-    with pytest.raises(PromptError, match="sample 's1' lacks what the prompt reads: 'answer' is undefined"):
-        TemplatePrompt(user="{{ answer }}")(sample("q", answer="42"))
+    assert (made.content.parts[1:3], made.content.raw) == ((dangling, code), "[a<<image1>><<code1>>]")
 
 
 @pytest.mark.parametrize(
-    ("template", "complaint"),
+    ("template", "fault"),
     [
         ("{{ ''.__class__.__mro__ }}", "is unsafe|lacks"),
         ("{{ 'a' * 5_000_000 }}", "longer than"),
         ("{% for i in range(90000) %}" + "x" * 50 + "{% endfor %}", "longer than"),
-        ("{{ 1 / 0 }}", "cannot be rendered: division by zero"),
-        ("{{ input.gone }}", "lacks what the prompt reads"),
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("{{ input.gone }}", "lacks"),
         ("{{ input.append(1) }}", "lacks"),
         ("{% include 'x' %}", "cannot be rendered"),
+        ("{{ input[:3] }}", "leaves out image"),
+        ("{{ answer }}", "'answer' is undefined"),
     ],
     ids=lambda text: text[:22],
 )
-def test_a_template_cannot_leave_its_sandbox_or_send_what_is_too_long(template: str, complaint: str) -> None:
-    with pytest.raises(PromptError, match=complaint):
-        rendered(template, "q")
+def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long(template: str, fault: str) -> None:
+    with pytest.raises(PromptError, match=f"sample 's1'.*({fault})"):
+        TemplatePrompt(user=template)(sample("abcdef", PICTURE, answer="42"))
 
 
 @pytest.mark.parametrize(
-    ("template", "complaint"),
+    ("template", "fault"),
     [
-        ("{{ inptu }}", "the template reads 'inptu'; did you mean \"input\""),
-        ("a\n{% if %}", "not a valid template, in its line 2"),
-        ("{{ answer }}", "the template reads 'answer'; it has input, id, level"),
-        ("{% macro m() %}{{ hidden }}{% endmacro %}", "the template reads 'hidden'"),
+        ("{{ inptu }}", "reads 'inptu'; .*\"input\""),
+        ("a\n{% if %}", "in its line 2"),
+        ("{{ answer }}", "'answer'; .*input, id, level"),
+        ("{% macro m() %}{{ hidden }}{% endmacro %}", "reads 'hidden'"),
+        ("{% for i in range(level) %}{{ input }}{{ id }}{% endfor %}", ""),
     ],
 )
-def test_a_template_is_checked_before_any_sample(template: str, complaint: str) -> None:
-    with pytest.raises(PromptError, match=complaint):
+def test_a_template_is_checked_before_any_sample(template: str, fault: str) -> None:
+    if not fault:
         check_template(template, ["level"])
-
-
-def test_a_sound_template_passes_the_check() -> None:
-    check_template("{% for i in range(level) %}{{ input }}{{ id }}{% endfor %}", ["level"])
+        return
+    with pytest.raises(PromptError, match=fault):
+        check_template(template, ["level"])
 
 
 def test_each_user_turn_is_asked_in_the_same_words_and_other_roles_stay() -> None:
@@ -121,18 +105,3 @@ def test_a_prompt_travels_to_another_process() -> None:
     prompt = TemplatePrompt(user="{{ input }}!")
     prompt(sample("compiled here"))
     assert pickle.loads(pickle.dumps(prompt))(sample("q")) == (user("q!"),)
-
-
-def test_a_text_prompt_costs_little() -> None:
-    given, prompt = (
-        sample("What is this? " * 20, level="hard"),
-        TemplatePrompt(user="({{ level }}) {{ input }}", fields=("level",)),
-    )
-    best = min(timeit.repeat(lambda: prompt(given), number=2000, repeat=5)) / 2000
-    assert best < 30e-6, "measured 8 microseconds"
-
-
-def test_the_mark_of_this_process_is_never_left_in_a_prompt() -> None:
-    (made,) = TemplatePrompt(user="{{ input }}")(sample("a", PICTURE, "b"))
-    assert template._NONCE not in made.content.raw
-    assert isinstance(made.content, Interleaved)

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,24 +14,9 @@ from mmeval.run.availability import UnavailableMetrics, partial_in, unavailable_
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair
-from tests.support.toy import task
+from tests.support.toy import Rows, task
 
-GROUP = Group("g", "G", ("a", "b"))
-
-
-class Listed:
-    """A data set of these samples."""
-
-    fingerprint = "listed"
-
-    def __init__(self, samples: list[Sample]) -> None:
-        self._samples = samples
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self._samples)
+GROUP = Group("g", "G", ("a", "b", "c"))
 
 
 def without_data(name: str) -> Task:
@@ -42,104 +26,73 @@ def without_data(name: str) -> Task:
     return replace(task(name, 1), dataset=missing)
 
 
-def test_a_member_of_a_group_whose_data_are_missing_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    chosen = with_data(Selection((task("a", 1), without_data("b")), (GROUP,)), strict=False)
-
-    assert [one.name for one in chosen.tasks] == ["a"]
-    assert [(one.name, one.why) for one in chosen.left_out] == [("b", "no rows of b")]
-    assert caplog.record_tuples == [
-        ("mmeval.run.availability", logging.WARNING, "b is left out, its data are not here: no rows of b.")
-    ]
-
-
-def test_several_that_are_left_out_are_said_together_with_the_reason_of_the_first(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    wide = Group("g", "G", ("a", "b", "c"))
-
-    chosen = with_data(Selection((task("a", 1), without_data("b"), without_data("c")), (wide,)), strict=False)
-
-    assert [one.why for one in chosen.left_out] == ["no rows of b", "no rows of c"]
-    assert caplog.messages == ["2 tasks are left out, their data are not here: b, c. The first: no rows of b."]
-
-
-def test_a_member_of_an_inner_group_is_left_out_as_well() -> None:
-    outer = Group("o", "O", ("g",))
-
-    chosen = with_data(Selection((task("a", 1), without_data("b")), (outer, GROUP)), strict=False)
-
-    assert [one.name for one in chosen.left_out] == ["b"]
-
-
-def labelled(name: str, *levels: str) -> Task:
+def labelled(name: str, *levels: str, label: str = "level") -> Task:
     """A task of the samples of level 3, on data that have others."""
-    samples = [Sample(level, (user("?"),), metadata={"level": level}) for level in levels]
-    return replace(task(name, 1), filter={"level": ["3", "three"]}, dataset=lambda: Listed(samples))
+    rows = Rows([Sample(level, (user("?"),), metadata={"level": level}) for level in levels])
+    return replace(task(name, 1), filter={label: ["3", "three"]}, dataset=lambda: rows)
 
 
-def test_a_member_whose_filter_keeps_nothing_of_the_data_is_left_out() -> None:
-    chosen = with_data(Selection((labelled("a", "1", "3"), labelled("b", "1", "2")), (GROUP,)), strict=False)
-
-    assert [one.name for one in chosen.tasks] == ["a"]
-    assert [(one.name, one.why) for one in chosen.left_out] == [
-        ("b", "there is no sample of level 3 or three among the 2")
-    ]
-
-
-def test_a_filter_by_a_label_that_no_sample_has_is_a_mistake_and_nothing_missing() -> None:
-    unlabelled = replace(labelled("b", "1"), filter={"lvel": "3"})
-
-    chosen = with_data(Selection((labelled("a", "3"), unlabelled), (GROUP,)), strict=False)
-
-    assert [one.name for one in chosen.tasks] == ["a", "b"]
-
-
-def test_a_task_that_is_named_by_itself_is_not_looked_through() -> None:
-    chosen = with_data(Selection((labelled("a", "3"), task("b", 1), labelled("c", "1")), (GROUP,)), strict=False)
-
-    assert [one.name for one in chosen.tasks] == ["a", "b", "c"]
-
-
-def test_strict_requires_the_data_of_every_task() -> None:
-    with pytest.raises(MissingDataError, match="no rows of b"):
-        with_data(Selection((task("a", 1), without_data("b")), (GROUP,)), strict=True)
+@pytest.mark.parametrize(
+    ("tasks", "groups", "left_out"),
+    [
+        ((task("a", 1), without_data("b")), (GROUP,), {"b": "no rows of b"}),
+        ((task("a", 1), without_data("b"), without_data("c")), (GROUP,), {"b": "no rows of b", "c": "no rows of c"}),
+        ((task("a", 1), without_data("b")), (Group("o", "O", ("g",)), GROUP), {"b": "no rows of b"}),
+        ((labelled("a", "1", "3"), labelled("b", "1", "2")), (GROUP,), {"b": "level 3 or three "}),
+        ((labelled("a", "3"), labelled("b", "1", label="lvel")), (GROUP,), {}),
+        ((labelled("a", "3"), task("b", 1), labelled("own", "1")), (GROUP,), {}),
+    ],
+    ids=["a member", "two", "of an inner group", "no sample of a filter", "a mistaken label", "named by itself"],
+)
+def test_members_of_groups_whose_data_are_missing_are_left_out(
+    tasks: tuple[Task, ...], groups: tuple[Group, ...], left_out: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    chosen = with_data(Selection(tasks, groups), strict=False)
+    assert [one.name for one in chosen.tasks] == [one.name for one in tasks if one.name not in left_out]
+    assert [one.name for one in chosen.left_out] == [*left_out]
+    assert all(left_out[one.name] in one.why for one in chosen.left_out)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * bool(left_out)
+    several = len(left_out) > 1
+    assert all(message.startswith("2 tasks are" if several else "b is left") for message in caplog.messages)
+    assert all(f": {', '.join(left_out)}." in message for message in caplog.messages if several)
 
 
-def test_a_task_that_is_named_by_itself_is_required() -> None:
-    with pytest.raises(MissingDataError, match="no rows of c"):
-        with_data(Selection((task("a", 1), without_data("c")), (GROUP,)), strict=False)
-
-
-def test_a_group_of_which_nothing_is_left_is_an_error() -> None:
-    chosen = Selection((without_data("a"), without_data("b")), (GROUP,))
-
-    with pytest.raises(MissingDataError, match=r"no task is left: a: no rows of a \(and 1 other task likewise\)"):
-        with_data(chosen, strict=False)
+@pytest.mark.parametrize(
+    ("tasks", "strict", "error"),
+    [
+        ((task("a", 1), without_data("b")), True, "no rows of b"),
+        ((task("a", 1), without_data("own")), False, "no rows of own"),
+        ((without_data("a"), without_data("b")), False, r"a: no rows of a \(and 1 "),
+        ((without_data("a"), without_data("b"), without_data("c")), False, r"a: no rows of a \(and 2 "),
+    ],
+    ids=["strict", "named by itself", "nothing is left", "nothing of three"],
+)
+def test_data_that_are_required_are_an_error(tasks: tuple[Task, ...], strict: bool, error: str) -> None:
+    with pytest.raises(MissingDataError, match=error):
+        with_data(Selection(tasks, (GROUP,)), strict=strict)
 
 
 def test_data_that_are_wrong_are_no_missing_data() -> None:
     def broken() -> Dataset:
-        raise UsageError("row 3 is no JSON")
+        raise UsageError("row 3")
 
     with pytest.raises(UsageError, match="row 3"):
         with_data(Selection((task("a", 1), replace(task("b", 1), dataset=broken)), (GROUP,)), strict=False)
 
 
 def test_data_are_opened_once() -> None:
-    opened = []
-    one = task("a", 1)
+    opened, one = [], task("a", 1)
 
     def dataset() -> Dataset:
         opened.append("a")
         return one.dataset()
 
     chosen = with_data(Selection((replace(one, dataset=dataset), task("b", 1)), (GROUP,)), strict=False)
-
     assert [len(task.dataset()) for task in chosen for _ in range(2)] == [1, 1, 1, 1]
     assert opened == ["a"]
 
 
-# --- from outside ----------------------------------------------------------------------------------------------------
+# --- by the command line ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -153,126 +106,90 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, tasks: str, *flags: str) -> Ended:
     return mmeval(
-        "--tasks", tasks, "--include_path", folder, "--model", "reference", "--output_path", folder / "runs", *flags
+        *("--tasks", tasks, "--include_path", folder, "--model", "reference", "--output_path", folder / "runs"),
+        *("--score_workers", "0", *flags),
     )
 
 
 def noted(table: str) -> list[str]:
-    """The rows of a table that say that something is left out."""
-    return [line for line in table.splitlines() if "left out" in line]
+    """The first cells of the rows of a table that note that something is left out."""
+    return [line.split("|")[1].strip() for line in table.splitlines() if "left out" in line]
 
 
-def test_a_run_without_a_member_says_so_in_its_tables_and_results_and_ends_with_0(folder: Path) -> None:
+def test_a_run_without_a_member_notes_it_until_the_data_are_here(folder: Path) -> None:
+    done = run(folder, "both", "--dry_run")
+    assert (done.code, done.warnings[0].startswith("gone "), "|here" in done.out) == (0, True, True), done.err
     done = run(folder, "both")
-
-    assert done.code == 0, done.err
-    assert [warning.partition(":")[0] for warning in done.warnings] == ["gone is left out, its data are not here"]
-    assert [line.split("|")[1].strip() for line in noted(done.out)] == ["both", "- gone", "both"]
-    assert "1 of 2 tasks left out" in done.out
-    assert "no rows of the split" in results(folder / "runs")["mmeval"]["left_out"]["gone"]
-
-
-@pytest.mark.parametrize("verb", [("score",), ("report", "--format", "markdown")], ids=["score", "report"])
-def test_what_is_made_of_the_run_later_says_so_too(folder: Path, verb: tuple[str, ...]) -> None:
-    run(folder, "both")
-
-    done = mmeval(verb[0], run_folder(folder / "runs", "reference"), *verb[1:])
-
-    assert done.code == 0, done.err
-    assert any("1 of 2 tasks left out" in line for line in noted(done.out))
+    assert (done.code, [warning.partition(" ")[0] for warning in done.warnings]) == (0, ["gone"]), done.err
+    assert (noted(done.out), "1 of 2 tasks" in done.out) == (["both", "- gone", "both"], True)
+    assert "no rows" in results(folder / "runs")["mmeval"]["left_out"]["gone"]
+    for verb, *flags in (("score",), ("report", "--format", "markdown")):
+        later = mmeval(verb, run_folder(folder / "runs", "reference"), *flags)
+        assert (later.code, "1 of 2 tasks" in later.out, bool(noted(later.out))) == (0, True, True), later.err
+    (folder / "gone_data" / "test.jsonl").write_text('{"input": "2 + 2", "reference": "4"}\n')
+    done = run(folder, "both")
+    assert (done.code, "kept 1 answer" in done.err, noted(done.out)) == (0, True, []), done.err
 
 
 @pytest.mark.parametrize(("tasks", "flags"), [("both", ["--strict"]), ("here,gone", []), ("gone", [])], ids=str)
 def test_what_is_required_ends_with_4_before_anything_is_asked(folder: Path, tasks: str, flags: list[str]) -> None:
     done = run(folder, tasks, *flags)
-
-    assert done.code == 4
-    assert "no rows of the split" in done.error
-    assert not (folder / "runs").exists()
+    assert (done.code, "no rows" in done.error, (folder / "runs").exists()) == (4, True, False)
 
 
-def test_a_dry_run_looks_at_what_would_be_asked(folder: Path) -> None:
-    done = run(folder, "both", "--dry_run")
-
-    assert done.code == 0, done.err
-    assert "gone is left out" in done.warnings[0]
-    assert "|here" in done.out
+# --- metrics ---------------------------------------------------------------------------------------------------------
 
 
-def test_once_its_data_are_here_the_same_command_asks_the_task_as_well(folder: Path) -> None:
-    run(folder, "both")
-    (folder / "gone_data" / "test.jsonl").write_text('{"input": "2 + 2", "reference": "4"}\n')
-
-    done = run(folder, "both")
-
-    assert done.code == 0, done.err
-    assert "kept 1 answer" in done.err
-    assert not noted(done.out)
-
-
-def without(name: str, reason: str) -> Task:
+def lacking(name: str, **more: Any) -> Task:
     toy = task(name)
-    return replace(toy, metrics=(replace(toy.metrics[0], unavailable=reason),))
+    return replace(toy, metrics=(replace(toy.metrics[0], **more),))
 
 
 def weights(name: str) -> str:
     return missing_model_message({"name": "o/m"}, "config.json", name)
 
 
-def test_tasks_that_lack_the_same_are_told_together_with_one_command() -> None:
-    found = list(unavailable_in([without("a", weights("a")), without("b", "no judge"), without("c", weights("c"))]))
-
-    assert [one.tasks for one in found] == [("a", "c"), ("b",)]
-    assert str(found[0]).startswith("a, c: the metric exact_match is unavailable: its model o/m is not here")
+def test_metrics_that_lack_the_same_are_one_entry_with_one_command() -> None:
+    reasons = {"a": weights("a"), "b": "no judge", "c": weights("c"), "d": ""}
+    found = list(unavailable_in([lacking(name, unavailable=reason) for name, reason in reasons.items()]))
+    assert [(one.tasks, one.metrics) for one in found] == [(("a", "c"), ("exact_match",)), (("b",), ("exact_match",))]
+    assert str(found[0]).startswith("a, c: the metric exact_match ")
     assert str(found[0]).endswith("; run: mmeval prepare a c --weights")
+    assert found[1].reason == "no judge"
 
 
-def test_several_metrics_are_spoken_of_as_several() -> None:
-    both = UnavailableMetrics(("a",), ("x", "y"), "it asks the role 'gemini' (as its judge), which this run has not")
-
-    assert str(both).endswith(" are unavailable: they ask the role 'gemini' (as their judge), which this run has not")
-
-
-def test_one_task_is_told_as_it_is() -> None:
-    (found,) = unavailable_in([without("a", "no judge"), task("b")])
-
-    assert str(found) == "a: the metric exact_match is unavailable: no judge"
-
-
-def partial(name: str, **pieces: str) -> Task:
-    toy = task(name)
-    return replace(toy, metrics=(replace(toy.metrics[0], without=pieces),))
-
-
-def test_what_a_number_goes_without_is_told_by_why() -> None:
-    found = list(partial_in([partial("a", x="it is left out", y="it is left out", z="no weights")]))
-
-    assert [str(one) for one in found] == [
-        "a: the metric exact_match is partial, without x, y: they are left out",
-        "a: the metric exact_match is partial, without z: no weights",
+def test_what_a_number_goes_without_is_grouped_by_why() -> None:
+    pieces = {"x": "it is left out", "y": "it is left out", "z": "no weights"}
+    alone = {"z": "no weights"}
+    tasks = [lacking("a", without=pieces), task("c"), lacking("b", without=alone)]
+    assert list(partial_in(tasks)) == [
+        (("a",), ("exact_match",), "it is left out", ("x", "y")),
+        (("a", "b"), ("exact_match",), "no weights", ("z",)),
     ]
 
 
-def test_why_a_piece_is_unavailable_is_told_of_the_piece_alone() -> None:
-    whole = task("a")
-    lost = without("a", "no judge").metrics[0]
+def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
+    whole = lacking("a", unavailable="no judge")
+    (lost,) = whole.metrics
     made = replace(lost, unavailable="", without=dict.fromkeys(lost.bound.metric.outputs, "no judge"))
-
     (found,) = partial_in([replace(whole, metrics=(lost, made))])
-
-    assert str(found) == "a: the metric exact_match is partial, without exact_match: it is unavailable"
-
-
-def test_tasks_that_go_without_the_same_are_told_together() -> None:
-    (found,) = partial_in([partial("a", z="no weights"), task("c"), partial("b", z="no weights")])
-
-    assert str(found) == "a, b: the metric exact_match is partial, without z: no weights"
+    assert (found.pieces, found.reason) == (("exact_match",), "it is unavailable")
 
 
-def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:
-    said = "it is left out by --skip_metric; mmeval score RUN --metrics m adds it"
-
-    assert str(UnavailableMetrics(("a",), ("m", "n"), said, ("x", "y"))) == (
-        "a: the metrics m, n are partial, without x, y: they are left out by --skip_metric; mmeval score RUN --metrics "
-        "m adds them"
-    )
+@pytest.mark.parametrize(
+    ("metrics", "reason", "pieces", "words"),
+    [
+        (("x", "y"), "it asks its judge", (), "metrics x, y are unavailable"),
+        (("x", "y"), "it asks its judge", (), ": they ask "),
+        (("x", "y"), "one (as its judge)", (), "(as their judge)"),
+        (("m",), "it is left out", ("x", "y"), ", without x, y: they are"),
+        (("m",), "it is left out", ("x",), ", without x: it is"),
+        (("m", "n"), "score adds it", ("x", "y"), "metrics m, n are partial"),
+        (("m", "n"), "score adds it", ("x", "y"), ": score adds them"),
+    ],
+)
+def test_several_metrics_or_pieces_have_the_words_of_several(
+    metrics: tuple[str, ...], reason: str, pieces: tuple[str, ...], words: str
+) -> None:
+    text = str(UnavailableMetrics(("a",), metrics, reason, pieces))
+    assert words in text and text.startswith("a: the ")

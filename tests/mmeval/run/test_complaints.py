@@ -29,32 +29,28 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def told(tmp_path: Path, **answers: tuple[str, ...]) -> tuple[str, ...]:
-    """What a run over some tasks, each with these answers, says of numbers that are of nothing."""
+@pytest.mark.parametrize(
+    ("answers", "lost", "notes"),
+    [
+        ({"a": (NEITHER, SOUND)}, "", [("a", "picture_worth", NO_PICTURE)]),
+        ({"a": (NEITHER, SOUND, PICTURE)}, "", []),
+        (
+            {"a": (NEITHER,), "b": (SOUND,), "c": (NEITHER,)},
+            "",
+            [("a, c", "sound_worth", NO_SOUND), ("a, b, c", "picture_worth", NO_PICTURE)],
+        ),
+        ({"a": (NEITHER, SOUND)}, SOUND, []),
+    ],
+    ids=["no answer holds a picture", "one does", "several tasks", "an answer never came"],
+)
+def test_a_number_of_which_no_answer_holds_anything_is_noted_with_the_reason(
+    tmp_path: Path, answers: dict[str, tuple[str, ...]], lost: str, notes: list[tuple[str, str, str]]
+) -> None:
+    if lost:
+        break_model(tmp_path, lost)
     folder = write_files(tmp_path / "tasks", {f"{name}.yaml": TASK.format(name=name) for name in answers})
     for name, texts in answers.items():
         write_rows(folder / name, *({"id": f"{name}{i}", "input": text, "kind": text} for i, text in enumerate(texts)))
-    return run_toy(tmp_path, *select([*answers], [folder], TaskOverrides()).tasks).notes
-
-
-def test_a_number_is_told_with_the_reason_where_no_answer_holds_anything_for_it(tmp_path: Path) -> None:
-    assert told(tmp_path, a=(NEITHER, SOUND)) == (
-        f"a: nothing to score by picture_worth (of every answer: {NO_PICTURE})",
-    )
-
-
-def test_one_answer_that_holds_something_is_enough_though_its_slices_are_of_nothing(tmp_path: Path) -> None:
-    assert told(tmp_path, a=(NEITHER, SOUND, PICTURE)) == ()
-
-
-def test_tasks_of_which_the_same_is_so_are_told_together_and_each_number_apart(tmp_path: Path) -> None:
-    assert told(tmp_path, a=(NEITHER,), b=(SOUND,), c=(NEITHER,)) == (
-        f"a, c: nothing to score by sound_worth (of every answer: {NO_SOUND})",
-        f"a, b, c: nothing to score by picture_worth (of every answer: {NO_PICTURE})",
-    )
-
-
-def test_an_answer_that_never_came_might_have_held_something(tmp_path: Path) -> None:
-    break_model(tmp_path, SOUND)
-
-    assert told(tmp_path, a=(NEITHER, SOUND)) == ()
+    found = run_toy(tmp_path, *select([*answers], [folder], TaskOverrides()).tasks).notes
+    assert [note.partition(": ")[0] for note in found] == [tasks for tasks, _, _ in notes]
+    assert all(metric in note and why in note for note, (_, metric, why) in zip(found, notes, strict=True))

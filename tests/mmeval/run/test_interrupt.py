@@ -1,29 +1,24 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
 from pathlib import Path
 
 import pytest
 
-from mmeval.errors import EXIT_INTERRUPTED, EXIT_OK, Interrupted
+from mmeval.errors import Interrupted
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from mmeval.report.progress_bar import Quiet
-from mmeval.run import interrupt
-from mmeval.run.interrupt import interruptible
-from tests.support.in_loop import in_loop
-from tests.support.tiny_benchmark import write_benchmark
-from tests.support.toy import asked_in, registered
-
-ROOT = Path(__file__).parents[3]
+from mmeval.run.interrupt import GRACE_SECONDS, interrupt_thread, interruptible
+from mmeval.run.options import BackendSpec
+from tests.support.in_loop import now, run_in_loop
+from tests.support.toy import Toy, asked_text, run_toy, task
 
 
 class Work:
-    """Answers ``in_flight`` calls, each after ``seconds``; begins no new one once it is told to stop."""
+    """Answers calls, each after ``seconds``; begins no new one once it is stopped."""
 
     def __init__(self, seconds: float = 0.0, calls: int = 1) -> None:
         self.stopping = False
@@ -40,21 +35,22 @@ class Work:
             self.done += 1
 
 
-def later(seconds: float, *numbers: signal.Signals) -> None:
-    """Signals to this process after a while, one after the other."""
-    for position, number in enumerate(numbers, 1):
-        asyncio.get_running_loop().call_later(seconds * position, os.kill, os.getpid(), number)
+def later(seconds: float, number: signal.Signals) -> None:
+    """A signal to this process after a while."""
+    asyncio.get_running_loop().call_later(seconds, signal.raise_signal, number)
 
 
-@in_loop
-async def test_work_that_nobody_stops_ends_by_itself() -> None:
-    work = Work(calls=3)
-    await interruptible(work, work.run(), Quiet())
-
+async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_caller_are_put_back() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        work = Work(calls=3)
+        await interruptible(work, work.run(), Quiet())
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert (work.done, work.stopping) == (3, False)
 
 
-@in_loop
 async def test_what_the_work_raises_is_raised() -> None:
     async def fails() -> None:
         raise ValueError("no")
@@ -64,126 +60,81 @@ async def test_what_the_work_raises_is_raised() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-@in_loop
 async def test_the_first_signal_waits_for_what_is_in_flight(
     number: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    work = Work(seconds=0.1, calls=99)
-    later(0.02, number)
-    with pytest.raises(Interrupted, match=r"everything that was answered is saved. The same command continues"):
-        await interruptible(work, work.run(), Quiet())
-
-    assert work.done == 1
-    assert capsys.readouterr().err == "stopping: waiting for 1 answer in flight (Ctrl-C again leaves them)\n"
-
-
-@in_loop
-async def test_the_handlers_of_whoever_called_are_put_back() -> None:
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        work = Work()
-        await interruptible(work, work.run(), Quiet())
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@in_loop
-async def test_the_second_signal_leaves_at_once() -> None:
-    work = Work(seconds=5)
-    later(0.02, signal.SIGINT, signal.SIGINT)
+    work = Work(seconds=1, calls=99)
+    later(0.5, number)
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
+    assert (work.done, now()) == (1, pytest.approx(1))
+    assert "1 answer in flight" in capsys.readouterr().err
 
-    assert work.done == 0
 
-
-@in_loop
-async def test_what_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interrupt, "GRACE_SECONDS", 0.05)
+async def test_the_second_signal_leaves_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     work = Work(seconds=5)
-    later(0.02, signal.SIGINT)
-
+    work.in_flight = 1200
+    for seconds in (0.5, 1.5):
+        later(seconds, signal.SIGINT)
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
+    assert (work.done, now()) == (0, pytest.approx(1.6, abs=0.1))
+    assert "1,200 answers in flight" in capsys.readouterr().err
 
 
-# --- a whole run in a process of its own -------------------------------------------------------------------------
+async def test_what_takes_too_long_is_left() -> None:
+    work = Work(seconds=60)
+    later(0.5, signal.SIGINT)
+    with pytest.raises(Interrupted):
+        await interruptible(work, work.run(), Quiet())
+    assert (GRACE_SECONDS, now()) == (10, pytest.approx(10.5, abs=0.1))
 
 
-class Runs:
-    """Runs of the same command; the toy model takes ``delay`` seconds for an answer."""
+def test_work_of_a_thread_is_stopped_by_its_identity() -> None:
+    work, ended = Work(seconds=1, calls=99), list[str]()
 
-    def __init__(self, folder: Path, site: Path) -> None:
-        self.folder = folder
-        tasks = write_benchmark(folder / "tasks", rows=12)
-        path = os.pathsep.join((str(ROOT), str(site)))
-        self._env = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-        self._flags = ["--tasks", "tiny", "--include_path", str(tasks), "--output_path", str(folder / "runs")]
+    async def stopped() -> None:
+        asyncio.get_running_loop().call_later(0.5, interrupt_thread, threading.get_ident())
+        await interruptible(work, work.run(), Quiet())
 
-    def start(self, delay: float) -> subprocess.Popen[str]:
-        model = ["--model", "toy", "--model_args", f"delay={delay},log={self.folder / 'asked'}"]
-        command = [sys.executable, "-m", "mmeval", *self._flags, *model, "--max_connections", "2"]
-        return subprocess.Popen(command, env=self._env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    def run() -> None:
+        try:
+            run_in_loop(stopped())
+        except Interrupted:
+            ended.append("interrupted")
 
-    def journalled(self) -> int:
-        return sum(file.read_bytes().count(b"\n") for file in self.folder.rglob("journal/*.jsonl"))
-
-
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield Runs(tmp_path, tmp_path / "site")
-
-
-def until(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.005)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    interrupt_thread(-1)  # which works at nothing
+    assert (work.done, ended) == (1, ["interrupted"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_stopped_run_keeps_every_answer_and_the_next_asks_the_rest(runs: Runs, number: signal.Signals) -> None:
-    with runs.start(delay=0.15) as stopped:
-        until(lambda: runs.journalled() >= 2)
-        stopped.send_signal(number)
-        _, said = stopped.communicate(timeout=30)
-    asked = asked_in(runs.folder)
-    assert (stopped.returncode, runs.journalled()) == (EXIT_INTERRUPTED, len(asked))
-    assert 2 <= len(asked) < 12
-    assert said.splitlines()[-1] == "stopped; everything that was answered is saved. The same command continues"
+def test_a_stopped_run_keeps_every_answer_and_the_next_asks_the_rest(tmp_path: Path, number: signal.Signals) -> None:
+    class Stopping(Toy):
+        async def generate(self, request: Request) -> Response:
+            if len(self.asked) == 4:
+                signal.raise_signal(number)
+            return await super().generate(request)
 
-    with runs.start(delay=0.0) as second:
-        _, said = second.communicate(timeout=30)
-    assert second.returncode == EXIT_OK, said
-    assert said.startswith(f"kept {len(asked)} answers from ")
-    assert asked_in(runs.folder) == sorted(f"question {i}" for i in range(12))
-
-
-def test_a_second_ctrl_c_leaves_a_slow_backend_at_once(runs: Runs) -> None:
-    with runs.start(delay=60) as stopped:
-        until(lambda: len(asked_in(runs.folder)) == 2)
-        stopped.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        assert stopped.stderr is not None
-        until(lambda: "stopping: waiting for" in stopped.stderr.readline())  # type: ignore[union-attr]  # not None
-        stopped.send_signal(signal.SIGINT)
-        stopped.communicate(timeout=30)
-
-    assert stopped.returncode == EXIT_INTERRUPTED
-    assert time.monotonic() - began < 5
+    stopped, second = Stopping(), Toy()
+    with pytest.raises(Interrupted):
+        run_toy(tmp_path, task(rows=12), model=BackendSpec("toy", instance=stopped), max_connections=2)
+    outcome = run_toy(tmp_path, task(rows=12), model=BackendSpec("toy", instance=second))
+    assert 5 <= len(stopped.asked) < 12
+    assert (outcome.counts.kept, outcome.counts.new) == (len(stopped.asked), 12 - len(stopped.asked))
+    asked = [asked_text(request) for request in (*stopped.asked, *second.asked)]
+    assert sorted(asked) == sorted(f"question {i}" for i in range(12))
 
 
-def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(runs: Runs) -> None:
-    file = runs.folder / "tasks" / "tiny.yaml"
-    file.write_text(file.read_text().replace("exact_match", "toy_yes"))
-    (runs.folder / "tasks" / "data" / "test.jsonl").write_text('{"id": "0", "input": "hang"}\n')
-    with runs.start(delay=0) as stopped:
-        until(lambda: runs.journalled() == 1)
-        for _ in range(2):
-            time.sleep(0.3)
-            stopped.send_signal(signal.SIGINT)
-        stopped.communicate(timeout=10)
+def test_a_second_signal_leaves_a_backend_that_does_not_answer(tmp_path: Path) -> None:
+    class Hanging(Toy):
+        async def generate(self, request: Request) -> Response:
+            for _ in range(2):
+                signal.raise_signal(signal.SIGINT)
+            await asyncio.Event().wait()
+            raise AssertionError("never")
 
-    assert stopped.returncode == EXIT_INTERRUPTED
+    with pytest.raises(Interrupted):
+        run_toy(tmp_path, task(rows=1), model=BackendSpec("toy", instance=Hanging()))

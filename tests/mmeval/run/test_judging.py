@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -28,7 +27,6 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line, to_line
 from mmeval.task.task import TaskMetric
-from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyLocal, asked_text, registered, reply, sample, task, toy_verdict
 
 
@@ -39,12 +37,11 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Desk:
-    """A task that is judged by some metrics; ``rows`` are the score rows that came so far."""
+    """A task that is judged by some metrics."""
 
     def __init__(self, folder: Path, broker: Broker, judge: Toy, metrics: Sequence[Metric], **more: Any) -> None:
-        plain = task("t", metrics=("exact_match",), **more)
         judged = tuple(TaskMetric(bind(one)) for one in metrics)
-        toy = replace(plain, metrics=judged)
+        toy = replace(task("t", metrics=("exact_match",), **more), metrics=judged)
         self.run: TaskRun = task_run(folder, toy, scoring_plan(toy, folder / "media"), {"judge": judge})
         self.judging = Judging(broker, [self.run])
         self.broker, self._folder = broker, folder
@@ -80,156 +77,136 @@ def trial(text: str = "an answer", id: str = "s0") -> Trial:
     return Trial(sample(id), output=reply(text).output)
 
 
-@metric(range=(0, 1), version="1", source="made for tests")
-def toy_clumsy(trial: Trial, judge: Role) -> Program[float]:
-    """Fails after its first verdict."""
-    yield from ask_one(judge.ask("met?"))
-    raise KeyError("clumsy")
+def trials(count: int) -> list[Trial]:
+    return [trial(f"answer {i}", f"s{i}") for i in range(count)]
 
 
-@in_loop
-async def test_every_judged_metric_of_a_trial_makes_one_row(tmp_path: Path) -> None:
-    async with desk(tmp_path, metrics=(toy_verdict, toy_clumsy)) as at:
-        scores = await at.judge(trial(), trial(id="s1"))
+def fails_with(error: BaseException, name: str) -> Metric:
+    """A metric that fails after its first verdict."""
 
-    assert sorted(scores) == [0, 1]
-    assert (scores[0]["toy_verdict"]["value"], scores[0]["toy_clumsy"]["value"]) == (1.0, None)
+    def failing(trial: Trial, judge: Role) -> Program[float]:
+        yield from ask_one(judge.ask("met?"))
+        raise error
+
+    return metric(range=(0, 1), version="1", source="made for tests", name=name)(failing)
 
 
-@in_loop
-async def test_a_metric_that_fails_costs_its_own_score_alone(tmp_path: Path) -> None:
-    async with desk(tmp_path, metrics=(toy_clumsy, toy_verdict)) as at:
-        scores = (await at.judge(trial()))[0]
-
-    assert scores["toy_clumsy"]["status"] == "unscored"
-    assert scores["toy_clumsy"]["reason"].startswith("KeyError: 'clumsy' (test_judging.py:")
-    assert scores["toy_verdict"]["value"] == 1.0
+async def test_every_judged_metric_of_a_trial_makes_one_row_and_one_that_fails_costs_its_own_score_alone(
+    tmp_path: Path,
+) -> None:
+    clumsy, leaving = fails_with(KeyError("clumsy"), "toy_clumsy"), fails_with(SystemExit(0), "toy_leaving")
+    async with desk(tmp_path, metrics=(clumsy, toy_verdict, leaving)) as at:
+        rows = await at.judge(trial(), trial(id="s1"))
+    for scores in (rows[0], rows[1]):
+        assert (scores["toy_verdict"]["value"], scores["toy_clumsy"]["status"]) == (1.0, "unscored")
+        assert scores["toy_clumsy"]["reason"].startswith("KeyError: 'clumsy' (")
+        assert scores["toy_leaving"]["reason"].startswith("SystemExit: 0 (test_")
 
 
 @pytest.mark.parametrize("kind", ["server", "bad_request"])
-@in_loop
 async def test_a_judge_that_fails_leaves_the_trial_unscored_with_the_reason(tmp_path: Path, kind: Any) -> None:
     async with desk(tmp_path, Toy(answers=lambda r: Response.failed(kind, "out of order"))) as at:
         score = (await at.judge(trial()))[0]["toy_verdict"]
-
-    assert (score["value"], score["status"]) == (None, "unscored")
-    assert "out of order" in score["reason"]
+    assert (score["value"], score["status"], "out of order" in score["reason"]) == (None, "unscored", True)
 
 
-@in_loop
 async def test_a_judge_that_is_gone_is_not_asked_for_every_trial(tmp_path: Path) -> None:
     judge = Toy(answers=lambda r: Response.failed("connection", "gone"))
     async with desk(tmp_path, judge, limit=1) as at:
-        scores = await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(80)))
+        scores = await at.judge(*trials(80))
         suspension = at.judging.suspension
+    assert (len(judge.asked), sorted(scores), suspension.outputs) == (50, list(range(49)), {"t": {"toy_verdict"}})
+    (lost,) = suspension.losses
+    assert lost.reason.startswith("50 ")
 
-    assert (len(judge.asked), sorted(scores)) == (50, list(range(49)))
-    assert suspension.outputs == {"t": {"toy_verdict"}}
-    assert [lost.reason for lost in suspension.losses] == ["50 calls in a row failed, the last one with: gone"]
 
-
-@in_loop
 async def test_a_refused_key_suspends_what_asks_that_judge_and_keeps_what_was_judged(tmp_path: Path) -> None:
     def expiring(asked: Request) -> Response:
         return reply("yes") if len(judge.asked) <= 3 else Response.failed("auth", "expired")
 
     judge = Toy(answers=expiring)
     async with desk(tmp_path, judge, limit=1) as at:
-        scores = await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(9)))
-
-    assert sorted(scores) == [0, 1, 2]
-    assert (len(judge.asked), at.judging.suspension.exit_code(0)) == (4, 4)
+        scores = await at.judge(*trials(9))
+    assert (sorted(scores), len(judge.asked), at.judging.suspension.exit_code(0)) == ([0, 1, 2], 4, 4)
 
 
-@in_loop
-async def test_a_metric_that_asks_somebody_else_goes_on(tmp_path: Path) -> None:
-    def mute(trial: Trial, captioner: Role) -> Program[Score]:
+async def test_a_metric_that_asks_another_role_goes_on(tmp_path: Path) -> None:
+    def captioned(trial: Trial, captioner: Role) -> Program[Score]:
         yield from ask_one(captioner.ask("what is this?"))
         return Score(1.0)
 
-    other = metric(range=(0, 1), version="1", source="made for tests", name="toy_caption")(mute)
+    other = metric(range=(0, 1), version="1", source="made for tests", name="toy_caption")(captioned)
     gone = Toy(answers=lambda r: Response.failed("auth", "no"))
     async with desk(tmp_path, gone, metrics=(toy_verdict, other)) as at:
         at.broker.roles["captioner"] = BackendRuntime(Toy(), limit=8, retries=0, live=lambda: 0)
         scores = await at.judge(trial(), trial(id="s1"))
-
     assert [sorted(scores[i]) for i in (0, 1)] == [["toy_caption"], ["toy_caption"]]
     assert at.judging.suspension.outputs == {"t": {"toy_verdict"}}
 
 
-@in_loop
-async def test_what_is_offered_without_room_is_put_off_and_judged_in_the_end(tmp_path: Path) -> None:
-    async with desk(tmp_path, Toy(delay=0.01), limit=1) as at:
-        journal = at.broker.journal
+@pytest.mark.parametrize(("stopped", "judged"), [(False, 9), (True, 2)], ids=["to the end", "stopped"])
+async def test_what_is_offered_without_room_is_put_off_and_judged_in_the_end_unless_it_is_stopped(
+    tmp_path: Path, stopped: bool, judged: int
+) -> None:
+    async with desk(tmp_path, Toy(delay=1), limit=1) as at:
         for i in range(9):
             asked = sample(f"s{i}")
-            key = journal.append(f"key{i}", "digest", reply(f"answer {i}")).response
-            made = Trial(asked, exchanges=(Exchange("0", "model", "digest", key),), output=key.output)
+            kept = at.broker.journal.append(f"key{i}", "digest", reply(f"answer {i}")).response
+            made = Trial(asked, exchanges=(Exchange("0", "model", "digest", kept),), output=kept.output)
             at.run.records.keep_sample(i, asked, to_line(asked.to_json()))
             at.run.records.keep_trial(i, 0, made.digest, {"x": [["0", "model", f"key{i}"]]})
             await at.judging.offer(at.run, i, made, made.digest)
         assert (at.judging.in_flight, at.judging.waiting) == (2, 7)
-        scores = await at.judge()
+        if stopped:
+            at.judging.stop()
+        assert sorted(await at.judge()) == list(range(judged))
 
-    assert sorted(scores) == list(range(9))
 
-
-@in_loop
 async def test_after_a_stop_nothing_is_judged_that_had_not_begun(tmp_path: Path) -> None:
-    judge = Toy(delay=0.01)
-    async with desk(tmp_path, judge, limit=1) as at:
+    async with desk(tmp_path, Toy(delay=1), limit=1) as at:
         await at.judging.add(at.run, 0, trial(), trial().digest)
         at.judging.stop()
-        scores = await at.judge(trial("later", "s1"))
-
-    assert sorted(scores) == [0]
+        assert sorted(await at.judge(trial("later", "s1"))) == [0]
 
 
-@in_loop
 async def test_what_has_no_answer_is_not_judged(tmp_path: Path) -> None:
     judge = Toy()
     async with desk(tmp_path, judge, missing_output=0.0) as at:
         assert await at.judge(Trial(sample(), error=ErrorInfo("server", "no")), trial(" ")) == {}
-
     assert judge.asked == []
 
 
-@in_loop
 async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(tmp_path: Path) -> None:
     seen: list[int] = []
 
     class Watching(Toy):
         async def generate(self, request: Request) -> Response:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(1)
             seen.append(at.judging.in_flight)
             return await super().generate(request)
 
     async with desk(tmp_path, Watching(), limit=3) as at:
-        await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(20)))
-
+        await at.judge(*trials(20))
     assert max(seen) == 2 * 3
 
 
-@in_loop
 async def test_verdicts_of_a_local_judge_are_given_in_whole_batches_from_the_first_on(tmp_path: Path) -> None:
     judge = ToyLocal(max_batch_size=8)
     async with desk(tmp_path) as at:
         at.broker.roles["judge"] = BackendRuntime(judge, limit=8, retries=0, live=lambda: at.broker.live_trials)
-        await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(6)))
-
-    assert [len(batch) for batch in judge.batches] == [6]
-    assert at.broker.live_trials == 0
+        await at.judge(*trials(6))
+    assert ([len(batch) for batch in judge.batches], at.broker.live_trials) == ([6], 0)
 
 
-@in_loop
 async def test_a_row_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         (tmp_path / "scores").write_text("a file where the folder should be")
-        with pytest.raises(StorageError, match="cannot be written"):
-            await at.judge(trial(), trial(id="s1"), trial(id="s2"), trial(id="s3"))
+        with pytest.raises(StorageError):
+            await at.judge(*trials(4))
+        with pytest.raises(StorageError):
+            await at.judging.add(at.run, 4, trial("later"), trial("later").digest)
 
 
-@in_loop
 async def test_a_question_that_changed_under_the_same_name_is_asked_anew(tmp_path: Path) -> None:
     def other(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
         yield from ask_one(judge.ask("something else"))
@@ -240,44 +217,9 @@ async def test_a_question_that_changed_under_the_same_name_is_asked_anew(tmp_pat
     judge = Toy()
     async with desk(tmp_path, judge, metrics=[replace(toy_verdict, function=other)]) as at:
         assert (await at.judge(trial()))[0]["toy_verdict"]["value"] == 0.5
-
     assert [asked_text(asked) for asked in judge.asked] == ["something else"]
 
 
-@in_loop
-async def test_who_gave_a_verdict_and_when_stands_beside_the_scores(tmp_path: Path) -> None:
-    before = time.time()
-    judge = Toy(answers=lambda _: replace(reply("yes"), served="toy-2026", fingerprint="fp", usage=Usage(9, 1)))
-    async with desk(tmp_path, judge, roles={"judge": GenerationParams(max_tokens=5)}) as at:
-        await at.judge(trial(), trial(id="s1"))
-        folder = at.run.scores.folder if at.run.scores else tmp_path
-    first, second = (from_line(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines())
-
-    assert before - 1 < first.pop("at") < time.time() + 1
-    assert first.pop("latency") >= 0
-    assert first.pop("key").startswith("judge@")
-    assert first == {
-        **{"i": 0, "n": 0, "metric": "toy_verdict", "path": "0", "role": "judge", "params": {"max_tokens": 5}},
-        **{"asked": "toy-1", "served": "toy-2026", "fingerprint": "fp", "usage": [9, 1]},
-    }
-    assert second["i"] == 1, "a verdict that is shared stands behind both scores"
-
-
-@in_loop
-async def test_a_judge_that_is_served_under_two_versions_is_told_with_both(tmp_path: Path) -> None:
-    versions = iter(("toy-may", "toy-may", "toy-june"))
-    judge = Toy(answers=lambda _: replace(reply("yes"), served=next(versions)))
-    async with desk(tmp_path, judge) as at:
-        await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(3)))
-        judges = judge_versions([at.run])
-
-    assert [(one.asked, one.served) for one in judges["t"]] == [("toy-1", "toy-may"), ("toy-1", "toy-june")]
-    assert list(version_warnings(judges)) == [
-        "t: the judge toy-1 was served under 2 versions (toy-may, toy-june); its verdicts may differ for that alone"
-    ]
-
-
-@in_loop
 async def test_another_answer_is_judged_anew(tmp_path: Path) -> None:
     for text, asked in (("one answer", 1), ("one answer", 0), ("another answer", 1), ("one answer", 0)):
         judge = Toy()
@@ -286,12 +228,28 @@ async def test_another_answer_is_judged_anew(tmp_path: Path) -> None:
         assert len(judge.asked) == asked
 
 
-@in_loop
-async def test_a_metric_that_leaves_the_process_costs_its_own_score_alone(tmp_path: Path) -> None:
-    def leaves(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
-        yield from ask_one(judge.ask("met?"))
-        raise SystemExit(0)
+async def test_the_source_and_the_time_of_a_verdict_are_kept_beside_the_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1.8e9)
+    judge = Toy(answers=lambda _: replace(reply("yes"), served="toy-2026", fingerprint="fp", usage=Usage(9, 1)))
+    async with desk(tmp_path, judge, roles={"judge": GenerationParams(max_tokens=5)}) as at:
+        await at.judge(trial(), trial(id="s1"))
+        folder = at.run.scores.folder if at.run.scores else tmp_path
+    first, second = (from_line(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines())
+    assert (first.pop("latency") >= 0, first.pop("key")[:6]) == (True, "judge@")
+    assert first == {
+        **{"i": 0, "n": 0, "metric": "toy_verdict", "path": "0", "role": "judge", "params": {"max_tokens": 5}},
+        **{"asked": "toy-1", "served": "toy-2026", "fingerprint": "fp", "usage": [9, 1], "at": 1.8e9},
+    }
+    assert second["i"] == 1, "a verdict that is shared stands behind both scores"
 
-    async with desk(tmp_path, metrics=[replace(toy_verdict, function=leaves)]) as at:
-        rows = await at.judge(trial())
-    assert rows[0]["toy_verdict"]["reason"].startswith("SystemExit: 0 (test_judging.py:")
+
+async def test_a_judge_that_is_served_under_two_versions_is_warned_of_with_both(tmp_path: Path) -> None:
+    versions = iter(("toy-may", "toy-may", "toy-june"))
+    async with desk(tmp_path, Toy(answers=lambda _: replace(reply("yes"), served=next(versions)))) as at:
+        await at.judge(*trials(3))
+        judges = judge_versions([at.run])
+    assert [(one.asked, one.served) for one in judges["t"]] == [("toy-1", "toy-may"), ("toy-1", "toy-june")]
+    (warning,) = version_warnings(judges)
+    assert (warning.startswith("t: the judge toy-1 "), "(toy-may, toy-june)" in warning) == (True, True)

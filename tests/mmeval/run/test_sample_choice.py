@@ -18,67 +18,45 @@ def choice(of: Task, **options: Any) -> SampleChoice:
     return SampleChoice(of, RunOptions(BackendSpec("reference"), Path("unused"), **options))
 
 
-def leveled(count: int = 30) -> Task:
+def leveled(count: int = 30, **more: Any) -> Task:
     """Every third sample is easy; the others are hard."""
-    return task(rows=[sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(count)])
+    return task(rows=[sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(count)], **more)
 
 
 def taken(made: SampleChoice) -> list[int]:
     return [index for index, _ in made]
 
 
-DRAWS: list[dict[str, Any]] = [{"sample_shuffle": 7}, {"stratify": ("level",)}]
-
-
-@pytest.mark.parametrize("draw", DRAWS, ids=str)
-def test_drawn_samples_come_in_the_order_of_the_data_set(draw: dict[str, Any]) -> None:
+@pytest.mark.parametrize("draw", [{"sample_shuffle": 7}, {"stratify": ("level",)}], ids=str)
+def test_drawn_samples_come_in_the_order_of_the_data_set_and_a_larger_limit_keeps_them(draw: dict[str, Any]) -> None:
     made = choice(leveled(), limit=9, **draw)
     found = taken(made)
-
-    assert (found, len(found), made.size) == (sorted(found), 9, 9)
-    assert found != list(range(9))
-
-
-@pytest.mark.parametrize("draw", DRAWS, ids=str)
-def test_a_larger_limit_keeps_what_a_smaller_one_has_drawn(draw: dict[str, Any]) -> None:
+    assert (found, len(found), made.size, found == list(range(9))) == (sorted(found), 9, 9, False)
     drawn = [set(taken(choice(leveled(), limit=limit, **draw))) for limit in (3, 10, 0.5, 29, 99)]
-
     assert [len(one) for one in drawn] == [3, 10, 15, 29, 30]
     assert all(small < large for small, large in pairwise(drawn))
-
-
-@pytest.mark.parametrize("draw", DRAWS, ids=str)
-def test_an_offset_leaves_out_what_was_drawn_first(draw: dict[str, Any]) -> None:
-    first, second, both = (
-        set(taken(choice(leveled(), limit=limit, offset=offset, **draw))) for limit, offset in ((5, 0), (5, 5), (10, 0))
-    )
-
-    assert not first & second
-    assert first | second == both
+    first, second = (set(taken(choice(leveled(), limit=5, offset=offset, **draw))) for offset in (0, 5))
+    assert (first & second, first | second) == (set(), drawn[1]), "an offset leaves out what was drawn first"
 
 
 def test_a_stratified_choice_has_its_share_of_each_level() -> None:
     found = taken(choice(leveled(), limit=6, stratify=("level",)))
-
     assert sum(index % 3 == 0 for index in found) == 2
 
 
-def test_samples_are_drawn_among_those_that_the_filter_keeps() -> None:
+def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_of_them() -> None:
     of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
     made = choice(of, limit=0.5, sample_shuffle=1)
-
     assert ({index % 3 for index in taken(made)}, made.size) == ({1}, 5)
-
-
-def test_a_share_is_one_of_the_samples_that_the_filter_keeps() -> None:
-    of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
-
     assert taken(choice(of, limit=0.2)) == [1, 4]
 
 
 def test_an_unknown_label_is_found_before_the_run_and_names_the_task() -> None:
-    with pytest.raises(UsageError, match="toy: --stratify: no sample has the label 'levle'; the labels are: level"):
+    with pytest.raises(UsageError, match=r"toy: .*'levle'; .*: level"):
         choice(leveled(), limit=3, stratify=("levle",)).check()
+
+
+EASY = {"filter": {"level": "easy"}}
 
 
 @pytest.mark.parametrize(
@@ -91,27 +69,24 @@ def test_an_unknown_label_is_found_before_the_run_and_names_the_task() -> None:
         ({"limit": 3, "stratify": ("level",), "sample_shuffle": 2}, {}, (9, 3, ["limit", "shuffle", "stratify"])),
         ({"samples": {"toy": (1, 2)}}, {}, (9, 2, ["samples"])),
         ({"samples": {"toy": (1, 2)}, "limit": 1}, {}, (9, 2, ["samples"])),
-        ({"limit": 2}, {"filter": {"level": "easy"}}, (None, 2, ["limit"])),
-        ({"limit": 8}, {"filter": {"level": "easy"}}, (3, 3, ["limit"])),
-        ({"limit": 2, "sample_shuffle": 1}, {"filter": {"level": "easy"}}, (3, 2, ["limit", "shuffle"])),
+        ({"limit": 2}, EASY, (None, 2, ["limit"])),
+        ({"limit": 8}, EASY, (3, 3, ["limit"])),
+        ({"limit": 2, "sample_shuffle": 1}, EASY, (3, 2, ["limit", "shuffle"])),
         ({}, {"expected": Expected(rows=9, samples=9)}, None),
         ({}, {"expected": Expected(rows=8)}, None),
         ({}, {"expected": Expected(rows=20)}, (20, 9, ["data"])),
         ({"limit": 4}, {"expected": Expected(rows=20)}, (20, 4, ["limit", "data"])),
-        ({}, {"expected": Expected(rows=20, samples=7), "filter": {"level": "easy"}}, (7, 3, ["data"])),
-        ({}, {"expected": Expected(rows=20), "filter": {"level": "easy"}}, (None, 3, ["data"])),
-        ({}, {"expected": Expected(samples=7), "filter": {"level": "easy"}}, (7, 3, ["data"])),
-        ({}, {"expected": Expected(rows=9, samples=3), "filter": {"level": "easy"}}, None),
+        ({}, {"expected": Expected(rows=20, samples=7), **EASY}, (7, 3, ["data"])),
+        ({}, {"expected": Expected(rows=20), **EASY}, (None, 3, ["data"])),
+        ({}, {"expected": Expected(samples=7), **EASY}, (7, 3, ["data"])),
+        ({}, {"expected": Expected(rows=9, samples=3), **EASY}, None),
     ],
     ids=str,
 )
 def test_a_subset_is_described(options: dict[str, Any], more: dict[str, Any], expected: Any) -> None:
-    rows = [sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(9)]
-    made = choice(task(rows=rows, **more), **options)
+    made = choice(leveled(9, **more), **options)
     taken(made)
-
-    subset = made.subset
-    assert (subset and tuple(subset.to_json().values())) == expected
+    assert (made.subset and tuple(made.subset.to_json().values())) == expected
 
 
 def test_the_draw_itself_reads_the_data_once() -> None:
@@ -127,18 +102,10 @@ def test_the_draw_itself_reads_the_data_once() -> None:
     made.check()
     taken(made)
     taken(made)
-
     assert reads == 3  # for the draw, and for each time that it is taken
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (None, ""),
-        (9, ""),
-        (20, "its data hold 9 rows, the task file expects 20: its numbers are those of a subset"),
-        (8, "its data hold 9 rows, the task file expects 8: these are not the data it means"),
-    ],
-)
-def test_data_of_another_size_than_the_task_file_says_are_noticed(rows: int | None, said: str) -> None:
-    assert choice(replace(leveled(9), expected=Expected(rows))).another_size == said
+@pytest.mark.parametrize(("rows", "words"), [(None, ""), (9, ""), (20, "expects 20: its"), (8, "expects 8: these")])
+def test_data_of_another_size_than_the_task_file_expects_are_noticed(rows: int | None, words: str) -> None:
+    found = choice(replace(leveled(9), expected=Expected(rows))).another_size
+    assert (words in found, found.startswith("its data hold 9 rows")) == (True, bool(words))

@@ -45,35 +45,28 @@ def suspended(*losses: Any) -> Suspension:
     ],
     ids=["nothing lost", "only samples lost", "a judge gone", "a key refused", "both"],
 )
-def test_the_exit_code_says_that_scoring_was_suspended_whatever_is_tolerated(
+def test_suspended_scoring_has_its_exit_code_whatever_is_tolerated(
     losses: tuple[Any, ...], otherwise: int, code: int
 ) -> None:
     assert suspended(*losses).exit_code(otherwise) == code
 
 
-def test_a_loss_is_told_once_however_many_metrics_it_suspends() -> None:
-    made = Suspension()
-    exact = bind(load_metric("exact_match"))
-
-    assert (made.add("t", bind(toy_verdict), DOWN), made.add("u", exact, DOWN)) == (True, False)
-    assert (made.covers("t", bind(toy_verdict)), made.covers("t", exact), made.covers("u", exact)) == (
-        True,
-        False,
-        True,
-    )
+def test_a_loss_is_new_once_however_many_metrics_it_suspends() -> None:
+    made, verdict, exact = Suspension(), bind(toy_verdict), bind(load_metric("exact_match"))
+    assert (made.add("t", verdict, DOWN), made.add("u", exact, DOWN)) == (True, False)
+    assert [made.covers("t", verdict), made.covers("t", exact), made.covers("u", exact)] == [True, False, True]
 
 
-def test_the_complaint_counts_the_trials_that_lack_a_verdict_and_names_the_way_out() -> None:
+def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
     results = [
         Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True),
         Result("t", "other_verdict", None, 10, 3, unscored=7, suspended=True),
         Result("t", "toy_verdict", None, 5, 2, unscored=3, suspended=True, slice="level=easy"),
         Result("t", "exact_match", 0.5, 10, 8, unscored=2),
     ]
-    assert list(suspended(DOWN).complaints(results, "run mmeval score RUN")) == [
-        "scoring by toy_verdict was suspended: nobody is there. 7 trials lack a verdict, what was judged is kept: "
-        "bring the backend up, then run mmeval score RUN"
-    ]
+    (complaint,) = suspended(DOWN).complaints(results, "run mmeval score RUN")
+    assert [words in complaint for words in ("toy_verdict", DOWN.reason, "7 trials")] == [True, True, True]
+    assert complaint.endswith("run mmeval score RUN")
 
 
 @pytest.mark.parametrize(
@@ -85,34 +78,33 @@ def test_the_complaint_counts_the_trials_that_lack_a_verdict_and_names_the_way_o
         {"model": "it's", "inputs": ["text", "image"], "more": {"a": 1}},
         {},
     ],
-    ids=["plain", "blanks and numbers", "texts that look like something else", "quotes and lists", "none"],
+    ids=["plain", "blanks and numbers", "like something else", "quotes and lists", "none"],
 )
 def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dict[str, Any]) -> None:
     words = shlex.split(score_command(Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}))
-
     assert words[:4] == ["mmeval", "score", "my runs/m", "--role"]
     assert values.roles([words[4]]) == {"judge": ("openai", args)}
 
 
-def test_the_command_hides_secrets_and_leaves_out_roles_that_no_metric_asks() -> None:
-    roles = {"judge": BackendSpec("mine", {"api_key": "sk-123456", "model": "j"}), "helper": BackendSpec("toy")}
-    command = score_command(Path("runs"), [judged()], roles)
-
-    assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=mine,api_key='***',model=j"]
+TOY, SECRET = BackendSpec("toy", {"model": "j"}), BackendSpec("mine", {"api_key": "sk-123456", "model": "j"})
 
 
-def test_the_command_names_every_role_where_an_agent_judges() -> None:
-    roles = {"judge": BackendSpec("toy_agent"), "helper": BackendSpec("toy")}
-    command = score_command(Path("runs"), [judged()], roles, agents=("judge",))
-
-    assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=toy_agent", "--role", "helper=toy"]
-
-
-def test_the_command_names_of_the_recorded_roles_those_alone_whose_secret_is_not_kept() -> None:
-    plain, secret = BackendSpec("toy", {"model": "j"}), BackendSpec("toy", {"api_key": "sk-123456"})
-
-    assert score_command(Path("runs"), [judged()], {"judge": plain}, recorded=("judge",)) == "mmeval score runs"
-    assert "api_key" in score_command(Path("runs"), [judged()], {"judge": secret}, recorded=("judge",))
+@pytest.mark.parametrize(
+    ("roles", "more", "flags"),
+    [
+        ({"judge": SECRET, "helper": TOY}, {}, ["--role", "judge=mine,api_key='***',model=j"]),
+        (
+            {"judge": TOY, "helper": TOY},
+            {"agents": ("judge",)},
+            ["--role", "judge=toy,model=j", "--role", "helper=toy,model=j"],
+        ),
+        ({"judge": TOY}, {"recorded": ("judge",)}, []),
+        ({"judge": SECRET}, {"recorded": ("judge",)}, ["--role", "judge=mine,api_key='***',model=j"]),
+    ],
+    ids=["those asked", "all of an agent", "not what is recorded", "but for secrets"],
+)
+def test_the_command_names_roles(roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]) -> None:
+    assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == ["mmeval", "score", "runs", *flags]
 
 
 def test_the_command_gives_consent_again_where_the_run_gave_it() -> None:

@@ -29,7 +29,7 @@ def asked_for(tmp_path: Path, wanted: tuple[PartKind, ...], *, partial: bool) ->
         (("image",), True, ("image",)),
         (("text",), True, ("text",)),
     ],
-    ids=["the kinds it gives", "all, unless the task allows less", "all, when it gives none", "all, when it gives all"],
+    ids=["the kinds it gives", "all unless allowed", "where it gives none", "where it gives all"],
 )
 def test_a_model_is_asked_for(
     tmp_path: Path, wanted: tuple[PartKind, ...], partial: bool, asked: tuple[PartKind, ...]

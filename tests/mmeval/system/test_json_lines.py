@@ -11,32 +11,27 @@ from mmeval.system.json_lines import from_line, open_append, read_rows, to_line,
 
 
 @pytest.mark.parametrize(
-    "value",
-    [{"a": [1, 2.5, None, True]}, "\ud83d alone", 2**64 - 1, "é\u2028\x00", {"k": {"\udc00": -(2**63)}}],
-    ids=["plain", "lone surrogate", "64 bits", "line separators", "nested"],
+    ("value", "back"),
+    [
+        ({"a": [1, 2.5, None, True]}, None),
+        ("\ud83d alone", None),
+        (2**64 - 1, None),
+        ("é\u2028\x00", None),
+        ({"k": {"\udc00": -(2**63)}}, None),
+        ({"n": 10**30 + 1}, {"n": 1e30}),
+        (["x", math.nan, {"v": (math.inf,)}], ["x", None, {"v": [None]}]),
+        (["\ud800", math.nan, {"v": (math.inf,)}], ["\ud800", None, {"v": [None]}]),
+    ],
+    ids=["plain", "surrogate", "64 bits", "separators", "nested", "more than 64 bits", "nan", "nan and surrogate"],
 )
-def test_a_value_survives_its_line(value: Any) -> None:
+def test_a_value_survives_its_line(value: Any, back: Any) -> None:
     line = to_line(value)
-
-    assert b"\n" not in line
-    assert from_line(line) == value
+    assert (b"\n" in line, from_line(line)) == (False, value if back is None else back)
 
 
-def test_an_integer_beyond_64_bits_comes_back_as_a_float() -> None:
-    assert from_line(to_line({"n": 10**30 + 1})) == {"n": 1e30}
-
-
-@pytest.mark.parametrize("beside", ["x", "\ud800"], ids=["plain", "beside a surrogate"])
-def test_nan_becomes_null_whoever_writes_the_line(beside: str) -> None:
-    assert from_line(to_line([beside, math.nan, {"v": (math.inf,)}])) == [beside, None, {"v": [None]}]
-
-
-def test_what_json_cannot_hold_is_a_type_error() -> None:
+def test_what_json_cannot_hold_and_what_is_no_json_are_errors() -> None:
     with pytest.raises(TypeError):
         to_line({"a": {1, 2}})
-
-
-def test_what_is_no_json_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="Expecting"):
         from_line(b"{")
 
@@ -56,10 +51,8 @@ def test_what_is_no_json_is_a_value_error() -> None:
 def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path, before: bytes, after: bytes) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(before)
-
     with open_append(file) as out:
         out.write(b"3\n")
-
     assert file.read_bytes() == after + b"3\n"
 
 
@@ -68,26 +61,20 @@ def test_rows_come_with_their_offsets_without_torn_lines_and_damaged_ones_are_na
 ) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
-
     assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]
-    assert [message.partition(" (")[0] for message in caplog.messages] == [
-        f"{file}: the line at byte 8 is damaged and was left out"
-    ]
+    assert [f"{file}: the line at byte 8 " in message for message in caplog.messages] == [True]
     assert list(read_rows(tmp_path / "none.jsonl")) == []
 
 
 def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "run.json"
-    write_atomic(file, b"old")
-    write_atomic(file, b"new")
-
-    assert file.read_bytes() == b"new"
-    assert list(file.parent.iterdir()) == [file]
+    for content in (b"old", b"new"):
+        write_atomic(file, content)
+    assert (file.read_bytes(), list(file.parent.iterdir())) == (b"new", [file])
 
 
 def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-
     for write in (lambda path: write_atomic(path, b""), open_append):
-        with pytest.raises(StorageError, match="cannot be written"):
+        with pytest.raises(StorageError):
             write(tmp_path / "file" / "inside.json")

@@ -19,7 +19,5 @@ with ProcessPoolExecutor(1, mp_context=FreshContext()) as pool:
 
 def test_a_fresh_process_does_not_run_the_script_again(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-
     assert (done.stdout, done.stderr) == ("the script runs\n3 True\n", "")

@@ -8,21 +8,17 @@ import threading
 import pytest
 
 from mmeval.system.threads import OwnThread, any_at_work
-from tests.support.in_loop import in_loop
 
 
-@in_loop
 async def test_works_are_done_one_after_the_other_in_one_thread() -> None:
     thread = OwnThread("own")
     found = await asyncio.gather(*(thread.do(threading.get_ident) for _ in range(3)))
     thread.end()
-
-    assert len(set(found)) == 1
-    assert threading.get_ident() not in found
+    assert (len(set(found)), threading.get_ident() in found) == (1, False)
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "raised"),
     [
         (ValueError("odd"), "ValueError('odd')"),
         (KeyboardInterrupt("rude"), "RuntimeError('KeyboardInterrupt: rude')"),
@@ -31,9 +27,8 @@ async def test_works_are_done_one_after_the_other_in_one_thread() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-@in_loop
-async def test_what_a_work_raises_reaches_who_waits_in_a_form_that_a_loop_survives(
-    error: BaseException, said: str
+async def test_what_a_work_raises_reaches_its_caller_in_a_form_that_a_loop_survives(
+    error: BaseException, raised: str
 ) -> None:
     def fails() -> None:
         raise error
@@ -41,32 +36,39 @@ async def test_what_a_work_raises_reaches_who_waits_in_a_form_that_a_loop_surviv
     thread = OwnThread("own")
     with pytest.raises((ValueError, RuntimeError)) as caught:
         await thread.do(fails)
-    assert repr(caught.value) == said
-    assert await thread.do(lambda: "still there") == "still there"
+    assert (repr(caught.value), await thread.do(lambda: "still there")) == (raised, "still there")
     thread.end()
 
 
-@in_loop
 async def test_it_is_known_whether_something_is_at_work() -> None:
-    gate = threading.Event()
+    begun, gate = threading.Event(), threading.Event()
     thread = OwnThread("own")
-    work = asyncio.ensure_future(thread.do(lambda: gate.wait(5)))
-    await asyncio.sleep(0.05)
+
+    def waiting() -> None:
+        begun.set()
+        gate.wait(60)
+
+    work = asyncio.ensure_future(thread.do(waiting))
+    await asyncio.sleep(0)
+    begun.wait(60)
     busy = any_at_work()
     gate.set()
     await work
-    await asyncio.sleep(0.05)
-
+    thread.end()
+    assert thread._thread is not None
+    thread._thread.join()
     assert (busy, any_at_work()) == (True, False)
 
 
 def test_a_process_does_not_wait_for_a_thread_of_ours() -> None:
     program = (
-        "import asyncio, time\n"
+        "import asyncio, threading\n"
         "from mmeval.system.threads import OwnThread\n"
+        "begun = threading.Event()\n"
         "async def main():\n"
-        "    asyncio.ensure_future(OwnThread('own').do(lambda: time.sleep(60)))\n"
-        "    await asyncio.sleep(0.1)\n"
+        "    asyncio.ensure_future(OwnThread('own').do(lambda: (begun.set(), threading.Event().wait())))\n"
+        "    await asyncio.sleep(0)\n"
+        "    begun.wait()\n"
         "asyncio.run(main())\n"
     )
-    assert subprocess.run([sys.executable, "-c", program], timeout=20, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
