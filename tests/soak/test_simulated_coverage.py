@@ -83,7 +83,6 @@ def group(random: Random) -> Result:
 )
 def test_a_95_percent_interval_contains_the_truth_in_93_to_97_percent(evaluate: Callable[[Random], Result]) -> None:
     truth = 0.5 if evaluate is repeated else 0.0
-
     assert 0.93 <= share_that_covers(truth, simulated(evaluate)) <= 0.97
 
 
@@ -95,7 +94,6 @@ def test_the_interval_of_a_share_of_right_answers_contains_it_in_93_to_97_percen
     evaluations = (
         summary(scores([i < right for i in range(100)], range=ZERO_TO_ONE)) for right in binom.ppf(evenly, 100, share)
     )
-
     assert 0.93 <= share_that_covers(share, evaluations) <= 0.97
 
 
@@ -105,6 +103,5 @@ def test_answers_that_were_all_right_or_all_wrong_are_not_taken_for_certain(shar
     random = np.random.default_rng(1)
     evaluations = (random.random(30) < share for _ in range(SIMULATIONS))
     alike = [summary(scores(values, range=ZERO_TO_ONE)) for values in evaluations if len(set(values.tolist())) == 1]
-
     assert len(alike) > SIMULATIONS / 2
     assert all(result.ci95 is not None and result.ci95[0] <= share <= result.ci95[1] for result in alike)

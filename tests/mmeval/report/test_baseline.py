@@ -55,7 +55,6 @@ def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_pa
     now = outcome(
         tmp_path, result("a"), result("a", slice="level=easy"), result("a", slice="level=hard"), tasks=(task("a"),)
     )
-
     assert shown(before, now) == {"a": "0.7500", "level=easy": "0.2500", "level=hard": "N/A"}
     assert said(before, now) == []
 
@@ -78,7 +77,6 @@ def test_a_task_or_metric_that_the_baseline_lacks_is_said_once(tmp_path: Path) -
         result("b", slice="level=easy"),
         tasks=(task("a"), task("b")),
     )
-
     folder = tmp_path / "before"
     assert said(before, now) == [f"N/A beside this run: the baseline ({folder}) has no metric other of a, no task b"]
 
@@ -86,7 +84,6 @@ def test_a_task_or_metric_that_the_baseline_lacks_is_said_once(tmp_path: Path) -
 def test_what_the_baseline_does_not_know_is_not_shown_as_zero(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", None), result("b"), tasks=(task("a"), task("b")))
     now = outcome(tmp_path, result("a"), result("b", metric="other"), tasks=(task("a"), task("b")))
-
     assert shown(before, now) == {"a": "N/A", "b": "N/A"}
 
 
@@ -107,7 +104,6 @@ OTHERS: Mapping[str, Task] = {
 @pytest.mark.parametrize("why", OTHERS, ids=["version", "data", "protocol", "metric", "switches", "aggregation"])
 def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(why: str, tmp_path: Path) -> None:
     before, now = baseline(tmp_path, result("a")), outcome(tmp_path, result("a"), tasks=(OTHERS[why],))
-
     assert shown(before, now) == {"a": "N/A"}
     (reason,) = said(before, now)
     assert why in reason
@@ -117,7 +113,6 @@ def test_a_group_is_left_out_when_a_task_in_it_is(tmp_path: Path) -> None:
     tasks = (task("a"), task("b"))
     before = baseline(tmp_path, result("g"), result("a"), result("b"), tasks=tasks, groups=(GROUP,))
     changed = (task("a"), replace(task("b"), version="2.0"))
-
     assert shown(before, outcome(tmp_path, result("a"), result("g"), tasks=tasks, groups=(GROUP,)))["g"] == "0.5000"
     assert shown(before, outcome(tmp_path, result("a"), result("g"), tasks=changed, groups=(GROUP,))) == {
         "a": "0.5000",
@@ -141,7 +136,6 @@ def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, c
     now = outcome(
         tmp_path, result("a", metric="judged_half"), tasks=judged, judges={"a": [Served("judge", "j", judge, "y")]}
     )
-
     assert shown(before, now) == {"a": cell}
 
 
@@ -161,7 +155,6 @@ def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(tmp_path: P
 
 def test_another_number_of_trials_is_said(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", n=20))
-
     assert said(before, outcome(tmp_path, result("a"), tasks=(task("a"),))) == [
         "the baseline's a half stands for 20 trials, that of this run for 10"
     ]
@@ -172,7 +165,6 @@ def test_the_newest_results_of_a_folder_are_taken(tmp_path: Path) -> None:
     for moment, value in ((NOW, 0.75), (BEFORE, 0.25)):
         now = replace(made, results=(result("a", value),))
         publish(now, ReportContext("m"), moment=moment)
-
     assert shown(read_baseline(tmp_path), made) == {"a": "0.7500"}
 
 
@@ -183,7 +175,6 @@ def test_the_newest_results_of_a_folder_are_taken(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_results_file_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "results_x.json").write_text(content)
-
     with pytest.raises(UsageError, match="no results file"):
         read_baseline(tmp_path / "results_x.json")
 
@@ -196,8 +187,6 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
 def test_nothing_of_a_baseline_enters_the_results_file(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", 0.123456))
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
-
     published = publish(made, ReportContext("m"), moment=NOW, baseline=before)
-
     assert "|org/model|" in published.table
     assert "0.123456" not in json.dumps(published.document)

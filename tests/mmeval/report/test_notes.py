@@ -53,7 +53,6 @@ def test_every_table_gives_the_reason() -> None:
         "group_subtasks": {"g": ["a", "b"], "a": [], "b": []},
         "mmeval": {"results": [one.to_json() for one in (group, KNOWN, LOST)]},
     }
-
     assert "no value without b (4 failed, 6 unscored)" in number_rows([document], ["run"])[0].notes
 
 
@@ -71,7 +70,6 @@ def test_a_number_and_its_group_say_without_which_pieces_they_are() -> None:
     numbers = [KNOWN, result("b", 0.5)]
     group = result("g", 0.5, weights={"a": 0.5, "b": 0.5})
     reasons = NumberReasons((*numbers, group), {"g": ["a", "b"]}, without)
-
     assert reasons.of(KNOWN) == "partial: without text, code"
     assert reasons.of(group) == "partial: without text, code, film"
     assert NumberReasons([LOST], {}, {("b", "half"): ["text"]}).of(LOST) == ""
@@ -80,7 +78,6 @@ def test_a_number_and_its_group_say_without_which_pieces_they_are() -> None:
 def test_a_group_of_groups_says_it_too() -> None:
     inner, outer = result("g", 0.5), result("h", 0.5)
     reasons = NumberReasons((KNOWN, inner, outer), {"g": ["a"], "h": ["g"]}, {("a", "half"): ["text"]})
-
     assert reasons.of(outer) == "partial: without text"
 
 
@@ -102,7 +99,6 @@ def test_a_piece_that_says_something_else_is_shown() -> None:
 def test_a_slice_does_not_repeat_what_is_unavailable_in_all_of_its_task() -> None:
     whole = result("a", None, unavailable=8, unsupported=2)
     part = replace(whole, slice="level=easy", n=2, unavailable=0, unsupported=2)
-
     assert repeated([whole, part], PIECES) == {Key("a", "half", "level=easy")}
 
 
@@ -110,7 +106,6 @@ def test_a_slice_does_not_repeat_what_is_unavailable_in_all_of_its_task() -> Non
 def test_a_slice_of_what_some_trial_has_or_lost_is_shown(own: dict[str, int]) -> None:
     whole = replace(result("a", None, unavailable=9), **own)  # type: ignore[arg-type]  # all of these are counts
     part = replace(whole, slice="level=easy")
-
     assert repeated([whole, part], PIECES) == set()
 
 
@@ -136,7 +131,6 @@ def test_of_several_runs_it_is_left_out_where_it_says_the_same_in_each() -> None
 def test_a_slice_does_not_repeat_that_there_is_nothing_to_score() -> None:
     whole = result("a", None, inapplicable=8, unsupported=2)
     part = replace(whole, slice="level=easy", n=2, inapplicable=2, unsupported=0)
-
     assert repeated([whole, part], PIECES) == {Key("a", "half", "level=easy")}
     assert repeated([replace(whole, scored=1, inapplicable=7), part], PIECES) == set()
 

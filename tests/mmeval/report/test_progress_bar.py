@@ -11,7 +11,6 @@ def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.Captu
     for ok in (True, False, True):
         bar.advance(ok=ok)
     bar.close()
-
     shown = capsys.readouterr().err
     assert "4/4" in shown
     assert "1 failed" in shown
@@ -25,7 +24,6 @@ def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: pytest.Capt
     for _ in range(5):
         bar.judged()
     bar.close()
-
     shown = capsys.readouterr().err
     assert "judged: " in shown
     assert "0/9" in shown
@@ -38,7 +36,6 @@ def test_a_bar_says_whom_every_call_waits_for(capsys: pytest.CaptureFixture[str]
     bar.advance(ok=False)
     bar.waiting("the judge")
     assert "1 failed, waiting for the judge" in capsys.readouterr().err
-
     bar.waiting("")
     bar.close()
     assert "waiting" not in capsys.readouterr().err
@@ -49,7 +46,6 @@ def test_a_note_is_a_line_of_its_own_above_the_bar(capsys: pytest.CaptureFixture
     bar.start(2, 0)
     bar.note("something to know")
     bar.close()
-
     assert "something to know\n" in capsys.readouterr().err
 
 
@@ -62,14 +58,12 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: pytest.CaptureFix
     progress.judging(2)
     progress.judged()
     progress.close()
-
     assert isinstance(progress, Quiet)
     assert capsys.readouterr().err == "asking 2 answers\n"
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-
     assert isinstance(for_stderr(), ProgressBar)
 
 
@@ -78,7 +72,6 @@ def test_a_bar_says_what_is_loaded_and_how_long_that_took(capsys: pytest.Capture
     bar.start(2, 0)
     bar.loading("my-model", None)
     assert "loading my-model" in capsys.readouterr().err
-
     bar.loading("my-model", 12.34)
     bar.close()
     shown = capsys.readouterr().err

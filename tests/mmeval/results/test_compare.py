@@ -43,7 +43,6 @@ def test_a_difference_is_named(changes: dict[str, Any], why: str) -> None:
 def test_another_judge_is_no_difference_to_a_metric_without_one() -> None:
     plain = {"metrics": {"t": {"m": {**METRIC, "judged": False}}}}
     other = {"judges": {"t": [{"role": "judge", "served": "j-2"}]}}
-
     assert unlike(document(**plain), document(**plain, **other), ["t"], "n") == ""
 
 
@@ -51,7 +50,6 @@ def test_a_derived_number_compares_where_its_pieces_do() -> None:
     derived = {**METRIC, "outputs": ["whole"], "judged": False, "pieces": ["n"]}
     first = document(metrics={"t": {"m": METRIC, "w": derived}})
     other = document(metrics={"t": {"m": {**METRIC, "version": "2"}, "w": derived}})
-
     assert (unlike(first, first, ["t"], "whole"), unlike(first, other, ["t"], "whole")) == (
         "",
         "the metric had another version",

@@ -8,7 +8,6 @@ MEMBERS = {"inner": ["a", "b"], "outer": ["inner", "c"], "empty": []}
 
 def test_groups_come_first_with_their_members_below_and_then_the_other_tasks() -> None:
     names = ["d", "a", "inner", "outer", "empty", "b", "c"]
-
     assert list(depths(names, MEMBERS).items()) == [
         ("outer", 0),
         ("inner", 1),
@@ -28,7 +27,6 @@ def test_the_tasks_of_a_group_are_found_at_any_depth() -> None:
 
 def test_groups_in_a_circle_come_to_an_end() -> None:
     circle = {"one": ["two", "a"], "two": ["one"]}
-
     assert tasks_inside("one", circle) == {"a"}
     assert list(depths(["one", "two"], circle)) == ["one", "two", "a"]
 
@@ -36,7 +34,6 @@ def test_groups_in_a_circle_come_to_an_end() -> None:
 def test_slices_follow_the_whole_each_with_all_its_metrics() -> None:
     names = ["level=hard", "", "level=easy", "kind=x"]
     keys = [Key("a", metric, name) for metric in ("f1", "wer") for name in names]
-
     assert [(key.slice, key.metric) for key in slice_by_slice(keys)] == [
         (name, metric) for name in ("", "level=hard", "level=easy") for metric in ("f1", "wer")
     ]

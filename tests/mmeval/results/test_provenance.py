@@ -37,7 +37,6 @@ def test_a_line_names_who_answered_and_judged_as_they_were_served(
 
 def test_results_of_a_part_of_the_metrics_say_which_lack_and_how_to_see_all(tmp_path: Path) -> None:
     (said,) = skipped_metrics_note(stored(tmp_path, left_aside={"told": ["right", "other"]}))
-
     assert said.startswith("these results are without right, other, which the last scoring was not asked for")
     assert said.endswith(f"mmeval score {tmp_path / 'night'} shows all again")
     assert list(skipped_metrics_note(stored(tmp_path))) == []

@@ -95,7 +95,6 @@ def values(scores: Sequence[dict[str, Any]]) -> list[float | None]:
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(lane: Lane, workers: int) -> None:
     scores = lane.scores(*["yes", "no"] * 20, workers=workers)
-
     assert values(scores) == [1.0, 0.0] * 20
     (load,) = lane.notes("load")
     batches = lane.notes("batch")
@@ -149,14 +148,12 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Lane) -> None:
 def test_a_metric_that_opens_a_model_but_is_not_batched_is_scored_there_too(lane: Lane) -> None:
     given = lane.plan("weighed", "toy_yes")
     rows = lane.scored([(0, "yes")] * 3, given)
-
     assert given.batch == 1
     assert [row["scores"]["weighed"]["value"] for row in rows] == [7.0] * 3
 
 
 def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored(lane: Lane) -> None:
     scores = lane.scores(*("die" if i == 5 else "yes" for i in range(12)))
-
     assert [i for i, value in enumerate(values(scores)) if value is None] == [5]
     assert scores[5]["reason"].startswith("the scoring process died on this answer")
 
@@ -166,9 +163,7 @@ def test_loading_is_no_answers_time_and_an_answer_that_hangs_costs_itself(
 ) -> None:
     monkeypatch.setattr(worker, "METRIC_SECONDS", 0.4)
     monkeypatch.setenv("TOY_LOADING", "1.5")
-
     scores = lane.scores("yes", "hang", "yes")
-
     assert values(scores) == [1.0, None, 1.0]
     assert "more than 0.4 seconds for one answer" in scores[1]["reason"]
     assert len(lane.notes("load")) == 1
@@ -178,9 +173,7 @@ def test_loading_is_no_answers_time_and_an_answer_that_hangs_costs_itself(
 def test_models_go_to_the_device_that_was_asked_for(lane: Lane, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.scoring.scorer.require_device", lambda device: None)
     monkeypatch.setenv("MMEVAL_METRIC_DEVICE", "mps")
-
     lane.scores("yes", workers=workers, device="cpu")
-
     assert [note.more for note in lane.notes("load")] == ["cpu"]
 
 
@@ -212,7 +205,6 @@ def threads_allowed() -> str | None:
 
 def test_memory_that_is_short_for_a_batch_is_no_matter(lane: Lane) -> None:
     rows = lane.scored([(0, "yes")] * 8, lane.plan(most=2))
-
     assert [row["scores"]["batched"]["value"] for row in rows] == [1.0] * 8
     assert [int(note.more) for note in lane.notes("batch")][:2] == [4, 2]
 

@@ -43,7 +43,6 @@ def covers(run: Path, index: int = 0, digest: str = "d", plan: dict[str, Any] = 
 
 def test_rows_come_in_the_order_of_the_data_set(tmp_path: Path) -> None:
     found = finished(tmp_path, line(2, a=1), line(0, repeat=1, a=2), line(0, a=3))
-
     assert list(found) == [(0, 0), (0, 1), (2, 0)]
 
 
@@ -53,7 +52,6 @@ def test_the_file_is_the_same_whatever_order_the_rows_came_in(tmp_path: Path) ->
     for number, order in enumerate(itertools.permutations(rows)):
         finished(tmp_path / str(number), *order)
         files.add(next((tmp_path / str(number)).rglob("scores.jsonl")).read_bytes())
-
     assert len(files) == 1
 
 
@@ -64,7 +62,6 @@ def test_later_rows_complete_earlier_ones_even_of_an_earlier_process(tmp_path: P
 
 def test_scores_of_an_older_answer_are_dropped(tmp_path: Path) -> None:
     finished(tmp_path, line(0, "old", a=1, b=1))
-
     assert finished(tmp_path, line(0, "new", a=0))[0, 0] == {"a": 0}
 
 
@@ -75,7 +72,6 @@ def test_what_was_unscored_is_scored_by_a_later_row_but_never_the_other_way_roun
 def test_a_failed_trial_that_is_answered_later_counts_as_answered(tmp_path: Path) -> None:
     finished(tmp_path, line(0, status="failed"))
     finished(tmp_path, line(0, a=1, b=1))
-
     rows = list(finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: True))
     assert [row["status"] for row in rows] == ["ok"]
 
@@ -83,7 +79,6 @@ def test_a_failed_trial_that_is_answered_later_counts_as_answered(tmp_path: Path
 def test_a_trial_is_covered_when_every_output_of_this_answer_is_scored(tmp_path: Path) -> None:
     finished(tmp_path, line(0, a=1), line(1, a=1, b=None), line(2, status="failed"))
     assert [covers(tmp_path, index) for index in range(4)] == [False] * 4
-
     finished(tmp_path, line(0, b=0), line(1, b=1))
     assert [covers(tmp_path, index) for index in range(4)] == [True, True, False, False]
     assert not covers(tmp_path, 0, "another answer")
@@ -94,7 +89,6 @@ def test_rows_of_a_process_that_was_killed_count(tmp_path: Path) -> None:
     killed.add(line(0, a=1, b=1) + line(1, a=1, b=1)[:-9])
     killed.close()
     assert (covers(tmp_path, 0), covers(tmp_path, 1)) == (True, False)
-
     assert finished(tmp_path, line(1, a=0, b=0)) == {(0, 0): {"a": 1, "b": 1}, (1, 0): {"a": 0, "b": 0}}
 
 
@@ -102,7 +96,6 @@ def test_another_definition_makes_a_set_beside_the_old_one(tmp_path: Path) -> No
     finished(tmp_path, line(0, a=1, b=1))
     other = {**PLAN, "metrics": [{"metric": "m", "version": "2"}]}
     assert not covers(tmp_path, plan=other)
-
     changed = ScoreSet(tmp_path, "t", other)
     changed.add(line(0, a=0, b=0))
     changed.finish()
@@ -113,7 +106,6 @@ def test_another_definition_makes_a_set_beside_the_old_one(tmp_path: Path) -> No
 
 def test_only_the_wanted_trials_are_read(tmp_path: Path) -> None:
     finished(tmp_path, *(line(index, a=1) for index in range(4)))
-
     rows = finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: index in (1, 3))
     assert [row["i"] for row in rows] == [1, 3]
 
@@ -134,7 +126,6 @@ def test_a_full_disk_is_a_clear_error_and_whole_rows_before_it_stay(tmp_path: Pa
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         scores.close()
-
     found = finished(tmp_path, *(line(index, a=1, b=1) for index in range(1, 9)))
     assert sorted(found) == [(index, 0) for index in range(9)]
 
@@ -146,7 +137,6 @@ def test_what_was_inapplicable_is_settled_and_stays_so(tmp_path: Path) -> None:
     for one in (silent, lost):
         scores.add(to_line({"i": 0, "n": 0, "s": "s", "d": "d", "status": "ok", "scores": {"m": one}}) + b"\n")
     scores.finish()
-
     (row,) = finished_rows(scores.folder, lambda index, repeat: True)
     assert row["scores"]["m"] == silent
     assert ScoreSet(tmp_path, "t", {"outputs": ["m"]}).covers(0, 0, "d")

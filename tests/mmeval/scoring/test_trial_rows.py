@@ -141,7 +141,6 @@ def test_a_trial_survives_its_line(tmp_path: Path, trial: Trial) -> None:
 
 def test_rows_are_the_same_scored_here_and_in_processes() -> None:
     lines = [answered(f"{'yes' if i % 3 else 'no'} {i}", i) for i in range(300)]
-
     here, there = (scored(lines, plan(), plan("toy_pair"), workers=workers) for workers in (0, 2))
     assert here == there
     assert [len(here), here[0]["scores"]["toy_yes"]["value"], here[2]["scores"]["toy_yes"]["value"]] == [600, 0, 1]
@@ -149,7 +148,6 @@ def test_rows_are_the_same_scored_here_and_in_processes() -> None:
 
 def test_labels_and_the_cluster_travel_with_a_row() -> None:
     row = only(answered("yes", level="hard", book=7), plan(labels=("level", "kind"), cluster_key="book"))
-
     assert (row["labels"], row["cluster"]) == ({"level": "hard", "kind": None}, "7")
 
 
@@ -168,7 +166,6 @@ def test_a_sample_without_a_cluster_is_its_own() -> None:
 )
 def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(answer: str, reason: str) -> None:
     score = only(answered(answer), plan())["scores"]["toy_yes"]
-
     assert (score["value"], score["status"]) == (None, "unscored")
     assert score["reason"].startswith(reason)
 
@@ -176,13 +173,11 @@ def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(answer: 
 @pytest.mark.parametrize(("kind", "status"), [("timeout", "failed"), ("unsupported", "unsupported")])
 def test_a_trial_without_an_answer_has_no_scores(kind: ErrorKind, status: str) -> None:
     row = only(failed(kind), plan(missing_output=0.0))
-
     assert (row["status"], row["scores"], row["error"]["kind"]) == (status, {}, kind)
 
 
 def test_an_empty_answer_has_the_score_that_the_benchmark_gives_it() -> None:
     row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs=("verdict",)))
-
     assert {name: score["value"] for name, score in row["scores"].items()} == {"toy_yes": 0.25, "verdict": 0.25}
 
 
@@ -192,13 +187,11 @@ def test_without_such_a_rule_the_metric_scores_an_empty_answer_itself() -> None:
 
 def test_a_metric_known_to_be_unavailable_says_so() -> None:
     score = only(answered("yes"), plan(metrics=(), unavailable={"clip": "no weights"}))["scores"]["clip"]
-
     assert (score["value"], score["status"], score["reason"]) == (None, "unavailable", "no weights")
 
 
 def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> None:
     lines = [answered("die" if i == 3 else "yes", i) for i in range(6)]
-
     scores = [row["scores"]["toy_yes"] for row in scored(lines, plan(), workers=1)]
     assert [score["value"] for score in scores] == [1, 1, 1, None, 1, 1]
     assert scores[3]["reason"].startswith("the scoring process died on this answer")
@@ -255,7 +248,6 @@ def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ScoringWorker, "score", noting)
     scored([answered("yes", i) for i in range(1000)], plan())
-
     assert (len(threads), threading.get_ident() in threads) == (1, False)
 
 
@@ -302,7 +294,6 @@ def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_other_work_is_done_by_the_scoring_processes_in_order(workers: int) -> None:
     assert works(*(partial(divmod, i, 7) for i in range(20)), workers=workers) == [divmod(i, 7) for i in range(20)]
-
     (process,) = works(os.getpid, workers=workers)
     assert (process == os.getpid()) is (workers == 0)
 
@@ -342,7 +333,6 @@ def test_a_process_prepares_itself_while_it_waits() -> None:
     scorer.start()
     try:
         scorer.prepare(partial(os.putenv, "PREPARED", "yes"))
-
         assert scorer.compute([partial(subprocess.getoutput, "echo $PREPARED")]) == ["yes"]
         assert subprocess.getoutput("echo $PREPARED") == ""
     finally:

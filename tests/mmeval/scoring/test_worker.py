@@ -49,9 +49,7 @@ def worker(folder: Path) -> ScoringWorker:
 
 def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(tmp_path: Path, decoded: Counter[str]) -> None:
     mixed = [item(tmp_path, index, repeat) for repeat in range(3) for index in range(SAMPLES_KEPT)]
-
     rows = worker(tmp_path).score(mixed).rows
-
     assert len(rows) == len(mixed)
     assert set(decoded.values()) == {1}
     assert len(decoded) == len(mixed) + SAMPLES_KEPT
@@ -61,7 +59,6 @@ def test_only_the_last_samples_are_kept(tmp_path: Path, decoded: Counter[str]) -
     scoring = worker(tmp_path)
     for index in (0, *range(1, SAMPLES_KEPT + 1), 0):
         scoring.score([item(tmp_path, index, 0)])
-
     assert decoded["wanted0.png"] == 2
 
 
@@ -69,7 +66,6 @@ def test_another_sample_of_the_same_name_is_another_one(tmp_path: Path) -> None:
     scoring = worker(tmp_path)
     (tmp_path / "other").mkdir()
     first, second = scoring.score([item(tmp_path, 0, 0), item(tmp_path / "other", 0, 1)]).rows
-
     assert b'"scored"' in first
     assert b'"scored"' in second
     assert first != second

@@ -27,21 +27,18 @@ def phone(browser: Browser) -> Iterator[Watched]:
 def test_nothing_is_wider_than_a_phone(phone: Watched, report: Path, view: str) -> None:
     page = phone.open(report, view)
     page.wait_for_timeout(200)
-
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert check(page, "tooWide") == []
 
 
 def test_on_a_phone_a_trial_fills_the_screen_and_back_leads_to_the_list(phone: Watched, report: Path) -> None:
     page = phone.open(report, "#samples")
-
     page.get_by_text("Question 4", exact=True).tap()
     expect(page.locator("#trial-title")).to_be_visible()
     expect(page.locator(".list")).to_be_hidden()
     box = page.locator(".pane").bounding_box()
     assert box is not None and box["width"] == 360
     page.get_by_role("button", name="Back").tap()
-
     expect(page.locator(".list")).to_be_visible()
 
 
@@ -53,7 +50,6 @@ def test_text_stands_out_in_both_themes(
     seen = watched(browser, theme=theme)
     page = seen.open(report, view)
     page.wait_for_timeout(200)
-
     assert check(page, "poorContrast") == []
     assert seen.is_calm()
     page.context.close()
@@ -63,7 +59,6 @@ def test_the_theme_follows_the_system_until_somebody_chooses(seen: Watched, repo
     page = seen.open(report)
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(ground)
-
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(ground)
     assert dark != light
@@ -102,7 +97,6 @@ def test_escape_closes_a_trial_and_gives_the_focus_back_to_its_row(samples: Page
     for _ in range(3):
         samples.keyboard.press("j")
     samples.keyboard.press("Escape")
-
     assert samples.evaluate("document.activeElement.textContent").startswith("Question 2")
     samples.keyboard.press("Enter")
     expect(samples.locator("#trial-title")).to_have_text("Question 2")
@@ -113,7 +107,6 @@ def test_the_help_lists_the_keys_and_closes(samples: Page) -> None:
     expect(samples.locator("dialog.help")).to_contain_text("failures first")
     samples.keyboard.press("j")
     samples.keyboard.press("Escape")
-
     expect(samples.locator("dialog")).to_have_count(0)
     expect(samples.locator("#trial-title")).to_have_count(0)
 
@@ -131,7 +124,6 @@ def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(samples: Page)
             )
         )
         assert samples.evaluate(style)[0] != "none", reached[-1]
-
     assert {"to-results", "theme", "help", "search", "failures-first", "list", "A"} <= set(reached)
 
 
@@ -139,7 +131,6 @@ def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(samples: Page)
 def test_every_control_has_a_name(seen: Watched, report: Path, view: str) -> None:
     page = seen.open(report, view)
     page.wait_for_timeout(200)
-
     assert check(page, "nameless") == []
 
 
@@ -153,7 +144,6 @@ def test_without_scripts_the_numbers_are_readable(browser: Browser, report: Path
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-
     expect(page.locator("#view-results")).to_contain_text("0.512")
     expect(page.get_by_text("The samples are shown by scripts")).to_be_visible()
     expect(page.locator("svg.chart:visible")).to_have_count(1)

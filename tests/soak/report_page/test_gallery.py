@@ -17,7 +17,6 @@ def titles(page: Page) -> list[str]:
 
 def test_the_gallery_lists_every_trial_in_the_order_of_the_run(samples: Page) -> None:
     expect(samples.locator("#count")).to_have_text(f"{ROWS} of {ROWS} trials")
-
     assert titles(samples)[:3] == ["Show everything", "Question 1", "Question 2"]
 
 
@@ -38,14 +37,12 @@ def test_the_gallery_lists_every_trial_in_the_order_of_the_run(samples: Page) ->
 )
 def test_filters_of_a_link_leave_what_matches(seen: Watched, report: Path, hash_: str, count: int, first: str) -> None:
     page = seen.open(report, hash_)
-
     expect(page.locator("#count")).to_have_text(f"{count} of {ROWS} trials")
     assert titles(page)[:1] == ([first] if first else [])
 
 
 def test_failures_come_first_on_demand_and_then_the_lowest_scores(samples: Page) -> None:
     samples.get_by_role("button", name="Failures first").click()
-
     statuses = samples.locator(".row-score").all_inner_texts()
     assert statuses[:12] == ["failed"] * 12
     samples.goto(samples.url.split("#")[0] + "#order=failures&status=scored")
@@ -55,7 +52,6 @@ def test_failures_come_first_on_demand_and_then_the_lowest_scores(samples: Page)
 def test_a_chip_finds_the_failed_trials_and_the_pane_says_why(samples: Page) -> None:
     samples.get_by_role("button", name="failed 12").click()
     samples.get_by_text("Question 7", exact=True).click()
-
     expect(samples.locator(".failure")).to_contain_text("no answer within 120 s")
     expect(samples.locator(".place")).to_have_text("2 of 12")
     assert "status=failed" in samples.url
@@ -67,7 +63,6 @@ def test_selects_and_ranges_filter_and_the_address_says_so(samples: Page) -> Non
     samples.get_by_label("Score", exact=True).select_option(label="accuracy")
     samples.get_by_label("lowest score").fill("0.3")
     samples.get_by_label("lowest score").press("Enter")
-
     expect(samples.locator("#count")).to_have_text(f"2 of {ROWS} trials")
     assert "label.field=music" in samples.url and "score=accuracy:0.3:" in samples.url.replace("%3A", ":")
     samples.get_by_role("button", name="Clear filters").click()
@@ -76,7 +71,6 @@ def test_selects_and_ranges_filter_and_the_address_says_so(samples: Page) -> Non
 
 def test_a_search_reads_texts_that_the_list_does_not_show(samples: Page) -> None:
     samples.get_by_label("Search in texts").fill("HIDDEN word42x")
-
     expect(samples.locator("#count")).to_have_text(f"1 of {ROWS} trials")
     assert titles(samples) == ["Question 42"]
 
@@ -84,7 +78,6 @@ def test_a_search_reads_texts_that_the_list_does_not_show(samples: Page) -> None
 def test_next_and_previous_go_through_what_matches(seen: Watched, report: Path) -> None:
     page = seen.open(report, "#status=failed&trial=toy/2/0")
     title = page.locator("#trial-title")
-
     page.get_by_role("button", name="Next").click()
     expect(title).to_have_text("Question 7")
     page.get_by_role("button", name="Next").click()
@@ -96,7 +89,6 @@ def test_next_and_previous_go_through_what_matches(seen: Watched, report: Path) 
 
 def test_a_deep_link_opens_its_trial(seen: Watched, report: Path) -> None:
     page = seen.open(report, "#trial=toy_hard/33/0")
-
     expect(page.locator("#trial-title")).to_have_text("Question 33")
     expect(page.locator(".block-output")).to_contain_text("The answer to area/33.")
     expect(page.locator('.row a[aria-current="true"]')).to_be_in_viewport()
@@ -104,7 +96,6 @@ def test_a_deep_link_opens_its_trial(seen: Watched, report: Path) -> None:
 
 def test_a_link_to_no_trial_says_so(seen: Watched, report: Path) -> None:
     page = seen.open(report, "#trial=toy/9999/0")
-
     expect(page.locator(".hint")).to_have_text("There is no such trial in this report.")
 
 
@@ -112,7 +103,6 @@ def test_the_back_button_undoes_a_filter_and_leaves_a_trial(samples: Page) -> No
     samples.get_by_role("button", name="failed 12").click()
     samples.get_by_text("Question 7", exact=True).click()
     expect(samples.locator("#trial-title")).to_have_text("Question 7")
-
     samples.go_back()
     expect(samples.locator("#trial-title")).to_have_count(0)
     expect(samples.locator("#count")).to_have_text(f"12 of {ROWS} trials")
@@ -122,9 +112,7 @@ def test_the_back_button_undoes_a_filter_and_leaves_a_trial(samples: Page) -> No
 
 def test_a_task_in_the_table_leads_to_its_trials(seen: Watched, report: Path) -> None:
     page = seen.open(report)
-
     page.get_by_role("link", name="Toy", exact=True).click()
-
     expect(page.locator("#count")).to_have_text(f"30 of {ROWS} trials")
 
 
@@ -133,9 +121,7 @@ def test_a_file_that_is_gone_is_named(seen: Watched, tmp_path: Path) -> None:
 
     index = demo(tmp_path)
     (index.parent / "data" / "details-0000.js").unlink()
-
     page = seen.open(index, "#trial=toy/2/0")
-
     expect(page.locator(".failure")).to_contain_text("data/details-0000.js cannot be read")
     assert any("ERR_FILE_NOT_FOUND" in text for text in seen.complaints)
     seen.complaints.clear()

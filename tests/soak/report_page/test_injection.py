@@ -34,7 +34,6 @@ def test_the_corpus_is_large() -> None:
 
 def test_the_summary_shows_names_as_text(seen: Watched, hostile: Path) -> None:
     page = seen.open(hostile)
-
     expect(page.locator("#view-results")).to_contain_text("<script>")
     assert nothing_foreign(page)
 
@@ -52,13 +51,11 @@ def test_no_string_in_any_field_of_any_trial_becomes_anything_but_text(seen: Wat
         assert nothing_foreign(page), text
         shown += page.locator(".failure, .block-output .words, .block-output .raw").count() > 0
         assert seen.is_calm(), text
-
     assert shown == len(INJECTIONS)
 
 
 def test_what_the_strings_say_is_all_there(seen: Watched, hostile: Path) -> None:
     page = seen.open(hostile, "#trial=hostile/0/0")
-
     for place in (
         ".block-input",
         ".block-reference",
@@ -73,7 +70,6 @@ def test_what_the_strings_say_is_all_there(seen: Watched, hostile: Path) -> None
 
 def test_the_message_of_an_error_is_text(seen: Watched, hostile: Path) -> None:
     page = seen.open(hostile, f"#trial=hostile/{FAILING + 3}/0")
-
     expect(page.locator(".block-output .failure")).to_contain_text(INJECTIONS[FAILING + 3])
 
 
@@ -82,7 +78,6 @@ def test_what_turns_writing_round_is_marked_in_every_field(seen: Watched, hostil
     page = seen.open(hostile, f"#trial=hostile/{number}/0")
     expect(page.locator(".block-output")).to_be_visible()
     check(page, "unfold")
-
     assert "\u202e" not in page.locator("body").inner_text()
     assert page.locator(".control", has_text="U+202E").count() > 10
 
@@ -93,7 +88,6 @@ def test_endless_words_break_on_a_phone(browser: Browser, hostile: Path, number:
     page = seen.open(hostile, f"#trial=hostile/{number}/0")
     expect(page.locator(".block-output")).to_be_visible()
     check(page, "unfold")
-
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert check(page, "tooWide") == []
     page.context.close()
@@ -102,18 +96,14 @@ def test_endless_words_break_on_a_phone(browser: Browser, hostile: Path, number:
 def test_hostile_labels_filter_as_any_others(seen: Watched, hostile: Path) -> None:
     page = seen.open(hostile, "#samples")
     page.locator(".more-filters summary").click()
-
     page.get_by_label("label", exact=True).select_option(label=INJECTIONS[2])
-
     expect(page.locator("#count")).to_have_text(f"1 of {len(INJECTIONS) + 1} trials")
 
 
 def test_a_hash_is_text_as_well(seen: Watched, hostile: Path) -> None:
     trial = "%3Cimg%20src=x%20onerror=window.__pwned.push(1)%3E/0/0"
     hash_ = f"#trial={trial}&text=%3Cscript%3E&label.__proto__=x&score=constructor:0:1&task=%E0%A4%A"
-
     page = seen.open(hostile, hash_)
-
     expect(page.locator(".hint")).to_have_text("There is no such trial in this report.")
     assert nothing_foreign(page)
 
@@ -126,10 +116,8 @@ def test_a_hash_is_text_as_well(seen: Watched, hostile: Path) -> None:
 )  # fmt: skip
 def test_a_medium_never_comes_from_elsewhere(browser: Browser, seen: Watched, report: Path, address: str) -> None:
     page = seen.open(report)
-
     tried = "const image = document.createElement('img'); return [mmeval.dom.show(image, address), image.src];"
     shown = page.evaluate(f"(address) => {{ {tried} }}", address)
-
     assert shown == [False, ""]
 
 
@@ -143,10 +131,8 @@ def test_a_medium_never_comes_from_elsewhere(browser: Browser, seen: Watched, re
 )  # fmt: skip
 def test_the_page_itself_could_not_write_markup(seen: Watched, report: Path, attempt: str) -> None:
     page = seen.open(report)
-
     tried = f"() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return error.name; }} }}"
     outcome = page.evaluate(f"new Promise((done) => setTimeout(() => done(({tried})()), 0))")
-
     assert outcome in ("TypeError", "EvalError", "Error")
     seen.complaints.clear()
 
@@ -157,7 +143,6 @@ def test_the_policy_stops_what_would_be_fetched_or_run(browser: Browser, report:
     ends: list[str | None] = []
     page.on("requestfinished", lambda request: ends.append("finished"))
     page.on("requestfailed", lambda request: ends.append(request.failure))
-
     page.evaluate("""() => {
         for (const tag of ["img", "iframe"]) {
             const node = document.createElement(tag);
@@ -168,7 +153,6 @@ def test_the_policy_stops_what_would_be_fetched_or_run(browser: Browser, report:
         fetch("https://evil.invalid/").catch(() => {});
     }""")
     page.wait_for_timeout(300)
-
     assert len([text for text in seen.complaints if "Content Security Policy" in text]) >= 3
     assert set(ends) <= {"csp"}, "asked for, and stopped by the policy before anything left"
     page.context.close()

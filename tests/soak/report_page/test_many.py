@@ -23,7 +23,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_few_rows_are_in_the_document_wherever_the_list_stands(seen: Watched, many: Path) -> None:
     page = seen.open(many, "#samples")
     box = page.locator(".list")
-
     for share in (0, 0.25, 0.5, 1):
         box.evaluate("(box, share) => { box.scrollTop = share * box.scrollHeight; }", share)
         page.wait_for_timeout(100)
@@ -34,9 +33,7 @@ def test_few_rows_are_in_the_document_wherever_the_list_stands(seen: Watched, ma
 @pytest.mark.slow
 def test_a_search_through_many_texts_says_how_far_it_is_and_ends(seen: Watched, many: Path) -> None:
     page = seen.open(many, "#samples")
-
     page.get_by_label("Search in texts").fill("text 1234.")
-
     expect(page.locator("#count")).to_have_text("1 of 20,000 trials")
     expect(page.locator("progress")).to_have_count(0)
 
@@ -44,6 +41,5 @@ def test_a_search_through_many_texts_says_how_far_it_is_and_ends(seen: Watched, 
 @pytest.mark.slow
 def test_a_deep_link_into_many_brings_its_row_into_sight(seen: Watched, many: Path) -> None:
     page = seen.open(many, "#trial=toy/15000/0")
-
     expect(page.locator('.row a[aria-current="true"]')).to_be_in_viewport()
     expect(page.locator(".place")).to_have_text("15,001 of 20,000")

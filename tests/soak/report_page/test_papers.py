@@ -29,7 +29,6 @@ def layout(columns: int = 2) -> dict[str, Any]:
 def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched, tmp_path: Path) -> None:
     seen.page.set_viewport_size({"width": width, "height": 900})
     page = seen.open(write(tmp_path / "report", [Row("a")], layouts=[layout(columns=12)]))
-
     box = page.get_by_role("region", name="By field")
     assert box.evaluate("box => box.scrollWidth > box.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -37,7 +36,6 @@ def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched,
 
 def test_what_a_layout_says_is_text(seen: Watched, tmp_path: Path) -> None:
     page = seen.open(write(tmp_path / "report", [Row("a")], layouts=[layout()]))
-
     expect(page.locator(".paper tbody th")).to_have_text(HOSTILE)
     expect(page.get_by_text(HOSTILE)).to_have_count(4)
     assert page.locator(".paper td.number").evaluate("cell => getComputedStyle(cell).textAlign") == "right"
@@ -49,5 +47,4 @@ def test_the_label_of_a_bar_is_whole(label: str, seen: Watched, tmp_path: Path) 
     charts = [{"title": "t", "text": "", "svg": chart, "narrow": None}]
     seen.page.set_viewport_size({"width": 1280, "height": 900})
     page = seen.open(write(tmp_path / "report", [Row("a")], charts=charts))
-
     assert page.locator("svg.chart text.label").evaluate("text => text.getBBox().x") >= 0

@@ -33,7 +33,6 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_of_a_run_says_what_was_asked_and_how_sure_its_numbers_are(seen: Watched, demo_run: Path) -> None:
     page = seen.open(demo_run)
-
     expect(page.locator(".summary")).to_contain_text("32 trials")
     expect(page.locator(".summary")).to_contain_text("95 %")
     expect(page.get_by_role("row", name="UniM (hard)").first).to_contain_text("8 / 8")
@@ -45,7 +44,6 @@ def test_a_sound_of_a_data_set_plays(seen: Watched, demo_run: Path) -> None:
     page.keyboard.press("j")
     sound = page.locator(".block-output audio").first
     sound.evaluate("sound => sound.play()")
-
     page.wait_for_function("sound => sound.played.length > 0 && sound.currentTime > 0", arg=sound.element_handle())
 
 
@@ -56,15 +54,12 @@ def test_a_mesh_of_a_data_set_turns(seen: Watched, demo_run: Path) -> None:
     canvas = page.locator(".block-output canvas")
     expect(canvas).to_be_visible()
     before = drawn(canvas)
-
     canvas.press("ArrowRight")
-
     assert drawn(canvas) != before
 
 
 def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_run: Path) -> None:
     page = seen.open(demo_run, "#samples")
-
     for number in range(1, 33):
         page.keyboard.press("j")
         expect(page.locator(".place")).to_have_text(f"{number} of 32")
@@ -74,25 +69,20 @@ def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_
 
 def test_a_slice_of_the_table_leads_to_its_trials(seen: Watched, demo_run: Path) -> None:
     page = seen.open(demo_run)
-
     page.get_by_role("link", name="natural_science").first.click()
-
     expect(page.locator("#count")).to_have_text("5 of 32 trials")
 
 
 def test_what_a_model_cannot_be_asked_is_found_and_says_why(seen: Watched, tiny_run: Path) -> None:
     page = seen.open(tiny_run, "#samples")
-
     page.get_by_role("button", name="unsupported").click()
     page.keyboard.press("j")
-
     expect(page.locator("#count")).to_have_text("29 of 32 trials")
     expect(page.locator(".block-output .failure")).to_contain_text("the model takes no")
 
 
 def test_several_runs_stand_on_one_page(seen: Watched, demo_run: Path, tiny_run: Path, tmp_path: Path) -> None:
     mmeval("report", demo_run.parents[1], tiny_run.parents[1], "--output_path", tmp_path / "both")
-
     page = seen.open(tmp_path / "both" / "index.html", "#run=1&trial=unim_hard/0/0")
     expect(page.locator(".trial-head .facts")).to_contain_text("tiny / default")
     page.get_by_role("link", name="reference", exact=True).click()

@@ -39,7 +39,6 @@ def table() -> dict[str, Any]:
 
 def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: Watched, tmp_path: Path) -> None:
     page = seen.open(runs(tmp_path / "report"), "#trial=toy/1/1")
-
     expect(page.locator(".block-output")).to_contain_text("answer 0.1")
     expect(page.locator(".block-other .words")).to_have_text(["answer 1.1", "answer 2.1"])
     expect(page.locator(".block-other h3")).to_contain_text(["Output of model_1", "Output of model_2"])
@@ -57,7 +56,6 @@ def test_the_trials_of_a_sample_stand_together_each_with_its_run_first(
     order: str, seen: Watched, tmp_path: Path
 ) -> None:
     page = seen.open(runs(tmp_path / "report"), f"#samples{order}")
-
     facts = page.locator(".row-facts").all_inner_texts()
     assert [text.split(" · ")[0] for text in facts] == ["model_0", "model_1", "model_2"] * 2
     assert ["repeat 2" in text for text in facts] == [False] * 3 + [True] * 3
@@ -68,7 +66,6 @@ def test_a_table_of_runs_keeps_names_in_sight_and_whole(width: int, seen: Watche
     seen.page.set_viewport_size({"width": width, "height": 900})
     page = seen.open(runs(tmp_path / "report"))
     page.locator(".scroll").evaluate("box => { box.scrollLeft = 10000; }")
-
     name = page.locator(".numbers tbody th")
     assert name.evaluate("cell => cell.getBoundingClientRect().left") >= 0
     assert name.evaluate("cell => cell.querySelectorAll('wbr').length") > 5
@@ -79,7 +76,6 @@ def test_a_table_of_runs_keeps_names_in_sight_and_whole(width: int, seen: Watche
 def test_on_a_phone_each_number_says_whose_it_is(seen: Watched, tmp_path: Path) -> None:
     seen.page.set_viewport_size({"width": 360, "height": 800})
     page = seen.open(runs(tmp_path / "report"))
-
     assert page.locator(".numbers").evaluate("box => box.scrollWidth <= box.parentNode.clientWidth")
     expect(page.locator(".whose:visible")).to_have_text(["model_0:", "model_1:", "model_2:"])
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -95,7 +91,6 @@ def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watc
     charts = [{"title": "t", "text": "", "svg": wide, "narrow": narrow}] * 2
     seen.page.set_viewport_size({"width": width, "height": 900})
     page = seen.open(write(tmp_path / "report", [Row("a")], charts=charts))
-
     size = "svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
     chart = page.locator("svg.chart:visible").first
     assert chart.evaluate(size) >= 11

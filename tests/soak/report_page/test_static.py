@@ -22,13 +22,11 @@ TEMPLATE = (STATIC / "index.html.jinja").read_text(encoding="utf-8")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
 def test_no_script_knows_a_way_from_data_to_markup_or_out(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
-
     assert [sink for sink in SINKS if sink in text] == []
 
 
 def test_attributes_are_set_in_one_place_and_addresses_in_two() -> None:
     texts = {file.name: file.read_text(encoding="utf-8") for file in SCRIPTS}
-
     named = {name for name, text in texts.items() if re.search(r"setAttribute\((?!\")", text)}
     assert named == {"dom.js"}, "attributes by a name that is not written there"
     assert {name for name, text in texts.items() if re.search(r"\.src = ", text)} == {"dom.js", "data.js"}
@@ -39,7 +37,6 @@ def test_attributes_are_set_in_one_place_and_addresses_in_two() -> None:
 
 def test_every_script_is_named_by_the_template_and_there() -> None:
     named = set(re.findall(r'"(\w+\.js)"', TEMPLATE)) | {"main.js"}
-
     assert named == {file.name for file in SCRIPTS}
 
 
@@ -51,7 +48,6 @@ def test_the_policy_allows_nothing_but_files() -> None:
     found = re.search(r'Content-Security-Policy" content="([^"]+)"', TEMPLATE)
     assert found is not None
     policy = {rule.split()[0]: rule.split()[1:] for rule in found[1].split("; ")}
-
     assert policy["default-src"] == policy["connect-src"] == policy["base-uri"] == policy["form-action"] == ["'none'"]
     assert (
         policy["script-src"] == policy["style-src"] == policy["img-src"] == policy["media-src"] == ["'self'", "file:"]
@@ -61,5 +57,4 @@ def test_the_policy_allows_nothing_but_files() -> None:
 
 def test_the_style_takes_nothing_from_anywhere() -> None:
     text = (STATIC / "page.css").read_text(encoding="utf-8")
-
     assert re.findall(r"url\(|@import|@font-face|attr\(", text) == []

@@ -36,7 +36,6 @@ def test_a_number_alone_makes_no_chart() -> None:
 
 def test_tasks_of_one_range_share_a_chart() -> None:
     found = document(result("a"), result("b"), result("b", "seconds"), result("a", "seconds"))
-
     assert titles(found, ranges={"m": (0, 1), "seconds": None}) == ["Tasks and groups", "Tasks and groups: seconds"]
 
 
@@ -57,7 +56,6 @@ def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None]
 def test_a_chart_that_cannot_show_all_says_what_it_shows() -> None:
     many = breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)})
     tasks = document(*(result(f"t{at}") for at in range(MOST_BARS + 1)))
-
     assert titles(many) == ["T: m by kind (the first 60 of 75 slices)"]
     assert titles(tasks) == ["Tasks and groups (the first 60 of 61 rows)"]
     assert titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS)})) == ["T: m by kind"]
@@ -67,9 +65,7 @@ def test_the_words_of_a_chart_name_every_run() -> None:
     found = [breakdown(a=0.5, b=0.25), breakdown(a=0.0, b=0.0), breakdown(a=None, b=None), breakdown(a=1.0, b=None)]
     names = ["w", "x", "y", "z"]
     rows = number_rows(found, names, every_slice=True)
-
     words = charts_of(rows, names, {"m": (0, 1)})[-1].words
-
     assert words == (
         "w: lowest 0.2500 (b), highest 0.5000 (a); x: 0.0000 everywhere; y: no number; z: 1.0000 (a) alone"
     )
@@ -77,7 +73,6 @@ def test_the_words_of_a_chart_name_every_run() -> None:
 
 def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(0.5, (0.25, 0.75))]), ("b", [ChartBar(1.0)])], spread=(0, 1)).markup())
-
     half, whole = (float(bar.attrib["width"]) for bar in tree.iter(f"{NAME}rect"))
     whiskers = [line for line in tree.iter(f"{NAME}line") if line.attrib["class"] == "whisker"]
     assert half == pytest.approx(whole / 2, abs=0.01)
@@ -86,7 +81,6 @@ def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
 
 def test_a_number_that_is_not_known_is_no_bar() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
-
     assert list(tree.iter(f"{NAME}rect")) == []
     assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
 
@@ -105,7 +99,6 @@ def test_labels_are_text_whatever_they_hold(text: str) -> None:
 
 def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
     markup = radar("t", ["a", "b", "c"], [("x", [0.5, None, 0.25]), ("y", [1, 1, 1])]).markup()
-
     assert not re.search(r"style|#[0-9a-f]{3,6}|rgb\(", markup)
     assert set(re.findall(r'class="([^"]+)"', markup)) <= {
         *("chart", "grid", "axis", "label", "value", "whisker"),
@@ -115,7 +108,6 @@ def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
 
 def test_values_stand_in_a_column_beyond_every_interval() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(0.0, (0.0, 1.0)), ChartBar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
-
     ends = {item.attrib["x"] for item in tree.iter(f"{NAME}text") if item.attrib["class"] == "value"}
     furthest = max(float(line.attrib["x2"]) for line in tree.iter(f"{NAME}line"))
     assert len(ends) == 1
@@ -124,7 +116,6 @@ def test_values_stand_in_a_column_beyond_every_interval() -> None:
 
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
     tree = drawn(radar("t", ["a", "b", "c"], [("x", [None] * 3), ("y", [1, 1, 1]), ("z", [0, 0, 1])]).markup())
-
     legend = [item.attrib["class"] for item in tree.iter(f"{NAME}rect")]
     assert legend == ["bar series-1", "bar series-2"]
     assert not {"x"} & {item.text for item in tree.iter(f"{NAME}text")}

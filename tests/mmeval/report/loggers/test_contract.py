@@ -45,9 +45,7 @@ def made(folder: Path) -> tuple[RunOutcome, Published]:
 
 def test_a_logger_gets_what_a_run_left(tmp_path: Path, noting: None, capsys: pytest.CaptureFixture[str]) -> None:
     loggers = create_loggers({"noting": {"file": str(tmp_path / "noted")}})
-
     log_results(loggers, *made(tmp_path))
-
     assert json.loads((tmp_path / "noted").read_text()) == [0, "a table"]
     assert capsys.readouterr() == ("", "a logger talks\n")  # stdout holds the tables alone
 
@@ -58,9 +56,7 @@ def test_a_logger_that_fails_is_a_warning_and_the_next_one_has_its_turn(
 ) -> None:
     bad = create_loggers({"noting": {"file": "", "fails": fails}})["noting"]
     good = create_loggers({"noting": {"file": str(tmp_path / "noted")}})["noting"]
-
     log_results({"bad": bad, "good": good}, *made(tmp_path))
-
     assert caplog.messages == [f"the logger 'bad' failed ({said}); the results are in {tmp_path / 'results.json'}"]
     assert (tmp_path / "noted").exists()
 
@@ -90,7 +86,6 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it() -> None:
 
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
     numbers = flat_numbers(made(tmp_path)[0])
-
     assert (numbers["a/half"], numbers["a/half_scored"], numbers["a/half_n"], numbers["g/half"]) == (0.5, 8, 10, 0.25)
     assert "a/other" not in numbers
     assert numbers["a/other_n"] == 10
@@ -98,5 +93,4 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
 
 def test_a_table_of_all_results_has_slices_and_groups(tmp_path: Path) -> None:
     columns, rows = table_rows(made(tmp_path)[0])
-
     assert [dict(zip(columns, row, strict=True))["slice"] for row in rows] == ["", "level=1", "", ""]

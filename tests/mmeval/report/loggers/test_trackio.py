@@ -49,7 +49,6 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
 def test_numbers_and_settings_are_logged(tmp_path: Path, stub: Stub) -> None:
     TrackioLogger(name="mine", space_id="me/space").log(*finished(tmp_path))
-
     assert (stub.begun["project"], stub.begun["name"], stub.begun["space_id"]) == ("mmeval", "mine", "me/space")
     assert stub.begun["config"]["versions"] == {"a": "1.0"}
     assert (stub.logged["a/half"], stub.logged["exit_code"], stub.finished) == (0.5, 0, True)
@@ -57,7 +56,6 @@ def test_numbers_and_settings_are_logged(tmp_path: Path, stub: Stub) -> None:
 
 def test_a_run_that_cannot_be_logged_is_ended_all_the_same(tmp_path: Path, stub: Stub) -> None:
     stub.broken = True
-
     with pytest.raises(OSError, match="no space"):
         TrackioLogger().log(*finished(tmp_path))
     assert stub.finished
@@ -65,7 +63,6 @@ def test_a_run_that_cannot_be_logged_is_ended_all_the_same(tmp_path: Path, stub:
 
 def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
     with pytest.raises(MissingExtraError, match=re.escape(install_command("trackio"))):
         TrackioLogger()
 
@@ -73,7 +70,6 @@ def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytes
 @REAL
 def test_the_real_package_keeps_a_run_in_a_folder(tmp_path: Path) -> None:
     log_apart(tmp_path, "trackio", TRACKIO_DIR=str(tmp_path / "kept"))
-
     with closing(sqlite3.connect(tmp_path / "kept" / "mmeval.db")) as database:
         ((name, numbers),) = database.execute("select run_name, metrics from metrics").fetchall()
     assert (name, json.loads(numbers)["a/half"]) == ("mine", 0.5)

@@ -61,7 +61,6 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
 def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, stub: Stub) -> None:
     WandbLogger(project="p", config={"mine": 1}).log(*finished(tmp_path))
-
     assert {key: stub.begun[key] for key in ("project", "name", "job_type")} == {
         **{"project": "p", "name": "org/model", "job_type": "evaluation"}
     }
@@ -73,7 +72,6 @@ def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, stub: 
 
 def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
     with pytest.raises(MissingExtraError, match=re.escape(install_command("wandb"))):
         WandbLogger()
 
@@ -81,7 +79,6 @@ def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytes
 @REAL
 def test_the_real_package_takes_a_run_offline(tmp_path: Path) -> None:
     log_apart(tmp_path, "wandb", WANDB_MODE="offline", WANDB_DIR=str(tmp_path))
-
     (kept,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
     content = kept.read_bytes()
     assert b"a/half" in content

@@ -26,7 +26,6 @@ def value_of(written: bytes) -> object:
 @pytest.mark.parametrize("text", ENDINGS)
 def test_no_text_can_end_the_script(text: str) -> None:
     written = script("index", {"key " + text: [text]})
-
     assert not any(mark in written for mark in (b"<", b">", b"&", b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\x00"))
     assert value_of(written) == {"key " + text: [text]}
 
@@ -52,7 +51,6 @@ def test_what_nests_too_deeply_is_cut() -> None:
     deep: object = "the end"
     for _ in range(5_000):
         deep = [deep]
-
     assert b"\xe2\x80\xa6" in script("index", {"deep": deep}) or b"\\u2026" in script("index", {"deep": deep})
 
 
@@ -62,6 +60,5 @@ def test_items_are_put_into_numbered_files(tmp_path: Path) -> None:
         chunks.add(item)
     chunks.flush()
     chunks.flush()
-
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["text-0000.js", "text-0001.js"]
     assert called(tmp_path / "text-0001.js", "text") == [1, ["c"]]

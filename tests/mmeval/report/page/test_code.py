@@ -29,7 +29,6 @@ FENCED = f"```python\n{INNER}\n```"
 
 def test_the_words_of_fenced_code_have_classes_and_stay_in_order_without_the_fence() -> None:
     found = coloured(FENCED)
-
     assert (found["language"], found["text"]) == ("python", FENCED)
     assert words(found) == INNER
     assert {("keyword", "def"), ("name", "area"), ("number", "2"), ("comment", '# "x"')} <= set(found["tokens"])
@@ -63,14 +62,12 @@ def test_many_texts_are_asked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     for part in (*parts, {"text": "a quiet sentence"}):
         colours.later(part)
     colours.fill()
-
     assert asked == [50]
     assert all(len(part["tokens"]) > 5 for part in parts)
 
 
 def test_no_code_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code, "code_words", None)
-
     assert words(coloured("a quiet sentence")) == "a quiet sentence"
 
 
@@ -91,9 +88,7 @@ def test_unmarked_code_is_known_by_what_it_looks_like(text: str, language: str) 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["import os\n" * MAX_CODE, "import os\n" + "x" * (MAX_LINE + 1), ""],
-    ids=["long", "long line", "empty"],
+    "text", ["import os\n" * MAX_CODE, "import os\n" + "x" * (MAX_LINE + 1), ""], ids=["long", "long line", "empty"]
 )
 def test_what_is_not_coloured_stays_plain(text: str) -> None:
     assert "tokens" not in coloured(text)
@@ -118,7 +113,6 @@ def test_a_text_that_its_lexer_cannot_bear_stays_plain_and_soon_all_others_do(mo
     slow = "```python\n" + "a = [b, c]\n" * 1500
     for _ in range(code.MOST_REFUSED):
         assert [kind for kind, _ in coloured(slow, colours)["tokens"]] == [""]
-
     monkeypatch.undo()
     assert coloured(FENCED, colours)["tokens"] == [("", INNER)]
     assert len(coloured(FENCED)["tokens"]) > 1
@@ -136,5 +130,4 @@ def test_one_text_that_takes_too_long_costs_the_others_no_colour(monkeypatch: py
     for part in parts:
         colours.later(part)
     colours.fill()
-
     assert [len(part.get("tokens", ())) > 1 for part in parts] == [True, False, True]

@@ -43,48 +43,41 @@ def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) ->
 )
 def test_what_a_browser_shows_has_an_address(kind: str, data: bytes, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data, "a.bin")
-
     assert shown["src"].startswith(f"../media/{shown['sha256'][:2]}/{shown['sha256']}.")
     assert (shown["note"], shown["label"], shown["name"]) == ("", f"{kind}1", "a.bin")
 
 
 def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
     shown = writer(tmp_path).part({"type": "image", "raw": "<<image3>>", "label": "image3"})
-
     assert (shown["dangling"], shown["label"], shown["raw"]) == (True, "image3", "<<image3>>")
 
 
 @pytest.mark.parametrize("kind", ["text", "reasoning", "code", "something newer"])
 def test_words_stay_words(kind: str, tmp_path: Path) -> None:
     shown = writer(tmp_path).part({"type": kind, "text": "<b>words</b>"})
-
     assert shown["text"] == "<b>words</b>"
     assert shown["kind"] in ("text", "reasoning", "code")
 
 
 def test_a_medium_of_another_kind_is_not_shown(tmp_path: Path) -> None:
     shown = part(tmp_path, "image", tiny_media.wav())
-
     assert (shown["src"], shown["note"]) == ("", "it is no image but audio/wav, and is not shown")
 
 
 def test_svg_is_shown_as_the_picture_that_it_draws(tmp_path: Path) -> None:
     shown = part(tmp_path, "image", SVG)
-
     assert shown["src"] == f"media/{hashlib.sha256(SVG).hexdigest()}.png"
     assert (tmp_path / "new" / shown["src"]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_first_pages_of_a_document_are_pictures(tmp_path: Path) -> None:
     shown = part(tmp_path, "document", tiny_media.pdf())
-
     assert shown["page_count"] >= 1
     assert all((tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG") for page in shown["pages"])
 
 
 def test_a_mesh_is_vertices_and_faces(tmp_path: Path) -> None:
     shown = part(tmp_path, "3d", tiny_media.glb())
-
     sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
     assert sha256 == shown["sha256"]
     assert len(mesh["box"]) == 2
@@ -93,7 +86,6 @@ def test_a_mesh_is_vertices_and_faces(tmp_path: Path) -> None:
 
 def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
     shown = part(tmp_path, "document", b"<script>" + b"x" * 30_000, "a.txt")
-
     assert shown["text"].startswith("<script>")
     assert shown["note"] == "the first 20,000 of 30,008 characters"
 
@@ -105,7 +97,6 @@ def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
 )
 def test_a_medium_that_is_refused_says_why(kind: str, data: bytes, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data)
-
     assert shown.get("src", "") == ""
     assert shown["note"]
 
@@ -123,9 +114,7 @@ def test_without_time_left_a_preview_is_left_over(tmp_path: Path) -> None:
 def test_previews_of_the_report_before_are_taken_over(tmp_path: Path) -> None:
     first = part(tmp_path, "document", tiny_media.pdf())
     (tmp_path / "new").rename(tmp_path / "before")
-
     again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
-
     assert again["pages"] == first["pages"]
     assert (tmp_path / "new" / again["pages"][0]).exists()
 
@@ -150,7 +139,6 @@ def jpeg_of(width: int, height: int) -> bytes:
 )
 def test_a_picture_that_declares_too_many_pixels_is_not_given_to_the_browser(data: bytes, tmp_path: Path) -> None:
     shown = part(tmp_path, "image", data)
-
     assert shown["src"] == ""
     assert "limit" in shown["note"]
 

@@ -36,9 +36,7 @@ def test_the_address_counts_from_where_the_report_is_shown(run: Path) -> None:
 def test_a_medium_of_a_data_set_has_the_address_of_its_file(name: str, run: Path) -> None:
     file = run.parent / name
     file.write_bytes(PNG)
-
     address = urlsplit(place(run, path=str(file)).src)
-
     assert (address.scheme, address.netloc, address.query, address.fragment) == ("file", "", "", "")
     assert unquote(address.path) == str(file)
     assert address.path.isascii()
@@ -47,7 +45,6 @@ def test_a_medium_of_a_data_set_has_the_address_of_its_file(name: str, run: Path
 def test_no_address_names_another_machine(run: Path) -> None:
     file = run.parent / "a.png"
     file.write_bytes(PNG)
-
     assert place(run, path=f"/{file}").src == file.as_uri()
 
 
@@ -67,27 +64,23 @@ def test_no_address_names_another_machine(run: Path) -> None:
 )
 def test_what_cannot_be_shown_says_why(row: dict[str, Any], note: str, run: Path) -> None:
     found = place(run, **row)
-
     assert found.src == ""
     assert found.note.startswith(note)
 
 
 def test_copied_media_lie_in_the_report(run: Path) -> None:
     found = place(run, copy=True)
-
     assert found.src == f"media/{SHA}.png"
     assert (run / ".report" / found.src).read_bytes() == PNG
 
 
 def test_a_copy_is_a_link_where_the_disk_has_links(run: Path) -> None:
     place(run, copy=True)
-
     assert (run / ".report" / "media" / f"{SHA}.png").stat().st_nlink == 2
 
 
 def test_a_record_cannot_have_another_file_copied(run: Path) -> None:
     secret = run.parent / "secret"
     secret.write_bytes(b"x" * len(PNG))
-
     assert place(run, copy=True, path=str(secret)).note == "its file has changed since it was recorded"
     assert not (run / ".report" / "media" / f"{SHA}.png").exists()

@@ -25,7 +25,6 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(compiled: Path) -> None:
     first, again = shell.rendered(context("a <b>")), shell.rendered(context("a <b>"))
-
     assert first == again
     assert "a &lt;b&gt;" in first
     assert len(list(compiled.iterdir())) == 1
@@ -33,7 +32,6 @@ def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(compiled: Pat
 
 def test_nothing_is_kept_where_python_keeps_nothing(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
     assert "my title" in shell.rendered(context("my title"))
     assert not compiled.exists()
 
@@ -43,5 +41,4 @@ def test_a_page_is_rendered_though_the_disk_is_full(compiled: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(FileSystemBytecodeCache, "dump_bytecode", full)
-
     assert "my title" in shell.rendered(context("my title"))

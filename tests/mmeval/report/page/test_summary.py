@@ -60,17 +60,13 @@ def test_a_metric_that_the_whole_task_lacks_takes_no_trial_from_the_others(tmp_p
     lacks = {**NUMBER, "metric": "quality", "value": None, "scored": 0, "unavailable": 8, "unsupported": 2}
     both = [{**NUMBER, "scored": 8, "unsupported": 2}, lacks]
     found = run(tmp_path, results=both)
-
     words = " ".join(sentences(found, {}))
-
     assert "8 of 10 trials were scored by every metric but quality, which cannot be computed here; 2 could not" in words
 
 
 def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
     found = StoredRun(write_run(tmp_path / "a run", [Told([text("a")], [text("b")])]))
-
     words = " ".join(sentences(found, {"scored": 16, "failed": 2, "unscored": 6}))
-
     assert "24 trials were made, 16 of them scored, 2 failed." in words
     assert f"mmeval score '{tmp_path / 'a run'}'" in words
 
@@ -81,7 +77,6 @@ def test_it_says_who_judged_and_what_was_spent(tmp_path: Path) -> None:
         judges={"told": [{"role": "judge", "asked": "j", "served": "j-2026"}]},
         spent={"usd": 0.305, "calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 0},
     )
-
     assert "The judge was j-2026." in words
     assert "Spent in this run folder: 1,203 calls, 84,210 tokens in and 9,120 out; 0.30 USD." in words
 
@@ -94,7 +89,6 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
         unfinished={"told": {"made": 10, "of": 40}},
         complaints=["1 trial failed"],
     )
-
     assert notes(found) == [
         "Not comparable with published numbers: told, asked on the few samples that ship with the task.",
         "told is unfinished: 10 of 40 trials were made.",
