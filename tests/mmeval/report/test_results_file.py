@@ -38,17 +38,6 @@ def test_a_reader_of_the_layout_finds_every_number() -> None:
     assert [number.task for number in read_numbers(made, "groups")] == ["g"]
 
 
-def test_the_harness_itself_prints_our_file() -> None:
-    make_table = pytest.importorskip("lm_eval.utils").make_table
-    made = document(*THREE)
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in make_table(made).splitlines()[2:]]
-    names = [("The group", "half", "↑"), ("- a", "half", "↑"), ("- b", "half", "↑")]
-    assert [(line[0], line[4], line[5]) for line in lines] == names
-    assert [float(line[6] or "nan") for line in lines[:2]] == [0.4, 0.25]
-    assert (lines[2][6], lines[2][8]) == ("", "N/A")
-    assert "The group" in make_table(made, "groups")
-
-
 def test_what_the_layout_has_no_place_for_stands_beside_it() -> None:
     lost = result("a", failed=2, unscored=1, bounds=(0.35, 0.65), ci95=(0.3, 0.7), bootstrap_iters=200)
     ours = document(lost, result("a", slice="level=hard"))["mmeval"]

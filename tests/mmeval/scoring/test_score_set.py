@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from mmeval.errors import StorageError
 from mmeval.records.score import Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
+from tests.support.bad_disks import file_limit
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
 
@@ -121,13 +121,9 @@ def test_a_set_without_rows_leaves_no_folder(tmp_path: Path) -> None:
 def test_a_full_disk_is_an_error_and_whole_rows_before_it_stay(tmp_path: Path) -> None:
     scores = ScoreSet(tmp_path, "t", PLAN)
     scores.add(line(0, a=1, b=1))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
-    try:
-        with pytest.raises(StorageError, match="File too large"):
-            scores.add(b"".join(line(index, a=1, b=1) for index in range(1, 9)))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        scores.close()
-    found = finished(tmp_path, *(line(index, a=1, b=1) for index in range(1, 9)))
+    more = [line(index, a=1, b=1) for index in range(1, 9)]
+    with file_limit(300), pytest.raises(StorageError, match="File too large"):
+        scores.add(b"".join(more))
+    scores.close()
+    found = finished(tmp_path, *more)
     assert sorted(found) == [(index, 0) for index in range(9)]

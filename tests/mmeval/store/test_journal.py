@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,22 +18,9 @@ from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import to_line
+from tests.support.bad_disks import file_limit
 from tests.support.toy import picture, reply, request
 
-DYING = """
-import os, sys
-from pathlib import Path
-from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
-from mmeval.store.segment import Segment
-from tests.support.dying import after, die
-from tests.support.toy import picture, reply
-journal = Journal(Path("journal"), MediaStore(Path("media")))
-journal.append("earlier", "d0", reply("before"))
-after(Segment, sys.argv[1], 1, die)
-journal.append("k", "d", reply("see <image1>", picture(7)))
-"""
-"""An answer with a medium, in a process that is killed after one step of keeping it."""
 MODEL = Payee("model", "m", local=True)
 
 
@@ -70,9 +55,8 @@ def kept_in(folder: Path, key: str = "k") -> tuple[str, Response, list[bytes]]:
         return entry.request_digest, entry.response, [medium.read() for medium in entry.response.output.media()]
 
 
-def is_killed(folder: Path, step: str) -> bool:
-    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n{DYING}"
-    return subprocess.run([sys.executable, "-c", program, step], cwd=folder, check=False).returncode == -9
+class Killed(BaseException):
+    """What nothing catches, in place of a signal."""
 
 
 def test_an_answer_comes_back_with_everything_in_it(tmp_path: Path) -> None:
@@ -146,9 +130,21 @@ def test_a_damaged_line_is_reported_by_its_number_and_left_out(tmp_path: Path, d
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
-def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str) -> None:
-    written(tmp_path, k=reply("to the question before"))
-    assert is_killed(tmp_path, step)
+def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = getattr(Segment, step)
+
+    def killed(*given: Any, **more: Any) -> None:
+        usual(*given, **more)
+        raise Killed
+
+    written(tmp_path, k=reply("to the question before"), earlier=reply("before"))
+    with opened(tmp_path) as journal:
+        monkeypatch.setattr(Segment, step, killed)
+        with pytest.raises(Killed):
+            journal.append("k", "d", reply("see <image1>", picture(7)))
+    monkeypatch.undo()
     for _ in range(2):
         digest, response, media = kept_in(tmp_path)
         assert (digest, response.text, media) == ("d", "see <image1>", [picture(7).data])
@@ -217,15 +213,10 @@ def test_a_folder_with_more_segments_than_may_be_open_is_read(tmp_path: Path) ->
     "big", [reply("x" * 9000), reply("<image1>", Media.from_bytes(bytes(9000)))], ids=["text", "media"]
 )
 def test_a_full_disk_is_one_error_and_what_came_before_stays(tmp_path: Path, big: Response) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with opened(tmp_path) as journal:
         journal.append("a", "d", reply("before"))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
-        try:
-            with pytest.raises(StorageError, match="File too large"):
-                journal.append("b", "d", big)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        with file_limit(4000), pytest.raises(StorageError, match="File too large"):
+            journal.append("b", "d", big)
         journal.append("c", "d", reply("after"))
     with opened(tmp_path) as journal:
         assert ("a" in journal, "b" in journal, "c" in journal, journal.damaged) == (True, False, True, [])

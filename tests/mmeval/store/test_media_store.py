@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from mmeval.content.media import Media
 from mmeval.errors import StorageError
 from mmeval.store.media_store import MediaStore
 from tests.support import tiny_media as tiny
-from tests.support.bad_disks import small_disk
+from tests.support.bad_disks import file_limit, small_disk
 
 WORDS = Media.from_bytes(b"words")
 
@@ -78,13 +77,8 @@ def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None
 
 
 def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    try:
-        with pytest.raises(StorageError, match="File too large"):
-            put(MediaStore(tmp_path), Media.from_bytes(b"x" * 5000))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with file_limit(1000), pytest.raises(StorageError, match="File too large"):
+        put(MediaStore(tmp_path), Media.from_bytes(b"x" * 5000))
     assert files(tmp_path) == []
 
 
