@@ -1,7 +1,5 @@
 """A metric that does not come back, in Python or in native code, costs one answer its score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

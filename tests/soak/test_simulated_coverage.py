@@ -3,8 +3,6 @@
 A 95 % interval should do so in 93 to 97 % of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

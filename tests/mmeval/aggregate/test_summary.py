@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -253,93 +251,62 @@ def test_shipped_aggregators_are_found_by_name() -> None:
     assert (load_aggregator("mean"), load_aggregator("median")) == (mean, median)
 
 
-def member(name: str, value: float | None, **more: Any) -> Result:
-    return Result(name, "m", value, **{"n": 10, "scored": 10 if value is not None else 0, **more})
+def member(name: str, value: float | None, low: float | None = None, high: float | None = None, **more: Any) -> Result:
+    """A task's result of ten trials, with bounds if given."""
+    bounds = None if low is None or high is None else (low, high)
+    return Result(name, "m", value, **{"n": 10, "scored": 10 if value is not None else 0, "bounds": bounds, **more})
 
 
-KNOWN = member("a", 0.5, stderr=0.1, bounds=(0.5, 0.5))
-LARGE, SMALL = member("a", 1.0, n=30, scored=30, stderr=0.1), member("b", 0.0, stderr=0.3)
-
-
-@pytest.mark.parametrize(
-    ("members", "by_size", "expected"),
-    [
-        (
-            [LARGE, SMALL],
-            False,
-            {"value": 0.5, "stderr": pytest.approx(math.hypot(0.1, 0.3) / 2), "n": 40, "scored": 40}
-            | {"weights": {"a": 0.5, "b": 0.5}, "suspended": False, "higher_is_better": True},
-        ),
-        (
-            [LARGE, SMALL],
-            True,
-            {"value": 0.75, "stderr": pytest.approx(math.hypot(30 * 0.1, 10 * 0.3) / 40)}
-            | {"weights": {"a": 0.75, "b": 0.25}},
-        ),
-        # Below: half of hypot(0.3, 0.4); above: half of hypot(0.1, 0.4).
-        (
-            [member("a", 0.8, stderr=0.1, ci95=(0.5, 0.9)), member("b", 0.5, stderr=0.2, ci95=(0.1, 0.9))],
-            False,
-            {"ci95": pytest.approx((0.65 - 0.25, 0.65 + math.hypot(0.1, 0.4) / 2))},
-        ),
-        # What was lost does not move the weights, and what could not be asked weighs nothing.
-        (
-            [
-                member("a", 1.0, n=30, scored=10, failed=20),
-                member("b", 0.0, n=50, scored=10, unsupported=30, unavailable=10),
-            ],
-            True,
-            {"value": 0.75, "failed": 20, "unsupported": 30, "unavailable": 10},
-        ),
-        # The bounds are as if all 40 were asked.
-        (
-            [
-                member("a", 1.0, n=30, scored=10, failed=20, faulty=20, bounds=(1 / 3, 1.0)),
-                member("b", 0.0, bounds=(0.0, 0.0)),
-            ],
-            True,
-            {"value": 0.5, "weights": {"a": 0.5, "b": 0.5}, "faulty": 20, "bounds": pytest.approx((0.25, 0.75))},
-        ),
-        (
-            [KNOWN, member("b", None, failed=10, faulty=10, bounds=(0.0, 1.0))],
-            False,
-            {"value": 0.5, "stderr": pytest.approx(0.1), "weights": {"a": 1.0}, "n": 20, "bounds": (0.25, 0.75)},
-        ),
-        (
-            [KNOWN, member("b", None, unsupported=10)],
-            False,
-            {"value": 0.5, "stderr": pytest.approx(0.1), "bounds": (0.5, 0.5), "n": 20, "unsupported": 10},
-        ),
-        (
-            [KNOWN, member("b", None, failed=10, bounds=(0.0, 1.0))],
-            False,
-            {"value": None, "stderr": None, "bounds": (0.25, 0.75), "failed": 10},
-        ),
-        ([member("a", None)], True, {"value": None, "stderr": None, "ci95": None}),
-        (
-            [member("a", 0.5, bounds=(0.4, 0.6)), member("b", 0.7, bounds=(0.6, 1.0))],
-            False,
-            {"bounds": pytest.approx((0.5, 0.8))},
-        ),
-        ([KNOWN, member("b", 0.7)], False, {"stderr": None, "ci95": None, "bounds": None}),
-        (
-            [
-                Result("a", "m", 0.5, 10, 4, inapplicable=6, bounds=(0.5, 0.5)),
-                Result("b", "m", None, 10, 0, inapplicable=10),
-                Result("c", "m", 1.0, 4, 4, bounds=(1.0, 1.0)),
-            ],
-            True,
-            {"value": 0.75, "weights": {"a": 0.5, "c": 0.5}, "inapplicable": 16, "bounds": (0.75, 0.75)},
-        ),
-    ],
-    ids=[
-        *("plain", "by size", "interval", "lost trials", "bad samples", "all samples bad", "not asked", "all lost"),
-        *("unknown", "bounds of all", "bounds of one", "nothing to score"),
-    ],
-)
-def test_a_group_is_the_mean_of_its_tasks(members: list[Result], by_size: bool, expected: dict[str, Any]) -> None:
+def check_group(*members: Result, by_size: bool = False, **expected: Any) -> None:
     group = combine("g", "m", members, weight_by_size=by_size)
     assert {name: getattr(group, name) for name in expected} == expected
+
+
+KNOWN = member("a", 0.5, 0.5, 0.5, stderr=0.1)
+EVEN = {"a": 0.5, "b": 0.5}
+A_TENTH = pytest.approx(0.1)
+
+
+def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_trials() -> None:
+    both = member("a", 1.0, n=30, scored=30, stderr=0.1), member("b", 0.0, stderr=0.3, higher_is_better=False)
+    stderr = pytest.approx(math.hypot(0.1, 0.3) / 2)
+    check_group(*both, value=0.5, stderr=stderr, weights=EVEN, n=40, scored=40, suspended=False, higher_is_better=False)
+    stderr = pytest.approx(math.hypot(30 * 0.1, 10 * 0.3) / 40)
+    check_group(*both, by_size=True, value=0.75, stderr=stderr, weights={"a": 0.75, "b": 0.25})
+
+
+def test_the_interval_and_bounds_of_a_group_add_up_those_of_all_its_tasks() -> None:
+    # Below: half of hypot(0.3, 0.4); above: half of hypot(0.1, 0.4).
+    ci95 = pytest.approx((0.65 - 0.25, 0.65 + math.hypot(0.1, 0.4) / 2))
+    check_group(member("a", 0.8, ci95=(0.5, 0.9)), member("b", 0.5, ci95=(0.1, 0.9)), ci95=ci95)
+    check_group(member("a", 0.5, 0.4, 0.6), member("b", 0.7, 0.6, 1.0), bounds=pytest.approx((0.5, 0.8)))
+    check_group(KNOWN, member("b", 0.7), stderr=None, ci95=None, bounds=None)
+
+
+def test_lost_and_bad_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_nothing() -> None:
+    lost = member("a", 1.0, n=30, scored=10, failed=20)
+    some = member("b", 0.0, n=50, scored=10, unsupported=30, unavailable=10)
+    check_group(lost, some, by_size=True, value=0.75, failed=20, unsupported=30, unavailable=10)
+    bad = member("a", 1.0, 1 / 3, 1.0, n=30, scored=10, failed=20, faulty=20)
+    as_if_all_were_asked = pytest.approx((0.25, 0.75))
+    check_group(
+        bad, member("b", 0.0, 0.0, 0.0), by_size=True, value=0.5, weights=EVEN, faulty=20, bounds=as_if_all_were_asked
+    )
+
+
+def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_could_be_asked() -> None:
+    bad, lost = (member("b", None, 0.0, 1.0, failed=10, faulty=faulty) for faulty in (10, 0))
+    check_group(KNOWN, bad, value=0.5, stderr=A_TENTH, weights={"a": 1.0}, n=20, failed=10, bounds=(0.25, 0.75))
+    check_group(KNOWN, lost, value=None, stderr=None, bounds=(0.25, 0.75), failed=10)
+    check_group(KNOWN, member("b", None, unsupported=10), value=0.5, stderr=A_TENTH, bounds=(0.5, 0.5), unsupported=10)
+    check_group(member("a", None), by_size=True, value=None, stderr=None, ci95=None)
+
+
+def test_a_task_without_anything_to_score_is_left_out_of_its_group_and_moves_no_weight() -> None:
+    heard, silent = member("a", 0.5, 0.5, 0.5, scored=4, inapplicable=6), member("b", None, inapplicable=10)
+    other = member("c", 1.0, 1.0, 1.0, n=4, scored=4)
+    weights = {"a": 0.5, "c": 0.5}
+    check_group(heard, silent, other, by_size=True, value=0.75, weights=weights, inapplicable=16, bounds=(0.75, 0.75))
 
 
 def test_a_group_with_a_task_that_was_all_right_is_not_surer_than_that_task_allows() -> None:

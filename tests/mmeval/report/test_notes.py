@@ -1,7 +1,5 @@
 """Why groups have no value, or stand on fewer tasks, and which rows only repeat others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

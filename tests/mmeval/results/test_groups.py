@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.records.score import Key
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 

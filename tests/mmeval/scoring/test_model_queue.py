@@ -1,7 +1,5 @@
 """The model lane: one process that loads each model once, beside the ordinary ones."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A run in which everything that a model, a judge or a data set can write is a string of the injection corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime

@@ -4,8 +4,6 @@ Each one that would run calls ``window.__pwned.push``, or asks for an address at
 them all and did neither has shown text.
 """
 
-from __future__ import annotations
-
 import base64
 
 RUN = "window.__pwned.push(1)"

@@ -1,7 +1,5 @@
 """On a phone, in both themes, by keyboard alone, with a screen reader, without scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The gallery: filters, the order, the count, next and previous, deep links and the back button, and many trials."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

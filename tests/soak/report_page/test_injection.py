@@ -1,7 +1,5 @@
 """Whatever a model, a judge or a data set writes is shown as text: a real run, its report, a real browser."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

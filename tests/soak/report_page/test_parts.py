@@ -1,7 +1,5 @@
 """A trial in full: every kind of part by the element that fits it, scores with their evidence, replies, steps."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 from typing import Any

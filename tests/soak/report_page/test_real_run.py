@@ -1,7 +1,5 @@
 """The page of real runs, as the command leaves it: the demo of the README, and a model that fails at most of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

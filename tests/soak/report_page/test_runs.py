@@ -1,7 +1,5 @@
 """Several runs on one page, the tables of layouts, and charts whose words are whole."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

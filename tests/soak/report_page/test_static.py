@@ -1,7 +1,5 @@
 """What the files of the page may not contain: ways from data to markup, code or style, and ways out."""
 
-from __future__ import annotations
-
 import re
 
 from tests.support.report_folder import STATIC
