@@ -48,7 +48,7 @@ def test_what_is_unscored_is_left_out_of_its_repeat() -> None:
         (scores([1], [0], [1]), 2 / 3, None),
         (Scores(), None, None),
     ],
-    ids=["not cut at the range", "no spread", "one repeat", "no score"],
+    ids=["not cut", "no spread", "one repeat", "no score"],
 )
 def test_the_interval_of_repeats(given: Scores, value: float | None, ci95: tuple[float, float] | None) -> None:
     found = summarise("t", "m", given, repeats, bootstrap_iters=100)

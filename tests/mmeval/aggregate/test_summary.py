@@ -132,7 +132,7 @@ HALF = (pytest.approx(0.2907, abs=1e-4), pytest.approx(0.7093, abs=1e-4))
         (Estimate(0.5, NAN), 0.5, None, None),
         (Estimate(0.5, 0.1, (NAN, 1.0)), 0.5, 0.1, HALF),
     ],
-    ids=["its own interval", "another scale than the range", "NaN", "infinite", "NaN error", "NaN interval"],
+    ids=["its own interval", "another scale", "NaN", "infinite", "NaN error", "NaN interval"],
 )
 def test_what_an_aggregator_knows_is_kept_and_what_is_no_number_is_unknown(
     given: Estimate, value: Any, stderr: Any, ci95: Any
@@ -215,7 +215,11 @@ def test_bounds_contain_the_value_and_the_order_of_the_rows_changes_nothing(give
 
 
 def test_a_breakdown_takes_rows_by_label_and_by_each_of_several_labels() -> None:
-    labels = [{"level": "hard", "tags": ["a", "b"]}, {"level": "easy", "tags": ["b", "b"]}, {"tags": None}]
+    labels: list[dict[str, Any]] = [
+        {"level": "hard", "tags": ["a", "b"]},
+        {"level": "easy", "tags": ["b", "b"]},
+        {"tags": None},
+    ]
     scores = column(1, 0, 0.5, labels=labels)
     found = {key: {level: part.values for level, part in scores.by_level(key).items()} for key in ("tags", "level")}
     assert found == {"tags": {"a": [1], "b": [1, 0]}, "level": {"easy": [0], "hard": [1]}}

@@ -71,7 +71,7 @@ def test_a_task_or_metric_that_the_baseline_lacks_is_noted_once(tmp_path: Path) 
     before = baseline(tmp_path, result("a"))
     found = [result("a", metric="other"), result("b"), result("b", slice="level=easy")]
     (note,) = beside(before, outcome(tmp_path, *found, tasks=(A, B))).notes
-    assert f"({tmp_path / 'before'})" in note and note.endswith("no metric other of a, no task b")
+    assert f"({tmp_path / 'before'})" in note and note.endswith(" other of a, no task b")
 
 
 def test_what_the_baseline_does_not_know_is_not_shown_as_zero(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["left out", "bad: b"]),
         ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["left out", "bad: b"]),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
-        ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 failed) and 2 more"]),
+        ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 ", "and 2 more"]),
     ],
     ids=["a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked", "only a few"],
 )

@@ -14,7 +14,7 @@ def test_a_bar_shows_how_far_the_run_is_how_many_failed_and_what_it_waits_for(ca
         bar.advance(ok=ok)
     bar.waiting("the judge")
     shown = capsys.readouterr().err
-    assert [words in shown for words in ("4/4", "1 failed, waiting for the judge")] == [True, True]
+    assert [words in shown for words in ("4/4", "1 failed, ", "for the judge")] == [True] * 3
     bar.waiting("")
     bar.note("something to know")
     bar.close()

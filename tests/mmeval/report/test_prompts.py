@@ -28,7 +28,7 @@ BRIEF = replace(task("a"), prompt=lambda sample: (message("system", "be brief"),
         (toy.task("a", [Sample("torn", (), fault="no question"), toy.sample("whole")]), "sample whole, wants text"),
         (replace(task("a"), prompt=lambda sample: (user("\x1b[2Jgone"),)), "\n [2Jgone\n"),
     ],
-    ids=["every message", "none kept", "one that can be asked", "hostile"],
+    ids=["every message", "none kept", "the first sound", "hostile"],
 )
 def test_a_prompt_shows_every_message_of_the_first_sample_that_can_be_asked(given: Task, shown: str) -> None:
     assert shown in first_prompt(given)

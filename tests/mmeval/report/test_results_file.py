@@ -103,7 +103,7 @@ def test_a_system_instruction_is_recorded_with_its_hash() -> None:
 def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(
     stem: str, folder: str | None, tmp_path: Path
 ) -> None:
-    context = replace(CONTEXT, stem=stem, folder=folder and tmp_path / folder)
+    context = replace(CONTEXT, stem=stem, folder=None if folder is None else tmp_path / folder)
     written = write_results(outcome(tmp_path, tasks=TASKS), context, moment=MOMENT)
     assert written == tmp_path / (folder or "") / f"{stem}_2026-01-31T12-00-00.000005.json"
     assert json.loads(written.read_text())["model_name_sanitized"] == "org__model"

@@ -244,8 +244,8 @@ def test_a_metric_that_one_task_lists_is_not_added_to_the_others(tmp_path: Path)
 def test_a_metric_that_the_run_skipped_is_added_later_or_skipped_again(tmp_path: Path) -> None:
     skipping = TaskOverrides(skip_metric=("toy_yes",))
     folder = ran(tmp_path, "yes", "oui", overrides=skipping, word="oui")
-    for given in ({}, {"overrides": skipping}):
-        assert [result.metric for result in again(folder, **given).results] == ["toy_verdict"]
+    for overrides in (TaskOverrides(), skipping):
+        assert [result.metric for result in again(folder, overrides=overrides).results] == ["toy_verdict"]
     outcome = again(folder, metrics=("toy_yes",))
     assert outcome.selection.tasks[0].metrics[0].bound.params == {"word": "oui"}
     assert values(outcome)["asked toy_yes"] == 0.5
@@ -273,7 +273,7 @@ def test_the_judge_of_the_run_is_asked_where_no_other_is_given_and_a_metric_need
 @pytest.mark.parametrize(
     ("spec", "error", "words"),
     [
-        (BackendSpec("toy", {"model": "j", "api_key": "***"}), MissingError, "api_key of the judge"),
+        (BackendSpec("toy", {"model": "j", "api_key": "***"}), MissingError, "api_key of"),
         (BackendSpec("not_installed"), UsageError, "'not_installed'"),
     ],
     ids=["a secret", "a backend that is gone"],
@@ -289,7 +289,7 @@ def test_a_judge_of_the_run_that_cannot_be_made_again_is_an_error_with_the_whole
 
 
 def test_metrics_that_are_named_and_cannot_be_computed_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"toy_verdict is .*--role judge="):
+    with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):
         again(ran(tmp_path, "yes", predict_only=True), metrics=("toy_verdict",))
 
 

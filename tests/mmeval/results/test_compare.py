@@ -5,7 +5,7 @@ import pytest
 from mmeval.results.compare import unlike
 
 METRIC = {"version": "1", "switches": {"a": 1}, "aggregation": "mean", "outputs": ["n"], "judged": True}
-OTHER_JUDGE = {"judges": {"t": [{"role": "judge", "served": "j-2"}]}}
+OTHER_JUDGE: dict[str, Any] = {"judges": {"t": [{"role": "judge", "served": "j-2"}]}}
 
 
 def document(*, version: str = "1.0", **changes: Any) -> dict[str, Any]:

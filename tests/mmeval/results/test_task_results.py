@@ -90,7 +90,7 @@ def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(tmp_
 
 @pytest.mark.parametrize("given", [{"range": (0, 1)}, {"interval": None, "no_such": 1}], ids=str)
 def test_an_aggregator_that_fails_is_named(tmp_path: Path, given: dict[str, Any]) -> None:
-    with pytest.raises(PluginError, match=r"toy: .*'mean'.*exact_match \(TypeError: "):
+    with pytest.raises(PluginError, match=r"toy: .*'mean'.* \(TypeError: "):
         results(tmp_path, with_options(**given), row(0, 1))
 
 
@@ -124,7 +124,7 @@ BY_SIZE = GroupMetric("m", weight_by_size=True)
             {"outer": (0.5, 20)},
         ),
     ],
-    ids=["tasks and groups, only whole", "inner groups by their trials", "no member", "a task reached twice"],
+    ids=["tasks and groups", "by their trials", "no member", "a task twice"],
 )
 def test_a_group_takes_each_of_its_tasks_once(
     groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]

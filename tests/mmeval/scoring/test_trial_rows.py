@@ -33,7 +33,12 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
-    given = {"metrics": ((metric, {}, "standard"),), "unavailable": {}, "missing_output": None, "labels": ()}
+    given: dict[str, Any] = {
+        "metrics": ((metric, {}, "standard"),),
+        "unavailable": {},
+        "missing_output": None,
+        "labels": (),
+    }
     return ScoringPlan(**{"task": "t", "cluster_key": "", "media_root": Path("media"), **given, **more})
 
 

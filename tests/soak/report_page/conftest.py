@@ -10,12 +10,6 @@ from tests.support.chromium import Watched, chromium, watched
 from tests.support.report_page_demo import demo
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("chromium"))
-
-
 # Of the folder and not of the session: while it is open its event loop runs in this thread, where other tests of the
 # same process want one of their own.
 @pytest.fixture(scope="package")

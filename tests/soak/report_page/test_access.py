@@ -9,6 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.chromium import Watched, check, settled, watched
 from tests.support.report_page_demo import RICH, ROWS
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 VIEWS = ("#results", "#samples", RICH, "#trial=toy/2/0", "#status=failed")
 
 

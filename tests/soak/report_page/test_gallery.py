@@ -9,6 +9,8 @@ from tests.support.chromium import Watched, settled
 from tests.support.report_folder import Row, write
 from tests.support.report_page_demo import ROWS, demo
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 MANY = 20_000
 
 

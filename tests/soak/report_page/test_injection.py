@@ -11,6 +11,8 @@ from tests.soak.report_page.hostile_run import FAILING, hostile_run, registered
 from tests.soak.report_page.injections import INJECTIONS
 from tests.support.chromium import Watched, check, watched
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 PLACES = ("input", "reference", "output", "warnings", "metadata")
 ENDLESS = [at for at, text in enumerate(INJECTIONS) if len(text) > 250 or "zero" in text]
 

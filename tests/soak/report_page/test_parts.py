@@ -13,6 +13,8 @@ from tests.support.report_folder import Row, medium, text, tone, write
 from tests.support.report_page_demo import RICH, demo
 from tests.support.tiny_media import picture
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 KINDS = ["reasoning", "words", "strip", "audio", "document", "code", "3d", "3d", "dangling", "strip"]
 
 

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from tests.support.chromium import Watched, drawn
 from tests.support.cli import mmeval_process
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 # In a process of its own, as the event loop of Chromium's driver runs in this one.
 mmeval = mmeval_process
 

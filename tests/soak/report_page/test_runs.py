@@ -11,6 +11,8 @@ from mmeval.report.charts.bars import ChartBar, bars
 from tests.support.chromium import Watched
 from tests.support.report_folder import Row, text, write
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 RUNS = [{"name": "default", "model": f"model_{at}", "folder": f"runs/{at}"} for at in range(3)]
 TASKS = [{"name": "toy", "alias": "Toy", "run": at, "comparable": True} for at in range(3)]
 NAME = "a_long_name_of_a_task_that_is_hardly_to_be_shown_in_a_column"

@@ -1,5 +1,6 @@
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import FileSystemBytecodeCache
@@ -8,7 +9,7 @@ from mmeval.report.page import shell
 
 
 def rendered(title: str) -> str:
-    empty = {name: [] for name in ("runs", "summary", "notes", "tables", "layouts", "charts")}
+    empty: dict[str, Any] = {name: [] for name in ("runs", "summary", "notes", "tables", "layouts", "charts")}
     return shell.rendered({**empty, "title": title, "made": "today", "mmeval": "1", "count": 0})
 
 
