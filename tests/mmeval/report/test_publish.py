@@ -80,7 +80,7 @@ def test_trials_that_the_report_cannot_show_are_a_warning(tmp_path: Path, caplog
     run = write_run(tmp_path / "run", [Told([text("a")], [{"no": "type"}]), Told([text("a")], [text("b")])], results={})
     write_at_end(run, results(run))
     (warning,) = of_level(caplog, "WARNING")
-    assert warning.startswith("1 trial ") and f"mmeval report {run} --verbosity DEBUG" in warning
+    assert warning.startswith("1 trial has ") and f"mmeval report {run} --verbosity DEBUG" in warning
 
 
 def test_a_report_that_cannot_be_written_is_one_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -35,7 +35,7 @@ def lacks(words: list[str], shown: str) -> list[str]:
         ([{"scored": 0, "value": None, "unsupported": 10}], {}, ["0 of 10 ", "10 could not be asked"]),
         ([{"scored": 4, "inapplicable": 6}], {}, ["All 10 trials ", "applies to the answer"]),
         ([{"value": None, "scored": 0, "unscored": 10}], {}, ["right has no value."]),
-        ([{"value": None, "scored": 0, "inapplicable": 10}], {}, ["right has nothing to score"]),
+        ([{"value": None, "scored": 0, "inapplicable": 10}], {}, ["right has nothing to"]),
         ([{"value": None, "suspended": True}], {}, ["right has no value, ", "suspended"]),
         ([{"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}], {}, ["between 0.4500 and 0.5500"]),
         ([{"scored": 10, "higher_is_better": False}], {}, ["right (lower is better)"]),
@@ -79,3 +79,6 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
         "1 trial failed",
     ]
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 4
+    (several,) = notes(run(tmp_path, not_comparable=["told", "other"]))
+    assert (found[0].endswith(" the task."), several.endswith(" the tasks.")) == (True, True)
+    assert "told and other," in several

@@ -161,8 +161,8 @@ def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> Non
 def test_a_damaged_record_is_counted_and_costs_no_other_trial(told: Told, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [told, PLAIN], results={}, config={"breakdown": ["x"]})
     made = write_report([run], run / "report")
-    assert (made.trials, made.damaged, made.damage[:8]) == (1, 1, "1 trial ")
-    assert re.search("1 trial .*damaged", made.page.read_text())
+    assert (made.trials, made.damaged, made.damage[:12]) == (1, 1, "1 trial has ")
+    assert re.search("1 trial has .* is damaged", made.page.read_text())
 
 
 def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(tmp_path: Path) -> None:

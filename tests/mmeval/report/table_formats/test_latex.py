@@ -11,7 +11,8 @@ def test_latex_is_a_table_with_intervals_and_notes_by_letters() -> None:
     whole, part = [line for line in written.splitlines() if "$" in line]
     assert whole == r"\hspace*{0em}A & m $\uparrow$ & 0.500 {\scriptsize [0.250, 0.750]} \\"
     name, metric, value = part.rsplit(" & ", 2)
-    assert name == r"\hspace*{1em}level=50\% \& " r"\textbackslash{}more\{\}"
+    assert name == r"\hspace*{1em}" + latex_text("level=50% & \\more{}")
+    assert latex_text("50% & \\more{}") == r"50\% \& \textbackslash{}more\{\}"
     assert (metric, value) == (r"m $\uparrow$\textsuperscript{a}", r"-- \\")
     assert written.endswith("\\par{\\footnotesize \\textsuperscript{a} 4 unscored\\par}\n")
     assert written.count("{") - written.count(r"\{") == written.count("}") - written.count(r"\}")
