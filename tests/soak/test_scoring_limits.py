@@ -11,6 +11,7 @@ from tests.mmeval.scoring.test_trial_rows import answered, plan, scored
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import MODEL
 
+pytestmark = pytest.mark.timeout(1800)  # it ends native code after twice its time on every core
 SECONDS = 1.0
 """A limit that a busy machine keeps for an answer without work."""
 PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = tests.support.toy_weights:batched\n"

@@ -103,7 +103,12 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
 
 def test_rows_are_those_that_an_ordinary_process_would_make(lane: Lane) -> None:
     given = lane.plan("batched", "toy_yes")
-    more = {"missing_output": 0.5, "unavailable": {"clip": "no weights"}, "labels": ("book",), "cluster_key": "book"}
+    more: dict[str, Any] = {
+        "missing_output": 0.5,
+        "unavailable": {"clip": "no weights"},
+        "labels": ("book",),
+        "cluster_key": "book",
+    }
 
     def rows(batch: int) -> Any:
         scores = lane.scores("yes", "raise", " ", "no", given=plan(metrics=given.metrics, batch=batch, **more))
@@ -168,7 +173,7 @@ def test_ordinary_processes_have_one_thread_and_the_one_with_models_all(
     lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    found = []
+    found: list[str | None] = []
 
     async def ask(scorer: Scorer) -> None:
         found.extend(pool.compute([threads_allowed])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
