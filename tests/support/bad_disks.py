@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -68,3 +69,14 @@ def _mount(*arguments: str) -> None:
 
 def _unmount(path: Path) -> None:
     subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True)
+
+
+@contextlib.contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    """No file of this process grows beyond so many bytes, until the block ends."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
@@ -60,13 +60,19 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page with what it complained of, what it asked for beside files, and where it tried to go."""
+    """A page, until the block ends: what it complained of, asked for beside files, and where it tried to go."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     travels: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.page.context.close()
 
     def open(self, index: Path, hash_: str = "") -> Page:
         self.page.goto(index.as_uri() + hash_)
@@ -120,6 +126,17 @@ def _asked(seen: Watched, dialog: Dialog) -> None:
     dialog.dismiss()
 
 
+def settled(page: Page) -> Page:
+    """The page when all that was to be shown is laid out."""
+    expect(page.locator(".loading")).to_have_count(0)
+    _next_frames(page)
+    return page
+
+
+def _next_frames(page: Page) -> None:
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def check(page: Page, name: str) -> list[Any]:
     """What a function of ``page_checks.js`` finds on a page."""
     found: list[Any] = page.evaluate(f"({_CHECKS.rstrip().rstrip(';')}).{name}()")
@@ -128,5 +145,5 @@ def check(page: Page, name: str) -> list[Any]:
 
 def drawn(canvas: Locator) -> bytes:
     """The pixels of a canvas, as a PNG."""
-    canvas.page.wait_for_timeout(150)  # it draws with the next frame
+    _next_frames(canvas.page)
     return base64.b64decode(canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2])

@@ -58,6 +58,8 @@ def _score(text: str, loaded_words: str) -> Score:
         time.sleep(float(text.rsplit(maxsplit=1)[-1]))
     if "hang" in text:
         time.sleep(60)
+    if "held" in text:
+        Path(os.environ["TOY_GATE"]).read_text()  # a pipe: until a test writes into it
     return Score(float("yes" in text), evidence={"config": loaded_words})
 
 

@@ -1,10 +1,6 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mmeval.records.digests import call_seed, canonical_json, digest
 
@@ -25,26 +21,20 @@ def test_a_digest_is_the_same_on_every_machine() -> None:
     assert digest({"a": [1, "é"]}) == "5db14a2cddc92d31365806bb5d82ed2b"
 
 
-@given(st.text(st.characters()))
+@pytest.mark.parametrize("text", ["", "é", "\ud800", "\U0010ffff"], ids=ascii)
 def test_every_text_has_a_digest_lone_surrogates_included(text: str) -> None:
     assert len(digest(text)) == 32
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_json_cannot_hold_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with pytest.raises(ValueError, match="JSON"):
         digest([value])
 
 
-@given(st.integers(0, 2**64), st.text(max_size=4), st.integers(0, 99), st.integers(0, 9))
-def test_a_seed_is_a_small_whole_number_and_depends_on_nothing_else(
-    run_seed: int, name: str, repeat: int, occurrence: int
-) -> None:
-    seed = call_seed(run_seed, name, repeat, occurrence)
-    assert 0 <= seed < 2**31
-    assert seed == call_seed(run_seed, name, repeat, occurrence)
-
-
-def test_runs_requests_repeats_and_occurrences_draw_differently() -> None:
-    draws = [(0, "a", 0, 0), (1, "a", 0, 0), (0, "b", 0, 0), (0, "a", 1, 0), (0, "a", 0, 1)]
-    assert len({call_seed(*draw) for draw in draws}) == len(draws)
+def test_seeds_are_small_whole_numbers_that_differ_by_run_request_repeat_and_occurrence() -> None:
+    draws = [(0, "a", 0, 0), (1, "a", 0, 0), (0, "b", 0, 0), (0, "a", 1, 0), (0, "a", 0, 1), (2**64, "", 99, 9)]
+    seeds = [call_seed(*draw) for draw in draws]
+    assert len(set(seeds)) == len(draws)
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert call_seed(0, "a", 1, 0) == call_seed(0, "a", 1) == seeds[3]

@@ -1,10 +1,8 @@
-from __future__ import annotations
-
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Part, media_part, text_part
@@ -13,39 +11,32 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import message, user
 from tests.support import tiny_media as tiny
 
-PICTURE = tiny.picture()
-OTHER = tiny.picture(colour=(0, 0, 1))
-ASKED = Request((user("What is this?", Media.from_bytes(PICTURE)),), GenerationParams(max_tokens=8), ("text",))
-words = st.text(max_size=6)
+PICTURE, OTHER = (Media.from_bytes(tiny.picture(colour=colour)) for colour in ((200, 30, 30), (0, 0, 1)))
+ASKED = Request((user("What is this?", PICTURE),), GenerationParams(max_tokens=8), ("text",))
+CHANGES = {
+    "word": replace(ASKED, messages=(user("What is that?", PICTURE),)),
+    "byte": replace(ASKED, messages=(user("What is this?", OTHER),)),
+    "order": replace(ASKED, messages=(user(PICTURE, "What is this?"),)),
+    "medium": replace(ASKED, messages=(user("What is this?"),)),
+    "role": replace(ASKED, messages=(message("system", "What is this?", PICTURE),)),
+    "message": replace(ASKED, messages=(*ASKED.messages, user())),
+    "parts": replace(ASKED, messages=(user("What is ", "this?", PICTURE),)),
+    "parameter": replace(ASKED, params=GenerationParams(max_tokens=9)),
+    "option": replace(ASKED, params=GenerationParams(max_tokens=8, options={"image.size": "a"})),
+    "wanted kind": replace(ASKED, wants=("text", "image")),
+}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        Request((user("What is that?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
-        Request((user("What is this?", Media.from_bytes(OTHER)),), ASKED.params, ASKED.wants),
-        Request((user(Media.from_bytes(PICTURE), "What is this?"),), ASKED.params, ASKED.wants),
-        Request((user("What is this?"),), ASKED.params, ASKED.wants),
-        Request((message("system", "What is this?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
-        Request((*ASKED.messages, user()), ASKED.params, ASKED.wants),
-        Request(ASKED.messages, GenerationParams(max_tokens=9), ASKED.wants),
-        Request(ASKED.messages, GenerationParams(max_tokens=8, options={"image.size": "a"}), ASKED.wants),
-        Request(ASKED.messages, ASKED.params, ("text", "image")),
-        Request((user("What is ", "this?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
-    ],
-    ids=["word", "byte", "order", "medium", "role", "message", "parameter", "option", "wanted kind", "parts"],
-)
-def test_whatever_is_asked_differently_has_another_digest(changed: Request) -> None:
-    assert changed.digest != ASKED.digest
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_request_that_differs_has_another_digest(change: str) -> None:
+    assert CHANGES[change].digest != ASKED.digest
 
 
 def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -> None:
-    (tmp_path / "b.png").write_bytes(PICTURE)
-    moved = Media.from_path(tmp_path / "b.png")
-    again = Request((user("What is this?", moved),), ASKED.params, ASKED.wants, seed=7)
-    assert again.digest == ASKED.digest
-    assert ASKED.with_seed(3).digest == ASKED.digest
-    assert ASKED.with_seed(3).seed == 3
+    (tmp_path / "b.png").write_bytes(PICTURE.read())
+    moved = replace(ASKED, messages=(user("What is this?", Media.from_path(tmp_path / "b.png")),), seed=7)
+    seeded = ASKED.with_seed(3)
+    assert (moved.digest, seeded.digest, seeded.seed) == (ASKED.digest, ASKED.digest, 3)
 
 
 def test_two_requests_never_read_alike_where_words_contain_what_separates_fields() -> None:
@@ -59,42 +50,48 @@ def test_a_request_reads_the_kinds_that_have_content() -> None:
     assert Request((user(*parts),)).kinds() == {"text", "audio"}
 
 
-def test_known_names_of_generation_parameters_are_understood() -> None:
-    params = GenerationParams.from_mapping(
-        {"max_gen_toks": "16", "until": "END", "do_sample": False, "top_p": 1, "image.size": "1024x1024"}
-    )
-    assert params == GenerationParams(
-        max_tokens=16, temperature=0.0, top_p=1.0, stop=("END",), options={"image.size": "1024x1024"}
-    )
-
-
 @pytest.mark.parametrize(
-    "values",
-    [{"do_sample": False, "temperature": 0.8}, {"temperature": 0.8, "do_sample": False}],
-    ids=["before", "after"],
-)
-def test_without_sampling_the_temperature_is_zero_wherever_it_is_written(values: dict[str, Any]) -> None:
-    assert GenerationParams.from_mapping(values).temperature == 0.0
-
-
-@pytest.mark.parametrize(
-    ("values", "error", "words"),
+    ("values", "expected"),
     [
-        ({"temprature": 1}, UnknownNameError, 'did you mean "temperature"'),
-        ({"max_tokens": "many"}, UsageError, "max_tokens='many'"),
-        ({"stop": 5}, UsageError, "stop=5"),
-        ({"max_tokens": 2.9}, UsageError, "max_tokens=2.9: must be a whole number"),
-        ({"top_k": "1.5"}, UsageError, "top_k='1.5': must be a whole number"),
-        ({"temperature": float("nan")}, UsageError, "temperature=nan: must be a number"),
-        ({"top_p": "inf"}, UsageError, "top_p='inf': must be a number"),
-        ({"max_gen_toks": 0}, UsageError, "max_tokens=0: must be at least 1"),
-        ({"temperature": -0.1}, UsageError, "temperature=-0.1: must be at least 0"),
-        ({"top_p": 0}, UsageError, "top_p=0: must be above 0 and at most 1"),
-        ({"top_p": 1.5}, UsageError, "top_p=1.5: must be above 0 and at most 1"),
+        (
+            {"max_gen_toks": "16", "until": "END", "do_sample": False, "top_p": 1, "image.size": "1024x1024"},
+            GenerationParams(16, 0.0, 1.0, stop=("END",), options={"image.size": "1024x1024"}),
+        ),
+        ({"do_sample": False, "temperature": 0.8}, GenerationParams(temperature=0.0)),
+        ({"temperature": 0.8, "do_sample": False}, GenerationParams(temperature=0.0)),
+        ({"max_tokens": 1, "temperature": 0, "do_sample": True}, GenerationParams(max_tokens=1, temperature=0.0)),
+        ({"top_k": 3.0, "stop": ["a", 1]}, GenerationParams(top_k=3, stop=("a", "1"))),
     ],
+    ids=["known names", "no sampling before", "no sampling after", "lowest", "whole"],
 )
-def test_a_wrong_generation_parameter_is_refused_by_name(
-    values: dict[str, Any], error: type[Exception], words: str
+def test_generation_parameters_of_other_harnesses_are_understood(
+    values: dict[str, Any], expected: GenerationParams
 ) -> None:
-    with pytest.raises(error, match=words):
+    assert GenerationParams.from_mapping(values) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
+        ({"stop": 5}, "stop=5.* words"),
+        ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
+        ({"top_k": "1.5"}, "top_k='1.5'.* whole"),
+        ({"temperature": float("nan")}, "temperature=nan.* a number"),
+        ({"top_p": "inf"}, "top_p='inf'.* a number"),
+        ({"max_gen_toks": 0}, "max_tokens=0.* 1"),
+        ({"temperature": -0.1}, "temperature=-0.1.* 0"),
+        ({"top_p": 0}, "top_p=0.* above 0"),
+        ({"top_p": 1.5}, "top_p=1.5.* at most 1"),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_refused_with_its_name_and_range(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
         GenerationParams.from_mapping(values)
+
+
+def test_an_unknown_generation_parameter_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        GenerationParams.from_mapping({"temprature": 1})
+    assert (caught.value.name, "temperature" in caught.value.known) == ("temprature", True)

@@ -1,146 +1,130 @@
-"""Why groups have no value, or stand on fewer tasks."""
-
-from __future__ import annotations
+"""Why groups have no value, or stand on fewer tasks, and which rows only repeat others."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, is_unavailable, missing, repeated
+from mmeval.report.notes import NumberReasons, is_unavailable, missing, repeated, weights
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
 
 KNOWN = result("a", 0.5)
 LOST = result("b", None, failed=4, unscored=6, bounds=(0.0, 1.0))
+FAILED = [result(name, None, failed=10) for name in "bcdef"]
 
 
-def reason(*members: Result, value: float | None = None, weights: tuple[str, ...] = ("a", "b")) -> str:
-    group = result("g", value, weights=dict.fromkeys(weights, 0.5))
-    return NumberReasons((*members, group), {"g": [one.task for one in members]}, {}).of(group)
-
-
-def test_a_group_without_a_value_names_the_task_that_has_none_and_why() -> None:
-    assert reason(KNOWN, LOST) == "no value without b (4 failed, 6 unscored)"
-
-
-def test_where_no_task_has_a_value_the_counts_of_the_group_tell_why() -> None:
-    assert reason(result("a", None, unscored=10), LOST) == ""
-
-
-def test_a_task_whose_samples_are_all_bad_is_said_to_be_left_out() -> None:
-    assert reason(KNOWN, result("b", None, failed=10, faulty=10), value=0.5, weights=("a",)) == (
-        "left out, all samples bad: b"
-    )
-
-
-def test_of_a_task_that_the_model_cannot_do_and_of_tasks_themselves_nothing_is_said() -> None:
-    assert reason(KNOWN, result("b", None, unsupported=10), value=0.5, weights=("a",)) == ""
-    assert NumberReasons([KNOWN], {"g": ["a"]}, {}).of(KNOWN) == ""
-
-
-def test_only_a_few_tasks_are_named() -> None:
-    lost = [result(name, None, failed=10) for name in "bcdef"]
-    said = reason(KNOWN, *lost, weights=tuple("abcdef"))
-    assert said == "no value without b (10 failed), c (10 failed), d (10 failed) and 2 more"
+@pytest.mark.parametrize(
+    ("members", "value", "weighed", "words"),
+    [
+        ([KNOWN, LOST], None, "ab", ["no value", "without b (4 failed, 6 unscored)"]),
+        ([result("a", None, unscored=10), LOST], None, "ab", []),
+        ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["left out", "bad: b"]),
+        ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["left out", "bad: b"]),
+        ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
+        ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 ", "and 2 more"]),
+    ],
+    ids=["a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked", "only a few"],
+)
+def test_a_group_names_the_tasks_without_a_value_and_why(
+    members: Sequence[Result], value: float | None, weighed: str, words: list[str]
+) -> None:
+    group = result("g", value, weights=dict.fromkeys(weighed, 0.5))
+    note = NumberReasons((*members, group), {"g": [one.task for one in members]}, {}).of(group)
+    assert (bool(note), [one for one in words if one not in note]) == (bool(words), [])
 
 
 def test_every_table_gives_the_reason() -> None:
     group = result("g", None, weights={"a": 0.5, "b": 0.5}, n=20, failed=4, unscored=6)
-    document = {
-        "group_subtasks": {"g": ["a", "b"], "a": [], "b": []},
-        "mmeval": {"results": [one.to_json() for one in (group, KNOWN, LOST)]},
-    }
-
-    assert "no value without b (4 failed, 6 unscored)" in number_rows([document], ["run"])[0].notes
+    found = document(*(one.to_json() for one in (group, KNOWN, LOST)), groups={"g": ["a", "b"]})
+    assert "without b (4 failed, 6 unscored)" in number_rows([found], ["run"])[0].notes
 
 
-def test_a_number_of_nothing_is_said_to_be_one() -> None:
-    assert missing(result("a", None, inapplicable=10)) == "nothing to score, 10 inapplicable"
-    assert (
-        missing(result("a", None, inapplicable=8, unsupported=2)) == "nothing to score, 8 inapplicable, 2 unsupported"
-    )
-    assert missing(result("a", 0.5, inapplicable=4)) == "4 inapplicable"
-    assert missing(result("a", None, inapplicable=9, failed=1)) == "1 failed, 9 inapplicable"
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        ({"inapplicable": 10}, "nothing to score, 10 inapplicable"),
+        ({"inapplicable": 9, "failed": 1}, "1 failed, 9 inapplicable"),
+        ({"inapplicable": 8, "unsupported": 2}, "to score, 8 inapplicable, 2 unsupported"),
+        ({"unsupported": 3, "bounds": (0.5, 0.5)}, "3 unsupported"),
+        ({"suspended": True, "unscored": 4, "bounds": (0.3, 0.7)}, "suspended, 4 unscored, bounds 0.3000 to 0.7000"),
+        ({"failed": 2, "unavailable": 1}, "2 failed, 1 unavailable"),
+        ({}, ""),
+    ],
+    ids=str,
+)
+def test_a_number_has_the_counts_of_what_it_leaves_out(counts: dict[str, Any], note: str) -> None:
+    assert missing(result("a", None, **counts)).endswith(note)
+    assert bool(missing(result("a", None, **counts))) is bool(note)
 
 
-def test_a_number_and_its_group_say_without_which_pieces_they_are() -> None:
+def test_the_weights_of_a_group_are_shown_where_they_differ() -> None:
+    assert weights(result("g", weights={"a": 0.5, "b": 0.5})) == ""
+    assert weights(result("g", weights={"a": 0.75, "b": 0.25})) == "weights: a 0.7500, b 0.2500"
+
+
+def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:
     without = {("a", "half"): ["text", "code"], ("b", "half"): ["text", "film"]}
-    numbers = [KNOWN, result("b", 0.5)]
-    group = result("g", 0.5, weights={"a": 0.5, "b": 0.5})
-    reasons = NumberReasons((*numbers, group), {"g": ["a", "b"]}, without)
-
-    assert reasons.of(KNOWN) == "partial: without text, code"
-    assert reasons.of(group) == "partial: without text, code, film"
+    inner, outer = result("g", 0.5, weights={"a": 0.5, "b": 0.5}), result("h", 0.5)
+    members = {"g": ["a", "b"], "h": ["g"]}
+    reasons = NumberReasons((KNOWN, result("b", 0.5), inner, outer), members, without)
+    ends = [reasons.of(one).partition("without ")[2] for one in (KNOWN, inner, outer, replace(KNOWN, slice="x=y"))]
+    assert ends == ["text, code", "text, code, film", "text, code, film", ""]
     assert NumberReasons([LOST], {}, {("b", "half"): ["text"]}).of(LOST) == ""
-
-
-def test_a_group_of_groups_says_it_too() -> None:
-    inner, outer = result("g", 0.5), result("h", 0.5)
-    reasons = NumberReasons((KNOWN, inner, outer), {"g": ["a"], "h": ["g"]}, {("a", "half"): ["text"]})
-
-    assert reasons.of(outer) == "partial: without text"
+    assert NumberReasons([KNOWN], {"g": ["a"]}, {}).of(KNOWN) == ""
 
 
 PIECE = replace(result("a", 0.5), metric="piece")
 WHOLE = replace(PIECE, metric="overall")
 MADE = {"a": {"overall": {"outputs": ["overall"], "pieces": ["piece"]}}}
 PIECES = {("a", "overall"): ["piece"]}
+UNAVAILABLE = result("a", None, unavailable=8, unsupported=2)
+SILENT = result("a", None, inapplicable=8, unsupported=2)
+EASY = Key("a", "half", "level=easy")
 
 
-def test_the_only_piece_of_a_number_is_left_out_where_it_says_the_same() -> None:
-    assert repeated([PIECE, WHOLE], PIECES) == {Key("a", "piece")}
+def slice_of(whole: Result, **counts: Any) -> Result:
+    return replace(whole, slice="level=easy", n=2, **counts)
 
 
-def test_a_piece_that_says_something_else_is_shown() -> None:
-    assert repeated([replace(PIECE, unscored=1), WHOLE], PIECES) == set()
-    assert repeated([PIECE, WHOLE], {("a", "overall"): ["piece", "other"]}) == set()
+@pytest.mark.parametrize(
+    ("results", "pieces", "found"),
+    [
+        ([PIECE, WHOLE], PIECES, {Key("a", "piece")}),
+        ([replace(PIECE, unscored=1), WHOLE], PIECES, set()),
+        ([PIECE, WHOLE], {("a", "overall"): ["piece", "other"]}, set()),
+        ([UNAVAILABLE, slice_of(UNAVAILABLE, unavailable=0, unsupported=2)], PIECES, {EASY}),
+        ([replace(UNAVAILABLE, scored=1), slice_of(UNAVAILABLE)], PIECES, set()),
+        ([replace(UNAVAILABLE, unscored=1), slice_of(UNAVAILABLE)], PIECES, set()),
+        ([replace(UNAVAILABLE, unavailable=0, failed=9), slice_of(UNAVAILABLE)], PIECES, set()),
+        ([SILENT, slice_of(SILENT, inapplicable=2, unsupported=0)], PIECES, {EASY}),
+        ([replace(SILENT, scored=1, inapplicable=7), slice_of(SILENT)], PIECES, set()),
+    ],
+    ids=[
+        *("the only piece", "another count", "two pieces", "unavailable", "some scored", "some unscored", "failed"),
+        *("nothing to score", "something to score"),
+    ],
+)
+def test_a_row_that_repeats_another_is_found(results: list[Result], pieces: Any, found: set[Key]) -> None:
+    assert repeated(results, pieces) == found
 
 
-def test_a_slice_does_not_repeat_what_is_unavailable_in_all_of_its_task() -> None:
-    whole = result("a", None, unavailable=8, unsupported=2)
-    part = replace(whole, slice="level=easy", n=2, unavailable=0, unsupported=2)
-
-    assert repeated([whole, part], PIECES) == {Key("a", "half", "level=easy")}
-
-
-@pytest.mark.parametrize("own", [{"scored": 1}, {"unscored": 1}, {"unavailable": 0, "failed": 9}], ids=str)
-def test_a_slice_of_what_some_trial_has_or_lost_is_shown(own: dict[str, int]) -> None:
-    whole = replace(result("a", None, unavailable=9), **own)  # type: ignore[arg-type]  # all of these are counts
-    part = replace(whole, slice="level=easy")
-
-    assert repeated([whole, part], PIECES) == set()
-
-
-def rows(*runs: Sequence[Result], every: bool = False, repeats: bool | None = None) -> list[str]:
+def rows(*runs: Sequence[Result], **options: Any) -> list[str]:
     documents = [document(*(one.to_json() for one in run), metrics=MADE) for run in runs]
-    names = [str(at) for at in range(len(runs))]
-    return [row.metric for row in number_rows(documents, names, every_slice=every, repeats=repeats)]
+    return [row.metric for row in number_rows(documents, [str(at) for at in range(len(runs))], **options)]
 
 
-def test_tables_of_a_report_leave_it_out_and_files_for_scripts_do_not() -> None:
+def test_tables_leave_it_out_in_all_runs_alike_and_files_for_scripts_do_not() -> None:
     assert rows([PIECE, WHOLE]) == ["overall"]
-    assert rows([PIECE, WHOLE], every=True) == ["piece", "overall"]
-
-
-def test_a_chart_of_every_slice_leaves_it_out_all_the_same() -> None:
-    assert rows([PIECE, WHOLE], every=True, repeats=False) == ["overall"]
-
-
-def test_of_several_runs_it_is_left_out_where_it_says_the_same_in_each() -> None:
+    assert rows([PIECE, WHOLE], every_slice=True) == ["piece", "overall"]
+    assert rows([PIECE, WHOLE], every_slice=True, repeats=False) == ["overall"]
     assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == ["piece", "overall"]
 
 
-def test_a_slice_does_not_repeat_that_there_is_nothing_to_score() -> None:
-    whole = result("a", None, inapplicable=8, unsupported=2)
-    part = replace(whole, slice="level=easy", n=2, inapplicable=2, unsupported=0)
-
-    assert repeated([whole, part], PIECES) == {Key("a", "half", "level=easy")}
-    assert repeated([replace(whole, scored=1, inapplicable=7), part], PIECES) == set()
-
-
-def test_what_is_inapplicable_to_some_and_unavailable_for_the_others_is_none_either() -> None:
+def test_what_is_inapplicable_to_some_and_unavailable_for_the_others_is_unavailable() -> None:
     assert is_unavailable(result("a", None, inapplicable=4, unavailable=6))
     assert not is_unavailable(result("a", None, inapplicable=10))
+    assert not is_unavailable(None)

@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[3]
 
 def test_a_line_on_stderr_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     write_line("error: \x1b[31mred")
-
     assert capsys.readouterr().err == "error: \\x1b[31mred\n"
 
 
@@ -22,5 +21,4 @@ def test_a_reader_of_stderr_that_has_gone_does_not_hide_the_exit_code() -> None:
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
         done = subprocess.run([sys.executable, "-c", script], stderr=pipe, cwd=ROOT, check=False)
-
     assert done.returncode == 3

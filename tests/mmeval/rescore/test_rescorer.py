@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -68,10 +66,9 @@ def values(outcome: RunOutcome) -> dict[str, float | None]:
     return {f"{result.task} {result.metric}": result.value for result in (*outcome.results, *outcome.group_results)}
 
 
-def test_a_run_that_only_predicted_is_scored_later_without_its_model(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "no", predict_only=True)
+def test_a_run_that_only_predicted_is_scored_later_without_its_model_and_where_it_was_moved_to(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", predict_only=True).rename(tmp_path / "moved")
     outcome = again(folder, roles=JUDGE)
-
     assert values(outcome) == {"asked toy_yes": 0.5, "asked toy_verdict": 1.0, "all toy_yes": 0.5}
     assert (outcome.exit_code, outcome.model_name, len(asked_in(tmp_path))) == (EXIT_OK, "toy", 2)
 
@@ -79,91 +76,80 @@ def test_a_run_that_only_predicted_is_scored_later_without_its_model(tmp_path: P
 def test_a_metric_that_had_no_judge_gets_one(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes")
     assert again(folder).results[1].unavailable == 1
-
     assert values(again(folder, roles=JUDGE))["asked toy_verdict"] == 1.0
     assert len(asked_in(tmp_path)) == 1
 
 
+def sets_of(folder: Path) -> dict[str, bytes]:
+    return {path.parent.name: path.read_bytes() for path in folder.glob("scores/asked/*/scores.jsonl")}
+
+
 def test_another_judge_makes_a_set_beside_the_old_one(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", roles=JUDGE)
-    old = next((folder / "scores" / "asked").iterdir())
-    before = (old / "scores.jsonl").read_bytes()
-
-    outcome = again(folder, roles=STRICT)
-    assert values(outcome)["asked toy_verdict"] == 0.0
-    assert (outcome.score_sets["asked"] != old, (old / "scores.jsonl").read_bytes()) == (True, before)
+    before = sets_of(folder)
+    assert values(again(folder, roles=STRICT))["asked toy_verdict"] == 0.0
+    assert (sets_of(folder).items() > before.items(), len(sets_of(folder))) == (True, 2)
 
 
-class Told(Quiet):
-    """What a progress is told, in order."""
+class Noting(Quiet):
+    """What a progress bar is given, in order."""
 
     def __init__(self) -> None:
-        self.said: list[str | int] = []
+        self.noted: list[str | int] = []
 
     def judging(self, total: int) -> None:
-        self.said.append(total)
+        self.noted.append(total)
 
     def judged(self) -> None:
-        self.said.append("judged")
+        self.noted.append("judged")
 
     def note(self, text: str) -> None:
-        self.said.append(text)
+        self.noted.append(text)
 
 
-def test_judging_says_how_much_there_is_and_how_far_it_is(tmp_path: Path) -> None:
+def test_progress_shows_how_much_is_to_be_judged_and_how_far_it_is(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "no", "", roles=JUDGE)
-    told = [Told(), Told()]
-    for progress in told:
+    first, again = Noting(), Noting()
+    for progress in (first, again):
         rescore(RescoreOptions(folder=folder, roles=STRICT, score_workers=0), progress=progress)
-
-    assert told[0].said == ["judging 3 trials", 3, "judged", "judged", "judged"]
-    assert told[1].said == []
+    assert (first.noted, again.noted) == (["judging 3 trials", 3, *["judged"] * 3], [])
 
 
 def test_the_same_judge_again_is_not_asked(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "no", roles=JUDGE)
-    unwilling = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "broken")})}
     break_model(tmp_path, "")
+    assert values(again(folder, roles=broken_judge(tmp_path)))["asked toy_verdict"] == 1.0
 
-    assert values(again(folder, roles=unwilling))["asked toy_verdict"] == 1.0
+
+def broken_judge(tmp_path: Path, file: str = "broken") -> dict[str, BackendSpec]:
+    """A judge that answers nothing that the file names."""
+    return {"judge": BackendSpec("toy", {"broken": str(tmp_path / file), "log": str(tmp_path / "verdicts")})}
 
 
-def test_other_switches_make_a_set_that_says_so(tmp_path: Path) -> None:
+def test_other_switches_make_a_set_that_records_them(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "oui", roles=JUDGE)
     outcome = again(folder, roles=JUDGE, overrides=TaskOverrides(metric_args={"toy_yes": {"word": "i"}}))
-
-    assert values(outcome)["asked toy_yes"] == 0.5
     plan = json.loads((outcome.score_sets["asked"] / "plan.json").read_text())
-    assert plan["metrics"][0]["switches"] == {"word": "i"}
-    assert len(list((folder / "scores" / "asked").iterdir())) == 2
+    assert (values(outcome)["asked toy_yes"], plan["metrics"][0]["switches"]) == (0.5, {"word": "i"})
+    assert len(sets_of(folder)) == 2
 
 
 def test_verdicts_that_were_lost_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
-    judge = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "away"), "log": str(tmp_path / "verdicts")})}
+    judge = broken_judge(tmp_path, "away")
     (tmp_path / "away").write_text("no\nserver\n")
     folder = ran(tmp_path, "yes", "no", roles=judge)
     (tmp_path / "away").unlink()
-
     outcome = again(folder, roles=judge)
     assert (outcome.exit_code, values(outcome)["asked toy_verdict"]) == (EXIT_OK, 1.0)
     asked = [line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines()]
     assert sorted(asked) == ["no met?", "no met?", "yes met?"]
 
 
-def test_an_answer_that_failed_stays_failed_and_the_exit_code_says_so(tmp_path: Path) -> None:
+def test_an_answer_that_failed_stays_failed(tmp_path: Path) -> None:
     break_model(tmp_path, "no")
-    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
-
-    outcome = again(folder, roles=JUDGE)
+    outcome = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE)
     assert (outcome.counts.kept, outcome.counts.failed, outcome.exit_code) == (1, 1, EXIT_INCOMPLETE)
     assert outcome.results[0].failed == 1
-
-
-def test_a_moved_folder_can_be_scored(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", roles=JUDGE)
-    moved = folder.rename(tmp_path / "moved")
-
-    assert again(moved, roles=STRICT).exit_code == EXIT_OK
 
 
 def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -> None:
@@ -172,21 +158,28 @@ def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -
     lines = segment.read_bytes().splitlines(keepends=True)
     # Of equal length, because a journal never changes once it is written.
     segment.write_bytes(b"".join(b"x" * (len(line) - 1) + b"\n" if b'"yes"' in line else line for line in lines))
-
     assert again(folder, roles=STRICT).counts.failed == 1
 
 
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"holds no run \(there is no run.json\); name the folder that a run printed"):
+def test_a_folder_without_a_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
         again(tmp_path)
     assert list(tmp_path.glob("run.lock")) == []
 
 
-def test_an_unknown_switch_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"overrides": TaskOverrides(metric_args={"toy_yes": {"wrod": "x"}})}, "wrod"),
+        ({"metrics": ("toy_yse",)}, "toy_yse"),
+        ({"overrides": TaskOverrides(skip_metric=("toy_yse",))}, "toy_yse"),
+    ],
+    ids=["switch", "metric", "skipped metric"],
+)
+def test_an_unknown_name_is_refused(tmp_path: Path, given: dict[str, Any], name: str) -> None:
     folder = ran(tmp_path, "yes")
-
-    with pytest.raises(UsageError, match="wrod"):
-        again(folder, overrides=TaskOverrides(metric_args={"toy_yes": {"wrod": "x"}}))
+    with pytest.raises(UsageError, match=name):
+        again(folder, **given)
 
 
 def test_a_run_that_was_stopped_half_way_is_scored_and_called_unfinished(
@@ -202,11 +195,8 @@ def test_a_run_that_was_stopped_half_way_is_scored_and_called_unfinished(
         with pytest.raises(UsageError, match="no further"):
             ran(tmp_path, "yes", "stop", max_connections=1)
     outcome = again(tmp_path / "runs" / "toy" / "default", roles=JUDGE)
-
     assert (values(outcome)["asked toy_yes"], outcome.exit_code) == (1.0, EXIT_INCOMPLETE)
-    assert outcome.complaints[0] == (
-        "the run is not finished: these are the 1 trial that it made; its own command makes the rest"
-    )
+    assert "not finished" in outcome.complaints[0] and "1 trial " in outcome.complaints[0]
     ran(tmp_path, "yes", "stop")
     assert again(tmp_path / "runs" / "toy" / "default", roles=JUDGE).exit_code == EXIT_OK
 
@@ -214,39 +204,32 @@ def test_a_run_that_was_stopped_half_way_is_scored_and_called_unfinished(
 @pytest.mark.parametrize("file", ["samples", "trials", "scores"])
 def test_a_damaged_record_is_named(tmp_path: Path, file: str, caplog: pytest.LogCaptureFixture) -> None:
     folder = ran(tmp_path, "yes", "no", roles=JUDGE)
-    records = [path for path in folder.rglob("*.jsonl") if path.name != "verdicts.jsonl"]
-    (path,) = [path for path in records if path.relative_to(folder).parts[0] == file]
+    (path,) = [path for path in (folder / file).rglob("*.jsonl") if path.name != "verdicts.jsonl"]
     path.write_bytes(b"#" + path.read_bytes()[1:])
     again(folder, roles=JUDGE)
-
-    assert any(said.startswith(f"{path}: the line at byte 0 is damaged and was left out") for said in caplog.messages)
+    assert any(message.startswith(f"{path}: the line at byte 0 ") for message in caplog.messages)
 
 
 def test_a_judge_that_thinks_aloud_is_understood_as_it_was_in_the_run(tmp_path: Path) -> None:
     thinking = {"judge": BackendSpec("toy", {"wording": "<think>hm</think>{}"})}
-    found = values(again(ran(tmp_path, "yes", predict_only=True), roles=thinking))
-
-    assert found["asked toy_verdict"] == 1.0
+    assert values(again(ran(tmp_path, "yes", predict_only=True), roles=thinking))["asked toy_verdict"] == 1.0
 
 
-def sets_of(folder: Path) -> dict[str, bytes]:
-    return {path.parent.name: path.read_bytes() for path in folder.glob("scores/asked/*/scores.jsonl")}
-
-
-def test_chosen_metrics_alone_make_a_set_of_their_own_and_leave_the_old_one(tmp_path: Path) -> None:
+def test_chosen_metrics_alone_make_a_set_of_their_own_and_another_scoring_has_all_again(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "no", roles=JUDGE)
     before = sets_of(folder)
-
-    assert values(again(folder, metrics=("toy_yes",))) == {"asked toy_yes": 0.5, "all toy_yes": 0.5}
+    part = again(folder, metrics=("toy_yes",))
+    assert values(part) == {"asked toy_yes": 0.5, "all toy_yes": 0.5}
+    assert (part.left_aside, len(part.notes)) == ({"asked": ("toy_verdict",)}, 1)
     assert sets_of(folder).items() > before.items()
+    break_model(tmp_path, "")
+    whole = again(folder, roles=broken_judge(tmp_path))
+    assert (whole.left_aside, whole.notes, values(whole)["asked toy_verdict"]) == ({}, (), 1.0)
 
 
 def test_a_metric_that_the_task_has_not_is_added_with_its_switches(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "no")
     overrides = TaskOverrides(metric_args={"exact_match": {"ignore_case": True}})
-
-    outcome = again(folder, metrics=("toy_pair", "exact_match"), overrides=overrides)
-
+    outcome = again(ran(tmp_path, "yes", "no"), metrics=("toy_pair", "exact_match"), overrides=overrides)
     assert [result.metric for result in outcome.results] == ["toy_first", "toy_second", "exact_match"]
     assert outcome.selection.tasks[0].metrics[1].bound.params["ignore_case"] is True
     assert len(asked_in(tmp_path)) == 2
@@ -255,112 +238,71 @@ def test_a_metric_that_the_task_has_not_is_added_with_its_switches(tmp_path: Pat
 def test_a_metric_that_one_task_lists_is_not_added_to_the_others(tmp_path: Path) -> None:
     write_files(tmp_path / "tasks", {"other.yaml": TASK.replace("asked", "other").replace("  - metric: toy_yes\n", "")})
     folder = ran(tmp_path, "yes", names=["all", "other"])
-
     assert values(again(folder, metrics=("toy_yes",))) == {"asked toy_yes": 1.0, "all toy_yes": 1.0}
 
 
-def test_a_metric_that_the_run_skipped_is_added_later_as_its_task_file_says(tmp_path: Path) -> None:
+def test_a_metric_that_the_run_skipped_is_added_later_or_skipped_again(tmp_path: Path) -> None:
     skipping = TaskOverrides(skip_metric=("toy_yes",))
     folder = ran(tmp_path, "yes", "oui", overrides=skipping, word="oui")
-    assert "asked toy_yes" not in values(again(folder))
-
+    for overrides in (TaskOverrides(), skipping):
+        assert [result.metric for result in again(folder, overrides=overrides).results] == ["toy_verdict"]
     outcome = again(folder, metrics=("toy_yes",))
     assert outcome.selection.tasks[0].metrics[0].bound.params == {"word": "oui"}
     assert values(outcome)["asked toy_yes"] == 0.5
 
 
-def test_a_metric_that_the_run_skipped_may_be_skipped_again(tmp_path: Path) -> None:
-    skipping = TaskOverrides(skip_metric=("toy_yes",))
-    folder = ran(tmp_path, "yes", overrides=skipping)
-
-    assert [result.metric for result in again(folder, overrides=skipping).results] == ["toy_verdict"]
-
-
-@pytest.mark.parametrize("given", [{"metrics": ("toy_yse",)}, {"overrides": TaskOverrides(skip_metric=("toy_yse",))}])
-def test_a_metric_that_does_not_exist_is_refused_with_near_names(tmp_path: Path, given: dict[str, Any]) -> None:
-    folder = ran(tmp_path, "yes")
-
-    with pytest.raises(UsageError, match=r'unknown metric .toy_yse.; did you mean "toy_yes"'):
-        again(folder, **given)
-
-
 def test_a_subset_stays_one_when_it_is_scored_again(tmp_path: Path) -> None:
     folder = ran(tmp_path, *map(str, range(7)), limit=3, sample_shuffle=1)
-
     assert again(folder).subsets["asked"].to_json() == {"of": 7, "chosen": 3, "how": ["limit", "shuffle"]}
 
 
 def test_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(tmp_path: Path) -> None:
     ran(tmp_path, "a", "b", "c")
-    folder = ran(tmp_path, "a", "b", "c", limit=1)
-
-    assert not is_subset(again(folder).subsets["asked"].to_json())
+    assert not is_subset(again(ran(tmp_path, "a", "b", "c", limit=1)).subsets["asked"].to_json())
 
 
-def test_the_judge_of_the_run_is_asked_where_no_other_is_given(tmp_path: Path) -> None:
+def test_the_judge_of_the_run_is_asked_where_no_other_is_given_and_a_metric_needs_it(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", predict_only=True)
-
     outcome = again(folder, roles_of_run=STRICT)
     assert (values(outcome)["asked toy_verdict"], dict(outcome.roles)) == (0.0, STRICT)
     assert values(again(folder, roles_of_run=STRICT, roles=JUDGE))["asked toy_verdict"] == 1.0
-
-
-def test_a_role_of_the_run_that_no_metric_asks_is_left_out(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", predict_only=True)
     gone = {"judge": BackendSpec("not_installed")}
-
     assert again(folder, roles_of_run=gone, metrics=("toy_yes",)).roles == {}
 
 
 @pytest.mark.parametrize(
-    ("spec", "error", "said"),
+    ("spec", "error", "words"),
     [
-        (BackendSpec("toy", {"model": "j", "api_key": "***"}), MissingError, "api_key of the judge that this run"),
-        (BackendSpec("not_installed"), UsageError, "unknown model backend 'not_installed'"),
+        (BackendSpec("toy", {"model": "j", "api_key": "***"}), MissingError, "api_key of"),
+        (BackendSpec("not_installed"), UsageError, "'not_installed'"),
     ],
     ids=["a secret", "a backend that is gone"],
 )
-def test_a_judge_of_the_run_that_cannot_be_made_again_is_told_with_the_whole_command(
-    spec: BackendSpec, error: type[Exception], said: str, tmp_path: Path
+def test_a_judge_of_the_run_that_cannot_be_made_again_is_an_error_with_the_whole_command(
+    spec: BackendSpec, error: type[Exception], words: str, tmp_path: Path
 ) -> None:
     folder = ran(tmp_path, "yes", predict_only=True)
-
-    with pytest.raises(error) as raised:
+    with pytest.raises(error, match=words) as raised:
         again(folder, roles_of_run={"judge": spec}, metrics=("toy_verdict",))
-
-    assert said in str(raised.value)
     assert f": mmeval score {folder} --role " in str(raised.value)
     assert str(raised.value).endswith(" --metrics toy_verdict")
 
 
-def test_a_scoring_of_a_part_says_what_its_results_are_without_and_another_has_all_again(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", roles=JUDGE)
-    part = again(folder, metrics=("toy_yes",))
-    whole = again(folder, roles={"judge": BackendSpec("toy", {"broken": str(tmp_path / "broken")})})
-
-    assert (part.left_aside, len(part.notes)) == ({"asked": ("toy_verdict",)}, 1)
-    assert (whole.left_aside, whole.notes, values(whole)["asked toy_verdict"]) == ({}, (), 1.0)
-
-
 def test_metrics_that_are_named_and_cannot_be_computed_are_an_error(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", predict_only=True)
-
-    with pytest.raises(MissingError, match=r"^nothing to compute: the metric toy_verdict is .*; add --role judge="):
-        again(folder, metrics=("toy_verdict",))
+    with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):
+        again(ran(tmp_path, "yes", predict_only=True), metrics=("toy_verdict",))
 
 
-def test_a_run_that_was_stopped_says_how_far_it_came(tmp_path: Path) -> None:
+def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "no", predict_only=True)
     record = json.loads((folder / "run.json").read_text())
     assert record["data"]["asked"]["trials"] == 2
     record["data"]["asked"]["trials"], record["finished"] = 300, False
     (folder / "run.json").write_text(json.dumps(record))
-
     assert again(folder, roles=JUDGE).unfinished == {"asked": Unfinished(2, 300)}
 
 
-def test_a_spent_budget_says_how_many_trials_are_scored(tmp_path: Path) -> None:
+def test_a_spent_budget_is_an_error_with_the_number_of_scored_trials(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "yes and yes", "no", predict_only=True)
-
-    with pytest.raises(BudgetSpentError, match=r"4 calls\. 1 of 3 trials are scored; everything that was answered"):
+    with pytest.raises(BudgetSpentError, match=r"4 calls\. 1 of 3 trials"):
         again(folder, roles=JUDGE, budget_calls=len(asked_in(tmp_path)) + 1, max_connections=1)

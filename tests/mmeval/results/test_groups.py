@@ -1,43 +1,27 @@
-from __future__ import annotations
-
 from mmeval.records.score import Key
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 
 MEMBERS = {"inner": ["a", "b"], "outer": ["inner", "c"], "empty": []}
+CIRCLE = {"one": ["two", "a"], "two": ["one"]}
 
 
 def test_groups_come_first_with_their_members_below_and_then_the_other_tasks() -> None:
-    names = ["d", "a", "inner", "outer", "empty", "b", "c"]
-
-    assert list(depths(names, MEMBERS).items()) == [
-        ("outer", 0),
-        ("inner", 1),
-        ("a", 2),
-        ("b", 2),
-        ("c", 1),
-        ("empty", 0),
-        ("d", 0),
-    ]
+    found = depths(["d", "a", "inner", "outer", "empty", "b", "c"], MEMBERS)
+    shown = [("outer", 0), ("inner", 1), ("a", 2), ("b", 2), ("c", 1), ("empty", 0), ("d", 0)]
+    assert list(found.items()) == shown
 
 
 def test_the_tasks_of_a_group_are_found_at_any_depth() -> None:
-    assert tasks_inside("outer", MEMBERS) == {"a", "b", "c"}
-    assert tasks_inside("empty", MEMBERS) == set()
-    assert tasks_inside("d", MEMBERS) == {"d"}
+    assert [tasks_inside(name, MEMBERS) for name in ("outer", "empty", "d")] == [{"a", "b", "c"}, set(), {"d"}]
 
 
 def test_groups_in_a_circle_come_to_an_end() -> None:
-    circle = {"one": ["two", "a"], "two": ["one"]}
-
-    assert tasks_inside("one", circle) == {"a"}
-    assert list(depths(["one", "two"], circle)) == ["one", "two", "a"]
+    assert (tasks_inside("one", CIRCLE), list(depths(["one", "two"], CIRCLE))) == ({"a"}, ["one", "two", "a"])
 
 
 def test_slices_follow_the_whole_each_with_all_its_metrics() -> None:
     names = ["level=hard", "", "level=easy", "kind=x"]
     keys = [Key("a", metric, name) for metric in ("f1", "wer") for name in names]
-
-    assert [(key.slice, key.metric) for key in slice_by_slice(keys)] == [
-        (name, metric) for name in ("", "level=hard", "level=easy") for metric in ("f1", "wer")
-    ]
+    shown = [(name, metric) for name in ("", "level=hard", "level=easy") for metric in ("f1", "wer")]
+    assert [(key.slice, key.metric) for key in slice_by_slice(keys)] == shown
     assert {key.slice for key in slice_by_slice(keys, every=True)} == set(names)

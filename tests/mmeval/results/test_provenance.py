@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from tests.support.stored_run import Told, text, write_run
 
 DATED = {"role": "judge", "asked": "m", "served": "m-2026", "fingerprint": ""}
 CAPTIONER = {"role": "captioner", "asked": "c", "served": "", "fingerprint": ""}
+ALONE = {"model": "teller", "profile": "standard", "run": "night"}
 
 
 def stored(folder: Path, **ours: Any) -> StoredRun:
@@ -18,26 +17,28 @@ def stored(folder: Path, **ours: Any) -> StoredRun:
 
 
 @pytest.mark.parametrize(
-    ("ours", "said"),
+    ("ours", "made"),
     [
-        ({}, "Made with model: teller, profile: standard, run: night."),
+        ({}, ALONE),
         (
             {"judges": {"told": [CAPTIONER, DATED]}, "metrics": {"told": {"right": {"profile": "official"}}}},
-            "Made with model: teller, judge: m (served as m-2026), captioner: c, profile: official, run: night.",
+            {**ALONE, "judge": "m (served as m-2026)", "captioner": "c", "profile": "official"},
         ),
-        ({"judges": {"another": [DATED]}}, "Made with model: teller, profile: standard, run: night."),
+        ({"judges": {"another": [DATED]}}, ALONE),
     ],
     ids=["alone", "judged", "another task"],
 )
-def test_a_line_names_who_answered_and_judged_as_they_were_served(
-    ours: dict[str, Any], said: str, tmp_path: Path
+def test_a_line_names_the_model_and_the_judges_as_they_were_served(
+    ours: dict[str, Any], made: dict[str, str], tmp_path: Path
 ) -> None:
-    assert made_with(stored(tmp_path, **ours)) == said
+    line = made_with(stored(tmp_path, **ours))
+    fields = line.removeprefix("Made with ").removesuffix(".").split(", ")
+    assert dict(field.split(": ") for field in fields) == made
+    assert [field.split(":")[0] for field in fields][:2] == ["model", "judge" if "judge" in made else "profile"]
 
 
-def test_results_of_a_part_of_the_metrics_say_which_lack_and_how_to_see_all(tmp_path: Path) -> None:
-    (said,) = skipped_metrics_note(stored(tmp_path, left_aside={"told": ["right", "other"]}))
-
-    assert said.startswith("these results are without right, other, which the last scoring was not asked for")
-    assert said.endswith(f"mmeval score {tmp_path / 'night'} shows all again")
+def test_results_of_a_part_of_the_metrics_name_the_others_and_the_command_for_all(tmp_path: Path) -> None:
+    (note,) = skipped_metrics_note(stored(tmp_path, left_aside={"told": ["right", "other"], "more": ["right"]}))
+    assert "without right, other," in note
+    assert f"mmeval score {tmp_path / 'night'} " in note
     assert list(skipped_metrics_note(stored(tmp_path))) == []

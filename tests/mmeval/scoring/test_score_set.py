@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import itertools
 import json
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +8,45 @@ import pytest
 from mmeval.errors import StorageError
 from mmeval.records.score import Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
-from mmeval.system.json_lines import to_line
+from tests.support.bad_disks import file_limit
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
 
 
-def line(index: int, digest: str = "d", *, repeat: int = 0, status: str = "ok", **scores: float | None) -> bytes:
+def line(index: int, digest: str = "d", *, repeat: int = 0, status: str = "ok", **scores: Any) -> bytes:
     """A row; a score of None is unscored."""
     given = {
-        name: {"value": value, "status": "unscored" if value is None else "scored"} for name, value in scores.items()
+        name: value.to_json()
+        if isinstance(value, Score)
+        else {"value": value, "status": "unscored" if value is None else "scored"}
+        for name, value in scores.items()
     }
     row = {"i": index, "n": repeat, "s": f"s{index}", "d": digest, "status": status, "scores": given}
     return json.dumps(row).encode() + b"\n"
 
 
-def finished(run: Path, *lines: bytes) -> dict[tuple[int, int], dict[str, float | None]]:
+def rows_of(run: Path) -> list[dict[str, Any]]:
+    return list(finished_rows(ScoreSet(run, "t", PLAN).folder, lambda index, repeat: True))
+
+
+def finished(run: Path, *lines: bytes, plan: dict[str, Any] = PLAN) -> dict[tuple[int, int], dict[str, float | None]]:
     """Values by trial, after these rows came in a process of their own."""
-    scores = ScoreSet(run, "t", PLAN)
+    scores = ScoreSet(run, "t", plan)
     for row in lines:
         scores.add(row)
     scores.finish()
-    return {
-        (row["i"], row["n"]): {name: score["value"] for name, score in row["scores"].items()}
-        for row in finished_rows(scores.folder, lambda index, repeat: True)
-    }
+    return {(r["i"], r["n"]): {name: score["value"] for name, score in r["scores"].items()} for r in rows_of(run)}
 
 
 def covers(run: Path, index: int = 0, digest: str = "d", plan: dict[str, Any] = PLAN) -> bool:
     return ScoreSet(run, "t", plan).covers(index, 0, digest)
 
 
-def test_rows_come_in_the_order_of_the_data_set(tmp_path: Path) -> None:
-    found = finished(tmp_path, line(2, a=1), line(0, repeat=1, a=2), line(0, a=3))
-
-    assert list(found) == [(0, 0), (0, 1), (2, 0)]
+def test_rows_come_in_the_order_of_the_data_set_and_only_the_wanted_ones(tmp_path: Path) -> None:
+    found = finished(tmp_path, line(2, a=1), line(0, repeat=1, a=2), line(0, a=3), line(1, a=4))
+    assert list(found) == [(0, 0), (0, 1), (1, 0), (2, 0)]
+    rows = finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: index > 0 or repeat == 1)
+    assert [(row["i"], row["n"]) for row in rows] == [(0, 1), (1, 0), (2, 0)]
 
 
 def test_the_file_is_the_same_whatever_order_the_rows_came_in(tmp_path: Path) -> None:
@@ -53,37 +55,39 @@ def test_the_file_is_the_same_whatever_order_the_rows_came_in(tmp_path: Path) ->
     for number, order in enumerate(itertools.permutations(rows)):
         finished(tmp_path / str(number), *order)
         files.add(next((tmp_path / str(number)).rglob("scores.jsonl")).read_bytes())
-
     assert len(files) == 1
 
 
-def test_later_rows_complete_earlier_ones_even_of_an_earlier_process(tmp_path: Path) -> None:
-    assert finished(tmp_path, line(0, a=1))[0, 0] == {"a": 1}
-    assert finished(tmp_path, line(0, b=0.5))[0, 0] == {"a": 1, "b": 0.5}
+SILENT = Score.inapplicable("no sound")
 
 
-def test_scores_of_an_older_answer_are_dropped(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, "old", a=1, b=1))
+@pytest.mark.parametrize(
+    ("earlier", "later", "value"),
+    [
+        (line(0, a=1), line(0, b=0.5), {"a": 1, "b": 0.5}),
+        (line(0, "old", a=1, b=1), line(0, "new", a=0), {"a": 0}),
+        (line(0, a=None, b=1), line(0, a=0.5, b=None), {"a": 0.5, "b": 1}),
+        (line(0, status="failed"), line(0, a=1, b=1), {"a": 1, "b": 1}),
+    ],
+    ids=["completed", "of an older answer", "scored and unscored", "failed before"],
+)
+def test_a_later_row_completes_an_earlier_one_of_the_same_answer(
+    earlier: bytes, later: bytes, value: dict[str, float], tmp_path: Path
+) -> None:
+    finished(tmp_path / "two", earlier)
+    assert finished(tmp_path / "two", later) == finished(tmp_path / "one", earlier, later) == {(0, 0): value}
+    assert [row["status"] for row in rows_of(tmp_path / "one")] == ["ok"]
 
-    assert finished(tmp_path, line(0, "new", a=0))[0, 0] == {"a": 0}
 
-
-def test_what_was_unscored_is_scored_by_a_later_row_but_never_the_other_way_round(tmp_path: Path) -> None:
-    assert finished(tmp_path, line(0, a=None, b=1), line(0, a=0.5, b=None))[0, 0] == {"a": 0.5, "b": 1}
-
-
-def test_a_failed_trial_that_is_answered_later_counts_as_answered(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, status="failed"))
-    finished(tmp_path, line(0, a=1, b=1))
-
-    rows = list(finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: True))
-    assert [row["status"] for row in rows] == ["ok"]
+def test_what_was_inapplicable_is_settled_and_stays_so(tmp_path: Path) -> None:
+    finished(tmp_path, line(0, a=SILENT, b=1), line(0, a=Score.lost("the process died"), b=1))
+    (row,) = rows_of(tmp_path)
+    assert (row["scores"]["a"], covers(tmp_path)) == (SILENT.to_json(), True)
 
 
 def test_a_trial_is_covered_when_every_output_of_this_answer_is_scored(tmp_path: Path) -> None:
     finished(tmp_path, line(0, a=1), line(1, a=1, b=None), line(2, status="failed"))
     assert [covers(tmp_path, index) for index in range(4)] == [False] * 4
-
     finished(tmp_path, line(0, b=0), line(1, b=1))
     assert [covers(tmp_path, index) for index in range(4)] == [True, True, False, False]
     assert not covers(tmp_path, 0, "another answer")
@@ -94,7 +98,6 @@ def test_rows_of_a_process_that_was_killed_count(tmp_path: Path) -> None:
     killed.add(line(0, a=1, b=1) + line(1, a=1, b=1)[:-9])
     killed.close()
     assert (covers(tmp_path, 0), covers(tmp_path, 1)) == (True, False)
-
     assert finished(tmp_path, line(1, a=0, b=0)) == {(0, 0): {"a": 1, "b": 1}, (1, 0): {"a": 0, "b": 0}}
 
 
@@ -102,20 +105,10 @@ def test_another_definition_makes_a_set_beside_the_old_one(tmp_path: Path) -> No
     finished(tmp_path, line(0, a=1, b=1))
     other = {**PLAN, "metrics": [{"metric": "m", "version": "2"}]}
     assert not covers(tmp_path, plan=other)
-
-    changed = ScoreSet(tmp_path, "t", other)
-    changed.add(line(0, a=0, b=0))
-    changed.finish()
+    finished(tmp_path, line(0, a=0, b=0), plan=other)
     plans = [json.loads(path.read_text()) for path in tmp_path.rglob("plan.json")]
     assert sorted(plan["metrics"][0]["version"] for plan in plans) == ["1", "2"]
     assert covers(tmp_path)
-
-
-def test_only_the_wanted_trials_are_read(tmp_path: Path) -> None:
-    finished(tmp_path, *(line(index, a=1) for index in range(4)))
-
-    rows = finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: index in (1, 3))
-    assert [row["i"] for row in rows] == [1, 3]
 
 
 def test_a_set_without_rows_leaves_no_folder(tmp_path: Path) -> None:
@@ -123,30 +116,12 @@ def test_a_set_without_rows_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "scores").exists()
 
 
-def test_a_full_disk_is_a_clear_error_and_whole_rows_before_it_stay(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_whole_rows_before_it_stay(tmp_path: Path) -> None:
     scores = ScoreSet(tmp_path, "t", PLAN)
     scores.add(line(0, a=1, b=1))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
-    try:
-        with pytest.raises(StorageError, match="The answers are kept: free space"):
-            scores.add(b"".join(line(index, a=1, b=1) for index in range(1, 9)))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        scores.close()
-
-    found = finished(tmp_path, *(line(index, a=1, b=1) for index in range(1, 9)))
+    more = [line(index, a=1, b=1) for index in range(1, 9)]
+    with file_limit(300), pytest.raises(StorageError, match="File too large"):
+        scores.add(b"".join(more))
+    scores.close()
+    found = finished(tmp_path, *more)
     assert sorted(found) == [(index, 0) for index in range(9)]
-
-
-def test_what_was_inapplicable_is_settled_and_stays_so(tmp_path: Path) -> None:
-    silent = Score.inapplicable("no sound").to_json()
-    lost = Score.lost("the process died").to_json()
-    scores = ScoreSet(tmp_path, "t", {"outputs": ["m"]})
-    for one in (silent, lost):
-        scores.add(to_line({"i": 0, "n": 0, "s": "s", "d": "d", "status": "ok", "scores": {"m": one}}) + b"\n")
-    scores.finish()
-
-    (row,) = finished_rows(scores.folder, lambda index, repeat: True)
-    assert row["scores"]["m"] == silent
-    assert ScoreSet(tmp_path, "t", {"outputs": ["m"]}).covers(0, 0, "d")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -19,11 +17,10 @@ from tests.support.pictures import medium, noise
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each picture was decoded, by the name of its file."""
     found: Counter[str] = Counter()
-    read = whole_bytes
 
     def noted(media: Media, *limits: object) -> bytes:
         found[media.name] += 1
-        return read(media, *limits)  # type: ignore[arg-type]  # handed on as they are
+        return whole_bytes(media, *limits)  # type: ignore[arg-type]  # handed on as they are
 
     monkeypatch.setattr("mmeval.decode.picture.whole_bytes", noted)
     return found
@@ -43,33 +40,26 @@ def item(folder: Path, index: int, repeat: int) -> Item:
     return 0, to_line(row)
 
 
-def worker(folder: Path) -> ScoringWorker:
-    return ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", folder)])
+@pytest.fixture
+def worker(tmp_path: Path) -> ScoringWorker:
+    return ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", tmp_path)])
 
 
-def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(tmp_path: Path, decoded: Counter[str]) -> None:
+def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(
+    worker: ScoringWorker, tmp_path: Path, decoded: Counter[str]
+) -> None:
     mixed = [item(tmp_path, index, repeat) for repeat in range(3) for index in range(SAMPLES_KEPT)]
-
-    rows = worker(tmp_path).score(mixed).rows
-
-    assert len(rows) == len(mixed)
-    assert set(decoded.values()) == {1}
-    assert len(decoded) == len(mixed) + SAMPLES_KEPT
+    assert len(worker.score(mixed).rows) == len(mixed)
+    assert (set(decoded.values()), len(decoded)) == ({1}, len(mixed) + SAMPLES_KEPT)
 
 
-def test_only_the_last_samples_are_kept(tmp_path: Path, decoded: Counter[str]) -> None:
-    scoring = worker(tmp_path)
+def test_only_the_last_samples_are_kept(worker: ScoringWorker, tmp_path: Path, decoded: Counter[str]) -> None:
     for index in (0, *range(1, SAMPLES_KEPT + 1), 0):
-        scoring.score([item(tmp_path, index, 0)])
-
+        worker.score([item(tmp_path, index, 0)])
     assert decoded["wanted0.png"] == 2
 
 
-def test_another_sample_of_the_same_name_is_another_one(tmp_path: Path) -> None:
-    scoring = worker(tmp_path)
+def test_another_sample_of_the_same_name_is_another_one(worker: ScoringWorker, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    first, second = scoring.score([item(tmp_path, 0, 0), item(tmp_path / "other", 0, 1)]).rows
-
-    assert b'"scored"' in first
-    assert b'"scored"' in second
-    assert first != second
+    first, second = worker.score([item(tmp_path, 0, 0), item(tmp_path / "other", 0, 1)]).rows
+    assert (b'"scored"' in first, b'"scored"' in second, first != second) == (True, True, True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -30,58 +28,38 @@ def cache(tmp_path: Path) -> Iterator[ResponseCache]:
         yield opened
 
 
-def test_an_answer_comes_back_with_its_media_in_memory(cache: ResponseCache) -> None:
-    cache.put(key(), reply("see <image1>", picture(9)))
-
-    found = cache.get(key())
-    assert found is not None
-    assert found == reply("see <image1>", picture(9))
-    assert found.output is not None
+def test_an_answer_comes_back_with_its_media_in_memory_and_outlives_the_process(tmp_path: Path) -> None:
+    given = reply("see \ud800 <image1>", picture(9))
+    with closing(ResponseCache(tmp_path)) as first:
+        first.put(key(), given)
+    with closing(ResponseCache(tmp_path)) as second:
+        found = second.get(key())
+    assert found == given and found.output is not None
     assert found.output.media()[0].data == picture(9).data
 
 
-def test_answers_outlive_the_process(tmp_path: Path) -> None:
-    with closing(ResponseCache(tmp_path)) as first:
-        first.put(key(), reply("kept \ud800"))
-    with closing(ResponseCache(tmp_path)) as second:
-        assert second.get(key()) == reply("kept \ud800")
+CHANGES: dict[str, tuple[dict[str, str], Request]] = {
+    "model": ({**IDENTITY, "model": "other"}, ASKED),
+    "prompt": (IDENTITY, replace(ASKED, messages=(user("describe!", picture(1)),))),
+    "a byte of a medium": (IDENTITY, replace(ASKED, messages=(user("describe", picture(2)),))),
+    "seed": (IDENTITY, replace(ASKED, seed=4)),
+}
 
 
-@pytest.mark.parametrize(
-    ("identity", "asked"),
-    [
-        ({**IDENTITY, "model": "other"}, ASKED),
-        ({**IDENTITY, "revision": "abd"}, ASKED),
-        ({**IDENTITY, "dtype": "float16"}, ASKED),
-        (IDENTITY, replace(ASKED, messages=(user("describe!", picture(1)),))),
-        (IDENTITY, replace(ASKED, messages=(user("describe", picture(2)),))),
-        (IDENTITY, replace(ASKED, messages=(user(picture(1), "describe"),))),
-        (IDENTITY, replace(ASKED, wants=("text", "image"))),
-        (IDENTITY, replace(ASKED, params=GenerationParams(temperature=0.9))),
-        (IDENTITY, replace(ASKED, seed=4)),
-    ],
-    ids=["model", "revision", "dtype", "prompt", "a byte of a medium", "order", "wanted", "parameter", "seed"],
-)
-def test_a_change_of_who_or_what_is_asked_misses(
-    cache: ResponseCache, identity: dict[str, str], asked: Request
-) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_model_or_the_question_misses(cache: ResponseCache, change: str) -> None:
     cache.put(key(), reply("kept"))
-
-    assert cache.get(key(identity, asked)) is None
+    assert cache.get(key(*CHANGES[change])) is None
 
 
 def test_a_file_name_changes_nothing(cache: ResponseCache) -> None:
-    data = picture(1).data
-    assert data is not None
-    renamed = replace(ASKED, messages=(user("describe", Media.from_bytes(data, "renamed.png")),))
+    renamed = Media.from_bytes(picture(1).read(), "renamed.png")
     cache.put(key(), reply("kept"))
-
-    assert cache.get(key(asked=renamed)) == reply("kept")
+    assert cache.get(key(asked=replace(ASKED, messages=(user("describe", renamed),)))) == reply("kept")
 
 
 def test_failures_are_not_kept(cache: ResponseCache) -> None:
     cache.put(key(), Response.failed("server", "gone"))
-
     assert cache.get(key()) is None
 
 
@@ -90,14 +68,12 @@ def test_an_answer_whose_medium_is_gone_or_changed_misses(tmp_path: Path, cache:
     cache.put(key(), reply("<image1>", picture(9)))
     stored = next((tmp_path / "cache" / "media").rglob("*.png"))
     stored.unlink() if damage == "gone" else stored.write_bytes(b"x" * stored.stat().st_size)
-
     assert cache.get(key()) is None
 
 
-def test_a_folder_that_is_no_cache_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_cache_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "responses.sqlite").write_bytes(b"this is no data base" * 99)
-
-    with pytest.raises(StorageError, match=r"--use_cache .*cannot be opened.*name a folder that is writable"):
+    with pytest.raises(StorageError, match="--use_cache"):
         ResponseCache(tmp_path)
 
 
@@ -105,5 +81,4 @@ def test_a_row_that_cannot_be_read_misses(tmp_path: Path, cache: ResponseCache) 
     cache.put(key(), reply("kept"))
     with closing(sqlite3.connect(tmp_path / "cache" / "responses.sqlite")) as db, db:
         db.execute("UPDATE responses SET response = '{broken'")
-
     assert cache.get(key()) is None

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +8,7 @@ import pytest
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.spending import Payee, Spending, Spent
+from mmeval.store.spending import Payee, Spent
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.toy import picture, reply
 
@@ -22,11 +20,6 @@ def answer(tokens_in: int, tokens_out: int, *pictures: int) -> Response:
     return replace(made, usage=Usage(tokens_in, tokens_out))
 
 
-def refused(tokens_in: int, tokens_out: int) -> Response:
-    """A reply that was paid for and not accepted."""
-    return replace(Response.failed("bad_reply", "no verdict"), usage=Usage(tokens_in, tokens_out))
-
-
 @contextmanager
 def opened(folder: Path) -> Iterator[Journal]:
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
@@ -36,36 +29,27 @@ def opened(folder: Path) -> Iterator[Journal]:
         journal.close()
 
 
-def totals(spending: Spending) -> dict[Payee, Spent]:
-    return dict(spending)
+def totals(folder: Path) -> dict[Payee, Spent]:
+    with opened(folder) as journal:
+        return dict(journal.spending)
 
 
-def keep_some(journal: Journal) -> None:
-    journal.append("a", "d", answer(10, 5), to=MODEL)
-    journal.append("b", "d", answer(20, 5, 1, 2), to=MODEL, attempt=2)
-    journal.append("c", "d", refused(7, 3), to=JUDGE)
-    journal.append("c", "d", Response.failed("server", "down"), to=JUDGE, attempt=5)
-    journal.append("e", "d", answer(4, 4), to=LOCAL)
-
-
-def test_every_try_is_counted_by_whom_was_asked(tmp_path: Path) -> None:
+def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_there(tmp_path: Path) -> None:
+    spent = {
+        MODEL: Spent(calls=4, answered=2, input_tokens=30, output_tokens=10, images=2),
+        JUDGE: Spent(calls=7, answered=1, input_tokens=7, output_tokens=3),
+        LOCAL: Spent(calls=1, answered=1, input_tokens=4, output_tokens=4),
+    }
     with opened(tmp_path) as journal:
-        keep_some(journal)
-
-        assert totals(journal.spending) == {
-            MODEL: Spent(calls=4, answered=2, input_tokens=30, output_tokens=10, images=2),
-            JUDGE: Spent(calls=7, answered=1, input_tokens=7, output_tokens=3),
-            LOCAL: Spent(calls=1, answered=1, input_tokens=4, output_tokens=4),
-        }
-
-
-def test_a_later_session_finds_what_earlier_ones_have_spent(tmp_path: Path) -> None:
+        journal.append("a", "d", answer(10, 5), to=MODEL)
+        journal.append("b", "d", answer(20, 5, 1, 2), to=MODEL, attempt=2)
+        refused = replace(Response.failed("bad_reply", "no verdict"), usage=Usage(7, 3))  # and paid for
+        journal.append("c", "d", refused, to=JUDGE)
+        journal.append("c", "d", Response.failed("server", "down"), to=JUDGE, attempt=5)
+        journal.append("e", "d", answer(4, 4), to=LOCAL)
+        assert dict(journal.spending) == spent
     with opened(tmp_path) as journal:
-        keep_some(journal)
-        before = totals(journal.spending)
-
-    with opened(tmp_path) as journal:
-        assert totals(journal.spending) == before
+        assert dict(journal.spending) == spent
         journal.append("f", "d", answer(1, 1), to=MODEL)
         assert journal.spending.total.calls == 13
 
@@ -73,19 +57,14 @@ def test_a_later_session_finds_what_earlier_ones_have_spent(tmp_path: Path) -> N
 def test_an_answer_for_which_no_call_was_sent_costs_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         journal.append("a", "d", answer(10, 5))
-
-    with opened(tmp_path) as journal:
-        assert totals(journal.spending) == {}
+    assert totals(tmp_path) == {}
 
 
 def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}
         journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
-
-    for _ in range(2):
-        with opened(tmp_path) as journal:
-            assert totals(journal.spending) == {MODEL: Spent(2, 1, 10, 5, 1)}
+    assert [totals(tmp_path) for _ in range(2)] == [{MODEL: Spent(2, 1, 10, 5, 1)}] * 2
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"in": 1}], ids=str)
@@ -96,6 +75,5 @@ def test_a_line_with_usage_that_is_none_is_damaged(usage: object, tmp_path: Path
     row = from_line(segment.read_bytes())
     row["r"]["usage"] = usage
     segment.write_bytes(to_line(row) + b"\n")
-
     with opened(tmp_path) as journal:
         assert ("a" in journal, len(journal.damaged)) == (False, 1)

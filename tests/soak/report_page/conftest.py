@@ -1,4 +1,4 @@
-"""Chromium, once for each module of tests, and a report to look at."""
+"""One Chromium for the tests of this folder, and a report to look at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +10,9 @@ from tests.support.chromium import Watched, chromium, watched
 from tests.support.report_page_demo import demo
 
 
-# While it is open its event loop runs in this thread, where other tests want one of their own.
-@pytest.fixture(scope="module")
+# Of the folder and not of the session: while it is open its event loop runs in this thread, where other tests of the
+# same process want one of their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
@@ -26,10 +27,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def seen(browser: Browser) -> Iterator[Watched]:
     """A page on a desk. Whatever a test does with it, it stays calm."""
-    page = watched(browser)
-    yield page
-    assert page.is_calm()
-    page.page.context.close()
+    with watched(browser) as page:
+        yield page
+        assert page.is_calm()
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Watched]:
+    with watched(browser, width=360, height=740, touch=True) as page:
+        yield page
+        assert page.is_calm()
 
 
 @pytest.fixture

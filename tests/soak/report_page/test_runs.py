@@ -1,21 +1,27 @@
-"""Several runs on one page."""
-
-from __future__ import annotations
+"""Several runs on one page, the tables of layouts, and charts whose words are whole."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markupsafe import Markup
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from mmeval.report.charts.bars import ChartBar, bars
 from tests.support.chromium import Watched
 from tests.support.report_folder import Row, text, write
 
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+
 RUNS = [{"name": "default", "model": f"model_{at}", "folder": f"runs/{at}"} for at in range(3)]
 TASKS = [{"name": "toy", "alias": "Toy", "run": at, "comparable": True} for at in range(3)]
 NAME = "a_long_name_of_a_task_that_is_hardly_to_be_shown_in_a_column"
+NUMBER = {"value": "0.5000", "stderr": "0.1000", "interval": "0.4000 to 0.6000", "bounds": "", "counts": {}, "total": 4}
+LINE = {"depth": 0, "name": NAME, "href": "", "version": "1.0", "metric": NAME, "better": "up", "notes": "",
+        "remark": None, "beside": "", "absent": ["", "", "not asked"], "numbers": [NUMBER, NUMBER, None]}  # fmt: skip
+TABLE = {"title": "N", "columns": [run["model"] for run in RUNS], "baseline": "", "rows": [LINE], "remarks": []}
+HOSTILE = "<img src=x onerror=alert(1)>"
+FITS = "box => box.scrollWidth <= box.parentNode.clientWidth"
 
 
 def runs(folder: Path) -> Path:
@@ -26,78 +32,94 @@ def runs(folder: Path) -> Path:
         for run in range(3)
         for repeat in range(2)
     ]  # fmt: skip
-    return write(folder, rows, runs=RUNS, tasks=TASKS, tables=[table()])
+    return write(folder / "report", rows, runs=RUNS, tasks=TASKS, tables=[TABLE])
 
 
-def table() -> dict[str, Any]:
-    number = {"value": "0.5000", "stderr": "0.1000", "interval": "0.4000 to 0.6000", "bounds": "", "counts": {}}
-    row = {"depth": 0, "name": NAME, "href": "", "version": "1.0", "metric": NAME, "better": "up", "notes": "",
-           "remark": None, "beside": "", "absent": ["", "", "not asked"],
-           "numbers": [{**number, "total": 4}, {**number, "total": 4}, None]}  # fmt: skip
-    return {"title": "Numbers", "columns": [run["model"] for run in RUNS], "baseline": "", "rows": [row], "remarks": []}
+def opened(seen: Watched, index: Path, width: int, height: int = 900) -> Page:
+    """A report in a window of this width, which it fills and does not exceed."""
+    seen.page.set_viewport_size({"width": width, "height": height})
+    page = seen.open(index)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    return page
 
 
 def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: Watched, tmp_path: Path) -> None:
-    page = seen.open(runs(tmp_path / "report"), "#trial=toy/1/1")
-
+    page = seen.open(runs(tmp_path), "#trial=toy/1/1")
     expect(page.locator(".block-output")).to_contain_text("answer 0.1")
     expect(page.locator(".block-other .words")).to_have_text(["answer 1.1", "answer 2.1"])
-    expect(page.locator(".block-other h3")).to_contain_text(["Output of model_1", "Output of model_2"])
-    expect(page.locator(".block-output h3")).to_contain_text("Output of model_0")
+    expect(page.locator(".block-other h3")).to_contain_text(["model_1", "model_2"])
+    expect(page.locator(".block-output h3")).to_contain_text("model_0")
     expect(page.locator(".rated")).to_have_text(["right unscored", "right 0.25", "right 0.5"])
     tops = page.locator(".answers > .block").evaluate_all("all => all.map(box => box.getBoundingClientRect().top)")
     assert len(set(tops)) == 1
-    expect(page.locator(".others")).to_have_text(
-        "The same sample: repeat 1 · model_1 · model_1, repeat 2 · model_2 · model_2, repeat 2"
-    )
+    links = ["repeat 1", "model_1", "model_1, repeat 2", "model_2", "model_2, repeat 2"]
+    assert page.locator(".others").inner_text().partition(": ")[2].split(" · ") == links
 
 
 @pytest.mark.parametrize("order", ["", "&order=failures"])
 def test_the_trials_of_a_sample_stand_together_each_with_its_run_first(
     order: str, seen: Watched, tmp_path: Path
 ) -> None:
-    page = seen.open(runs(tmp_path / "report"), f"#samples{order}")
-
-    facts = page.locator(".row-facts").all_inner_texts()
+    facts = seen.open(runs(tmp_path), f"#samples{order}").locator(".row-facts").all_inner_texts()
     assert [text.split(" · ")[0] for text in facts] == ["model_0", "model_1", "model_2"] * 2
     assert ["repeat 2" in text for text in facts] == [False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize("width", [360, 700, 1280])
 def test_a_table_of_runs_keeps_names_in_sight_and_whole(width: int, seen: Watched, tmp_path: Path) -> None:
-    seen.page.set_viewport_size({"width": width, "height": 900})
-    page = seen.open(runs(tmp_path / "report"))
+    page = opened(seen, runs(tmp_path), width)
     page.locator(".scroll").evaluate("box => { box.scrollLeft = 10000; }")
-
     name = page.locator(".numbers tbody th")
     assert name.evaluate("cell => cell.getBoundingClientRect().left") >= 0
-    assert name.evaluate("cell => cell.querySelectorAll('wbr').length") > 5
+    assert name.locator("wbr").count() > 5
     assert name.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_on_a_phone_each_number_says_whose_it_is(seen: Watched, tmp_path: Path) -> None:
-    seen.page.set_viewport_size({"width": 360, "height": 800})
-    page = seen.open(runs(tmp_path / "report"))
-
-    assert page.locator(".numbers").evaluate("box => box.scrollWidth <= box.parentNode.clientWidth")
+def test_on_a_phone_each_number_has_the_name_of_its_run(seen: Watched, tmp_path: Path) -> None:
+    page = opened(seen, runs(tmp_path), 360)
+    assert page.locator(".numbers").evaluate(FITS)
     expect(page.locator(".whose:visible")).to_have_text(["model_0:", "model_1:", "model_2:"])
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(page.locator(".whose:visible")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watched, tmp_path: Path) -> None:
+def charts(folder: Path, label: str) -> Path:
     wide, narrow = (
-        Markup(bars("t", [(NAME, [ChartBar(0.5, (0.25, 0.75))])], spread=(0, 1), narrow=narrow).markup())
+        Markup(bars("t", [(label, [ChartBar(0.5, (0.25, 0.75))])], spread=(0, 1), narrow=narrow).markup())
         for narrow in (False, True)
     )
     charts = [{"title": "t", "text": "", "svg": wide, "narrow": narrow}] * 2
-    seen.page.set_viewport_size({"width": width, "height": 900})
-    page = seen.open(write(tmp_path / "report", [Row("a")], charts=charts))
+    return write(folder / "report", [Row("a")], charts=charts)
 
-    size = "svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
-    chart = page.locator("svg.chart:visible").first
-    assert chart.evaluate(size) >= 11
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watched, tmp_path: Path) -> None:
+    chart = opened(seen, charts(tmp_path, NAME), width).locator("svg.chart:visible").first
+    assert chart.evaluate("svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") >= 11
     assert chart.evaluate("svg => svg.getBoundingClientRect().width <= svg.parentNode.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("label", ["V+A->V+A", "AVAVAV", "a b c", "日本語の題"])
+def test_the_label_of_a_bar_is_whole(label: str, seen: Watched, tmp_path: Path) -> None:
+    labels = opened(seen, charts(tmp_path, label), 1280).locator("svg.chart:visible text.label")
+    assert labels.first.evaluate("text => text.getBBox().x") >= 0
+
+
+def layout(folder: Path, columns: int = 2) -> Path:
+    headers = [{"text": f"a header {at} {HOSTILE}", "is_number": at > 0} for at in range(columns)]
+    row = [{"text": HOSTILE, "is_number": False}, *[{"text": "0.5", "is_number": True}] * (columns - 1)]
+    table: dict[str, Any] = {"title": "By field", "headers": headers, "rows": [row], "notes": [HOSTILE]}
+    return write(folder / "report", [Row("a")], layouts=[{"title": "Paper", "tables": [table]}])
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched, tmp_path: Path) -> None:
+    box = opened(seen, layout(tmp_path, columns=12), width).get_by_role("region", name="By field")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 0
+
+
+def test_the_words_of_a_layout_are_text(seen: Watched, tmp_path: Path) -> None:
+    page = seen.open(layout(tmp_path))
+    expect(page.locator(".paper tbody th")).to_have_text(HOSTILE)
+    expect(page.get_by_text(HOSTILE)).to_have_count(4)
+    assert page.locator(".paper td.number").evaluate("cell => getComputedStyle(cell).textAlign") == "right"

@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mmeval.report.charts import charts_of, standalone
+from mmeval.report.charts import charts_of, png, standalone
 from mmeval.report.charts.bars import ChartBar, bars
-from mmeval.report.charts.chosen import MOST_BARS
+from mmeval.report.charts.chosen import MOST_BARS, Chart
 from mmeval.report.charts.radar import radar
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document, result
@@ -24,10 +24,14 @@ def breakdown(**values: float | None) -> dict[str, Any]:
     return document(result("t"), *slices)
 
 
-def titles(*documents: dict[str, Any], ranges: dict[str, Any] | None = None) -> list[str]:
+def charts(*documents: dict[str, Any], ranges: dict[str, Any] | None = None) -> list[Chart]:
     names = [f"run {at}" for at in range(len(documents))]
     rows = number_rows(documents, names, every_slice=True)
-    return [chart.title for chart in charts_of(rows, names, {"m": (0, 1)} if ranges is None else ranges)]
+    return charts_of(rows, names, {"m": (0, 1)} if ranges is None else ranges)
+
+
+def titles(*documents: dict[str, Any], **more: Any) -> list[str]:
+    return [chart.title for chart in charts(*documents, **more)]
 
 
 def test_a_number_alone_makes_no_chart() -> None:
@@ -36,7 +40,6 @@ def test_a_number_alone_makes_no_chart() -> None:
 
 def test_tasks_of_one_range_share_a_chart() -> None:
     found = document(result("a"), result("b"), result("b", "seconds"), result("a", "seconds"))
-
     assert titles(found, ranges={"m": (0, 1), "seconds": None}) == ["Tasks and groups", "Tasks and groups: seconds"]
 
 
@@ -47,37 +50,30 @@ def test_tasks_of_one_range_share_a_chart() -> None:
         ({"a": 0.5, "b": 0.25, "c": 1.0}, ["T: m by kind", "T: m by kind (radar)"]),
         ({"a": 0.5, "b": None, "c": None}, ["T: m by kind"]),
         ({"a": None, "b": None}, []),
+        ({f"s{at}": 0.5 for at in range(MOST_BARS)}, ["T: m by kind"]),
     ],
-    ids=["two slices", "three slices", "two unknown", "nothing known"],
+    ids=["two slices", "three slices", "two unknown", "none known", "as many as fit"],
 )
 def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None], expected: list[str]) -> None:
     assert titles(breakdown(**values)) == expected
 
 
-def test_a_chart_that_cannot_show_all_says_what_it_shows() -> None:
-    many = breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)})
-    tasks = document(*(result(f"t{at}") for at in range(MOST_BARS + 1)))
-
-    assert titles(many) == ["T: m by kind (the first 60 of 75 slices)"]
-    assert titles(tasks) == ["Tasks and groups (the first 60 of 61 rows)"]
-    assert titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS)})) == ["T: m by kind"]
+def test_a_chart_that_cannot_show_all_has_how_many_it_shows() -> None:
+    (slices,) = titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)}))
+    (tasks,) = titles(document(*(result(f"t{at}") for at in range(MOST_BARS + 1))))
+    assert (slices.endswith("60 of 75 slices)"), tasks.endswith("60 of 61 rows)")) == (True, True)
 
 
 def test_the_words_of_a_chart_name_every_run() -> None:
-    found = [breakdown(a=0.5, b=0.25), breakdown(a=0.0, b=0.0), breakdown(a=None, b=None), breakdown(a=1.0, b=None)]
-    names = ["w", "x", "y", "z"]
-    rows = number_rows(found, names, every_slice=True)
-
-    words = charts_of(rows, names, {"m": (0, 1)})[-1].words
-
-    assert words == (
-        "w: lowest 0.2500 (b), highest 0.5000 (a); x: 0.0000 everywhere; y: no number; z: 1.0000 (a) alone"
-    )
+    runs = [breakdown(a=0.5, b=0.25), breakdown(a=0.0, b=0.0), breakdown(a=None, b=None), breakdown(a=1.0, b=None)]
+    words = [one.partition(": ")[2] for one in charts(*runs)[-1].words.split("; ")]
+    lowest, everywhere, none, alone = words
+    assert re.findall(r"[\d.]{6} \(\w\)", lowest) == ["0.2500 (b)", "0.5000 (a)"]
+    assert (everywhere.startswith("0.0000 "), none, alone.startswith("1.0000 (a) ")) == (True, "no number", True)
 
 
 def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(0.5, (0.25, 0.75))]), ("b", [ChartBar(1.0)])], spread=(0, 1)).markup())
-
     half, whole = (float(bar.attrib["width"]) for bar in tree.iter(f"{NAME}rect"))
     whiskers = [line for line in tree.iter(f"{NAME}line") if line.attrib["class"] == "whisker"]
     assert half == pytest.approx(whole / 2, abs=0.01)
@@ -86,7 +82,6 @@ def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
 
 def test_a_number_that_is_not_known_is_no_bar() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
-
     assert list(tree.iter(f"{NAME}rect")) == []
     assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
 
@@ -105,7 +100,6 @@ def test_labels_are_text_whatever_they_hold(text: str) -> None:
 
 def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
     markup = radar("t", ["a", "b", "c"], [("x", [0.5, None, 0.25]), ("y", [1, 1, 1])]).markup()
-
     assert not re.search(r"style|#[0-9a-f]{3,6}|rgb\(", markup)
     assert set(re.findall(r'class="([^"]+)"', markup)) <= {
         *("chart", "grid", "axis", "label", "value", "whisker"),
@@ -115,7 +109,6 @@ def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
 
 def test_values_stand_in_a_column_beyond_every_interval() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(0.0, (0.0, 1.0)), ChartBar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
-
     ends = {item.attrib["x"] for item in tree.iter(f"{NAME}text") if item.attrib["class"] == "value"}
     furthest = max(float(line.attrib["x2"]) for line in tree.iter(f"{NAME}line"))
     assert len(ends) == 1
@@ -124,7 +117,12 @@ def test_values_stand_in_a_column_beyond_every_interval() -> None:
 
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
     tree = drawn(radar("t", ["a", "b", "c"], [("x", [None] * 3), ("y", [1, 1, 1]), ("z", [0, 0, 1])]).markup())
-
     legend = [item.attrib["class"] for item in tree.iter(f"{NAME}rect")]
     assert legend == ["bar series-1", "bar series-2"]
     assert not {"x"} & {item.text for item in tree.iter(f"{NAME}text")}
+
+
+def test_a_chart_becomes_a_png() -> None:
+    drawing = bars("t", [("a", [ChartBar(0.5)])])
+    data = png(drawing)
+    assert (data[:4], int.from_bytes(data[16:20], "big")) == (b"\x89PNG", 2 * drawing.width)

@@ -10,7 +10,6 @@ from mmeval.report.charts.scale import scale_for
 )
 def test_a_scale_holds_its_values(values: list[float], spread: tuple[float, float] | None, ends: object) -> None:
     scale = scale_for(values, spread)
-
     assert scale.low <= min([*values, 0]) and scale.high >= max([*values, 0])
     assert all(scale.low <= tick <= scale.high + 1e-9 for tick in scale.ticks)
     assert len(scale.ticks) > 1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from tests.support.outcomes import outcome, result, task
 
 
 class Noting:
-    """Writes down what it is given; ``fails`` is what it does instead."""
+    """Writes down what it is given; ``fails`` is what it raises instead."""
 
     def __init__(self, *, file: str, fails: str = "") -> None:
         self._file, self._fails = Path(file), fails
@@ -29,9 +27,8 @@ class Noting:
         self._file.write_text(json.dumps([found.exit_code, published.table]))
 
 
-@pytest.fixture
-def noting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logger as a plugin."""
+@pytest.fixture(autouse=True)
+def _noting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})
     plugins.register("mmeval.loggers", "noting", Noting)
 
@@ -43,43 +40,34 @@ def made(folder: Path) -> tuple[RunOutcome, Published]:
     return found, Published("a table", folder / "results.json", {})
 
 
-def test_a_logger_gets_what_a_run_left(tmp_path: Path, noting: None, capsys: pytest.CaptureFixture[str]) -> None:
-    loggers = create_loggers({"noting": {"file": str(tmp_path / "noted")}})
-
-    log_results(loggers, *made(tmp_path))
-
-    assert json.loads((tmp_path / "noted").read_text()) == [0, "a table"]
-    assert capsys.readouterr() == ("", "a logger talks\n")  # stdout holds the tables alone
-
-
-@pytest.mark.parametrize(("fails", "said"), [("error", "OSError: no server"), ("exit", "SystemExit: 3")])
-def test_a_logger_that_fails_is_a_warning_and_the_next_one_has_its_turn(
-    fails: str, said: str, tmp_path: Path, noting: None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("fails", "why"), [("", ""), ("error", "OSError: no server"), ("exit", "SystemExit: 3")], ids=str
+)
+def test_a_logger_gets_what_a_run_left_though_one_before_it_fails_with_a_warning(
+    fails: str, why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bad = create_loggers({"noting": {"file": "", "fails": fails}})["noting"]
-    good = create_loggers({"noting": {"file": str(tmp_path / "noted")}})["noting"]
-
+    files = [{"file": str(tmp_path / "other"), "fails": fails}, {"file": str(tmp_path / "noted")}]
+    bad, good = (create_loggers({"noting": given})["noting"] for given in files)
     log_results({"bad": bad, "good": good}, *made(tmp_path))
-
-    assert caplog.messages == [f"the logger 'bad' failed ({said}); the results are in {tmp_path / 'results.json'}"]
-    assert (tmp_path / "noted").exists()
+    assert json.loads((tmp_path / "noted").read_text()) == [0, "a table"]
+    assert [("'bad'" in line, why in line) for line in caplog.messages] == ([(True, True)] if fails else [])
+    assert capsys.readouterr() == ("", "a logger talks\n" * 2)  # stdout holds the tables alone
 
 
 @pytest.mark.parametrize(
-    ("named", "error", "said"),
+    ("named", "error", "words"),
     [
-        ({"nothing": {}}, UnknownNameError, "unknown logger 'nothing'"),
-        ({"noting": {}}, UsageError, "the logger 'noting': missing a required argument: 'file'"),
-        ({"noting": {"file": "", "flie": 1}}, UsageError, "unexpected keyword argument 'flie'"),
+        ({"nothing": {}}, UnknownNameError, "'nothing'"),
+        ({"noting": {}}, UsageError, "missing .* 'file'"),
+        ({"noting": {"file": "", "flie": 1}}, UsageError, "unexpected .* 'flie'"),
     ],
     ids=["unknown", "missing argument", "unknown argument"],
 )
 def test_a_logger_that_cannot_be_made_is_found_before_the_run(
-    named: dict[str, Any], error: type[Exception], said: str, noting: None
+    named: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with pytest.raises(error, match=words):
         create_loggers(named)
-    assert said in str(caught.value)
 
 
 def test_a_package_that_is_missing_is_named_with_what_installs_it() -> None:
@@ -90,13 +78,13 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it() -> None:
 
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
     numbers = flat_numbers(made(tmp_path)[0])
-
-    assert (numbers["a/half"], numbers["a/half_scored"], numbers["a/half_n"], numbers["g/half"]) == (0.5, 8, 10, 0.25)
-    assert "a/other" not in numbers
-    assert numbers["a/other_n"] == 10
+    assert numbers == {
+        **{"a/half": 0.5, "a/half_stderr": 0.1, "a/half_scored": 8, "a/half_n": 10},
+        **{"a/other_scored": 10, "a/other_n": 10},
+        **{"g/half": 0.25, "g/half_stderr": 0.1, "g/half_scored": 10, "g/half_n": 10},
+    }
 
 
 def test_a_table_of_all_results_has_slices_and_groups(tmp_path: Path) -> None:
     columns, rows = table_rows(made(tmp_path)[0])
-
     assert [dict(zip(columns, row, strict=True))["slice"] for row in rows] == ["", "level=1", "", ""]

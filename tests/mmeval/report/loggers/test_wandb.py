@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +9,8 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingExtraError
-from mmeval.installation import install_command
 from mmeval.report.loggers.wandb import WandbLogger
 from tests.support.logged import finished, log_apart
-
-REAL = pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
 
 
 class Stub:
@@ -51,38 +47,28 @@ class Stub:
         pass
 
 
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    made = Stub()
-    monkeypatch.setitem(sys.modules, "wandb", made)
+def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = Stub()
+    monkeypatch.setitem(sys.modules, "wandb", stub)
     monkeypatch.setattr("mmeval.report.loggers.wandb.need_package", lambda package, extra: None)
-    return made
-
-
-def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, stub: Stub) -> None:
     WandbLogger(project="p", config={"mine": 1}).log(*finished(tmp_path))
-
-    assert {key: stub.begun[key] for key in ("project", "name", "job_type")} == {
-        **{"project": "p", "name": "org/model", "job_type": "evaluation"}
-    }
+    assert {"project": "p", "name": "org/model", "job_type": "evaluation"}.items() <= stub.begun.items()
     assert (stub.begun["config"]["mine"], stub.begun["config"]["versions"]) == (1, {"a": "1.0"})
     assert stub.logged["a/half"] == 0.5
     assert [row["value"] for row in stub.logged["results"]] == [0.5, None]
     assert (stub.files, stub.summary, stub.finished) == ([str(tmp_path / "results.json")], {"exit_code": 0}, True)
 
 
-def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_logger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    with pytest.raises(MissingExtraError, match=re.escape(install_command("wandb"))):
+    with pytest.raises(MissingExtraError) as caught:
         WandbLogger()
+    assert caught.value.extra == "wandb"
 
 
-@REAL
+@pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
 def test_the_real_package_takes_a_run_offline(tmp_path: Path) -> None:
     log_apart(tmp_path, "wandb", WANDB_MODE="offline", WANDB_DIR=str(tmp_path))
-
     (kept,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
     content = kept.read_bytes()
-    assert b"a/half" in content
-    assert b"mine" in content
+    assert (b"a/half" in content, b"mine" in content) == (True, True)

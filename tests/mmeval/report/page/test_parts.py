@@ -15,27 +15,24 @@ from tests.support import tiny_media
 from tests.support.report_reader import called
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>'
+TEXT = b"<script>" + b"x" * 30_000
 
 
-def writer(tmp_path: Path, *, seconds: float | None = None, name: str = "new") -> PartWriter:
-    (tmp_path / name).mkdir(exist_ok=True)
-    previews = Previews(tmp_path / name, tmp_path / "before", seconds=seconds)
-    return PartWriter(
-        Places(tmp_path / "run", tmp_path / "run" / "report", tmp_path / name, copy=False), previews, Colours()
-    )
+def writer(tmp_path: Path, *, seconds: float | None = None) -> PartWriter:
+    new = tmp_path / "new"
+    new.mkdir(exist_ok=True)
+    previews = Previews(new, tmp_path / "before", seconds=seconds)
+    return PartWriter(Places(tmp_path / "run", tmp_path / "run" / "report", new, copy=False), previews, Colours())
 
 
-def stored(tmp_path: Path, data: bytes, name: str = "") -> dict[str, Any]:
-    """The record of a medium that the run keeps."""
+def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) -> dict[str, Any]:
+    """A part with a medium that the run keeps, as the page gets it."""
     media = Media.from_bytes(data, name)
     file = stored_path(tmp_path / "run" / "media", media.sha256, media.mime)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
-    return {"sha256": media.sha256, "mime": media.mime, "size": len(data), "name": name}
-
-
-def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) -> dict[str, Any]:
-    return writer(tmp_path, **more).part({"type": kind, "media": stored(tmp_path, data, name), "label": f"{kind}1"})
+    record = {"sha256": media.sha256, "mime": media.mime, "size": len(data), "name": name}
+    return writer(tmp_path, **more).part({"type": kind, "media": record, "label": f"{kind}1"})
 
 
 @pytest.mark.parametrize(
@@ -43,91 +40,48 @@ def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) ->
 )
 def test_what_a_browser_shows_has_an_address(kind: str, data: bytes, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data, "a.bin")
-
     assert shown["src"].startswith(f"../media/{shown['sha256'][:2]}/{shown['sha256']}.")
     assert (shown["note"], shown["label"], shown["name"]) == ("", f"{kind}1", "a.bin")
 
 
 def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
     shown = writer(tmp_path).part({"type": "image", "raw": "<<image3>>", "label": "image3"})
-
     assert (shown["dangling"], shown["label"], shown["raw"]) == (True, "image3", "<<image3>>")
 
 
-@pytest.mark.parametrize("kind", ["text", "reasoning", "code", "something newer"])
-def test_words_stay_words(kind: str, tmp_path: Path) -> None:
-    shown = writer(tmp_path).part({"type": kind, "text": "<b>words</b>"})
-
-    assert shown["text"] == "<b>words</b>"
-    assert shown["kind"] in ("text", "reasoning", "code")
-
-
-def test_a_medium_of_another_kind_is_not_shown(tmp_path: Path) -> None:
-    shown = part(tmp_path, "image", tiny_media.wav())
-
-    assert (shown["src"], shown["note"]) == ("", "it is no image but audio/wav, and is not shown")
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("text", "text"), ("reasoning", "reasoning"), ("code", "code"), ("something newer", "text")]
+)
+def test_words_stay_words(kind: str, shown: str, tmp_path: Path) -> None:
+    found = writer(tmp_path).part({"type": kind, "text": "<b>words</b>"})
+    assert (found["kind"], found["text"]) == (shown, "<b>words</b>")
 
 
 def test_svg_is_shown_as_the_picture_that_it_draws(tmp_path: Path) -> None:
     shown = part(tmp_path, "image", SVG)
-
     assert shown["src"] == f"media/{hashlib.sha256(SVG).hexdigest()}.png"
     assert (tmp_path / "new" / shown["src"]).read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_first_pages_of_a_document_are_pictures(tmp_path: Path) -> None:
-    shown = part(tmp_path, "document", tiny_media.pdf())
-
-    assert shown["page_count"] >= 1
-    assert all((tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG") for page in shown["pages"])
+def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(tmp_path: Path) -> None:
+    first = part(tmp_path, "document", tiny_media.pdf())
+    assert first["page_count"] >= 1
+    assert all((tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG") for page in first["pages"])
+    (tmp_path / "new").rename(tmp_path / "before")
+    again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
+    assert (again["pages"], (tmp_path / "new" / again["pages"][0]).exists()) == (first["pages"], True)
 
 
 def test_a_mesh_is_vertices_and_faces(tmp_path: Path) -> None:
     shown = part(tmp_path, "3d", tiny_media.glb())
-
     sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
-    assert sha256 == shown["sha256"]
-    assert len(mesh["box"]) == 2
-    assert mesh["vertices"]
+    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (shown["sha256"], 2, True)
 
 
 def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
-    shown = part(tmp_path, "document", b"<script>" + b"x" * 30_000, "a.txt")
-
+    shown = part(tmp_path, "document", TEXT, "a.txt")
     assert shown["text"].startswith("<script>")
-    assert shown["note"] == "the first 20,000 of 30,008 characters"
-
-
-@pytest.mark.parametrize(
-    ("kind", "data"),
-    [("document", b"%PDF-1.7 and nothing else"), ("3d", b"ply\nformat ascii 1.0\n"), ("image", b"<svg></sv")],
-    ids=["pdf", "ply", "svg"],
-)
-def test_a_medium_that_is_refused_says_why(kind: str, data: bytes, tmp_path: Path) -> None:
-    shown = part(tmp_path, kind, data)
-
-    assert shown.get("src", "") == ""
-    assert shown["note"]
-
-
-def test_what_is_no_medium_that_is_shown_names_its_type(tmp_path: Path) -> None:
-    assert (
-        part(tmp_path, "document", b"PK\x03\x04" + b"\0" * 40)["note"] == "files of type application/zip are not shown"
-    )
-
-
-def test_without_time_left_a_preview_is_left_over(tmp_path: Path) -> None:
-    assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
-
-
-def test_previews_of_the_report_before_are_taken_over(tmp_path: Path) -> None:
-    first = part(tmp_path, "document", tiny_media.pdf())
-    (tmp_path / "new").rename(tmp_path / "before")
-
-    again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
-
-    assert again["pages"] == first["pages"]
-    assert (tmp_path / "new" / again["pages"][0]).exists()
+    assert ("first 20,000 " in shown["note"], "30,008" in shown["note"]) == (True, True)
 
 
 def png_of(width: int, height: int) -> bytes:
@@ -143,16 +97,30 @@ def jpeg_of(width: int, height: int) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [png_of(60_000, 60_000), b"GIF89a" + struct.pack("<HH", 60_000, 60_000) + b"\0" * 9, jpeg_of(60_000, 60_000)],
-    ids=["png", "gif", "jpeg"],
-)
-def test_a_picture_that_declares_too_many_pixels_is_not_given_to_the_browser(data: bytes, tmp_path: Path) -> None:
-    shown = part(tmp_path, "image", data)
+GIF = b"GIF89a" + struct.pack("<HH", 60_000, 60_000) + b"\0" * 9
 
-    assert shown["src"] == ""
-    assert "limit" in shown["note"]
+
+@pytest.mark.parametrize(
+    ("kind", "data", "note"),
+    [
+        ("image", tiny_media.wav(), "audio/wav"),
+        ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip"),
+        ("image", png_of(60_000, 60_000), "limit"),
+        ("image", GIF, "limit"),
+        ("image", jpeg_of(60_000, 60_000), "limit"),
+        ("document", b"%PDF-1.7 and nothing else", ""),
+        ("3d", b"ply\nformat ascii 1.0\n", ""),
+        ("image", b"<svg></sv", ""),
+    ],
+    ids=["another kind", "no medium", "large png", "large gif", "large jpeg", "bad pdf", "bad ply", "bad svg"],
+)
+def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note: str, tmp_path: Path) -> None:
+    shown = part(tmp_path, kind, data)
+    assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == ("", True, True)
+
+
+def test_without_time_left_a_preview_is_left_over(tmp_path: Path) -> None:
+    assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
 
 
 def test_a_truncated_picture_is_left_to_the_browser(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,9 @@ from jinja2 import FileSystemBytecodeCache
 from mmeval.report.page import shell
 
 
-def context(title: str) -> dict[str, Any]:
+def rendered(title: str) -> str:
     empty: dict[str, Any] = {name: [] for name in ("runs", "summary", "notes", "tables", "layouts", "charts")}
-    return {**empty, "title": title, "made": "today", "mmeval": "1", "count": 0}
+    return shell.rendered({**empty, "title": title, "made": "today", "mmeval": "1", "count": 0})
 
 
 @pytest.fixture
@@ -24,18 +22,13 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(compiled: Path) -> None:
-    first, again = shell.rendered(context("a <b>")), shell.rendered(context("a <b>"))
-
-    assert first == again
-    assert "a &lt;b&gt;" in first
-    assert len(list(compiled.iterdir())) == 1
+    first, again = rendered("a <b>"), rendered("a <b>")
+    assert (first == again, "a &lt;b&gt;" in first, len(list(compiled.iterdir()))) == (True, True, 1)
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
-    assert "my title" in shell.rendered(context("my title"))
-    assert not compiled.exists()
+    assert ("my title" in rendered("my title"), compiled.exists()) == (True, False)
 
 
 def test_a_page_is_rendered_though_the_disk_is_full(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,5 +36,4 @@ def test_a_page_is_rendered_though_the_disk_is_full(compiled: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(FileSystemBytecodeCache, "dump_bytecode", full)
-
-    assert "my title" in shell.rendered(context("my title"))
+    assert "my title" in rendered("my title")

@@ -7,97 +7,78 @@ from mmeval.report.page.summary import notes, sentences
 from mmeval.results.stored_run import StoredRun
 from tests.support.stored_run import Told, text, write_run
 
+TRIAL = Told([text("a")], [text("b")])
 NUMBER = {"task": "told", "metric": "right", "value": 0.5, "n": 10, "scored": 10}
+LACKING = {**NUMBER, "metric": "quality", "value": None, "scored": 0, "unavailable": 8, "unsupported": 2}
+SPENT = {"calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 0}
 
 
-def run(tmp_path: Path, *, asked: int = 10, number: dict[str, Any] | None = None, **ours: Any) -> StoredRun:
-    told = [Told([text("a")], [text("b")])] * asked
-    results = {"results": [{**NUMBER, **(number or {})}], **ours}
-    return StoredRun(write_run(tmp_path / "run", told, results=results, config={"task_alias": "Told"}))
+def run(tmp_path: Path, *numbers: dict[str, Any], **ours: Any) -> StoredRun:
+    """Ten trials of the task Told; the first number is the usual one with these changes."""
+    results = {"results": [{**NUMBER, **one} for one in numbers or [{}]], **ours}
+    return StoredRun(write_run(tmp_path / "run", [TRIAL] * 10, results=results, config={"task_alias": "Told"}))
 
 
-def said(tmp_path: Path, **more: Any) -> str:
-    return " ".join(sentences(run(tmp_path, **more), {}))
-
-
-def test_it_says_who_was_asked_what(tmp_path: Path) -> None:
-    assert said(tmp_path).startswith("teller (backend reference) was asked 10 samples of Told, by the protocol single.")
-
-
-def test_it_says_how_sure_a_number_is(tmp_path: Path) -> None:
-    assert (
-        "told: right is 0.5000; with 95 % confidence it lies between 0.2000 and 0.8000, from 10 independent groups of "
-        "trials." in said(tmp_path, number={"ci95": [0.2, 0.8], "clusters": 10})
-    )
+def lacks(words: list[str], shown: str) -> list[str]:
+    return [one for one in words if one not in shown]
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
+    ("numbers", "ours", "words"),
     [
-        ({}, "All 10 trials were scored by every metric."),
-        (
-            {"scored": 9, "failed": 1},
-            "9 of 10 trials were scored by every metric; 1 failed. None of these counts as zero.",
-        ),
-        ({"scored": 8, "unscored": 2}, "8 of 10 trials were scored by every metric; 2 could not be scored."),
-        (
-            {"scored": 0, "value": None, "unsupported": 10},
-            "10 could not be asked, because the model does not take or give",
-        ),
-        ({"value": None, "scored": 0, "unscored": 10}, "right has no value."),
-        ({"scored": 4, "inapplicable": 6}, "All 10 trials were scored by every metric that applies to the answer."),
-        ({"value": None, "scored": 0, "inapplicable": 10}, "right has nothing to score."),
-        ({"value": None, "suspended": True}, "right has no value, as scoring was suspended."),
-        ({"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}, "could move it to between 0.4500 and 0.5500."),
+        ([], {}, ["teller (backend reference) ", "10 samples of Told", "protocol single"]),
+        ([{"ci95": [0.2, 0.8], "clusters": 10}], {}, ["right is 0.5000", "0.2000 and 0.8000", "10 independent groups"]),
+        ([{"n": 12}], {}, ["(12 trials with repeats)", "10 of 12 trials"]),
+        ([], {}, ["All 10 trials ", "by every metric.", "so few trials"]),
+        ([{"scored": 9, "failed": 1}], {}, ["9 of 10 trials ", "every metric; 1 failed", "None of these"]),
+        ([{"scored": 8, "unscored": 2}], {}, ["8 of 10 trials ", "2 could not be scored"]),
+        ([{"scored": 0, "value": None, "unsupported": 10}], {}, ["0 of 10 ", "10 could not be asked"]),
+        ([{"scored": 4, "inapplicable": 6}], {}, ["All 10 trials ", "applies to the answer"]),
+        ([{"value": None, "scored": 0, "unscored": 10}], {}, ["right has no value."]),
+        ([{"value": None, "scored": 0, "inapplicable": 10}], {}, ["right has nothing to"]),
+        ([{"value": None, "suspended": True}], {}, ["right has no value, ", "suspended"]),
+        ([{"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}], {}, ["between 0.4500 and 0.5500"]),
+        ([{"scored": 10, "higher_is_better": False}], {}, ["right (lower is better)"]),
+        ([{"scored": 8, "unsupported": 2}, LACKING], {}, ["8 of 10 trials ", "every metric but quality", "; 2 could"]),
+        ([], {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}}, ["The judge was j-26"]),
+        ([], {"spent": {**SPENT, "usd": 0.305}}, ["1,203 calls", "84,210 tokens in", " 9,120 out; ", "0.30 USD."]),
+        ([], {"spent": {**SPENT, "images": 2, "usd": None}}, ["2 images made; ", "is not known"]),
     ],
-    ids=["all", "failed", "unscored", "unsupported", "no value", "some", "none", "suspended", "bounds"],
+    ids=[
+        *("asked", "how sure", "repeats", "all", "failed", "unscored", "unsupported", "some inapplicable", "no value"),
+        *("nothing", "suspended", "bounds", "lower", "a metric lacks", "judge", "spent", "spent unknown"),
+    ],
 )
-def test_it_says_what_stands_behind_a_number(number: dict[str, Any], words: str, tmp_path: Path) -> None:
-    assert words in said(tmp_path, number=number)
+def test_the_summary_has_the_facts_of_a_run(
+    numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path
+) -> None:
+    assert lacks(words, " ".join(sentences(run(tmp_path, *numbers, **ours), {}))) == []
 
 
-def test_a_metric_that_the_whole_task_lacks_takes_no_trial_from_the_others(tmp_path: Path) -> None:
-    lacks = {**NUMBER, "metric": "quality", "value": None, "scored": 0, "unavailable": 8, "unsupported": 2}
-    both = [{**NUMBER, "scored": 8, "unsupported": 2}, lacks]
-    found = run(tmp_path, results=both)
-
-    words = " ".join(sentences(found, {}))
-
-    assert "8 of 10 trials were scored by every metric but quality, which cannot be computed here; 2 could not" in words
-
-
-def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
-    found = StoredRun(write_run(tmp_path / "a run", [Told([text("a")], [text("b")])]))
-
-    words = " ".join(sentences(found, {"scored": 16, "failed": 2, "unscored": 6}))
-
-    assert "24 trials were made, 16 of them scored, 2 failed." in words
-    assert f"mmeval score '{tmp_path / 'a run'}'" in words
-
-
-def test_it_says_who_judged_and_what_was_spent(tmp_path: Path) -> None:
-    words = said(
-        tmp_path,
-        judges={"told": [{"role": "judge", "asked": "j", "served": "j-2026"}]},
-        spent={"usd": 0.305, "calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 0},
-    )
-
-    assert "The judge was j-2026." in words
-    assert "Spent in this run folder: 1,203 calls, 84,210 tokens in and 9,120 out; 0.30 USD." in words
+def test_an_unfinished_run_has_how_far_it_is_and_the_command_for_its_numbers(tmp_path: Path) -> None:
+    found = StoredRun(write_run(tmp_path / "a run", [TRIAL]))
+    shown = " ".join(sentences(found, {"scored": 16, "failed": 2, "unscored": 6}))
+    words = ["24 trials were made", ", 16 of them scored", ", 2 failed.", f"mmeval score '{tmp_path / 'a run'}'"]
+    assert lacks(words, shown) == []
 
 
 def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
-    found = run(
-        tmp_path,
-        not_comparable=["told"],
-        subset={"told": {"of": 300, "chosen": 10, "how": ["limit"]}},
-        unfinished={"told": {"made": 10, "of": 40}},
-        complaints=["1 trial failed"],
+    found = notes(
+        run(
+            tmp_path,
+            not_comparable=["told"],
+            subset={"told": {"of": 300, "chosen": 10, "how": ["limit"]}},
+            unfinished={"told": {"made": 10, "of": 40}},
+            complaints=["1 trial failed"],
+        )
     )
-
-    assert notes(found) == [
-        "Not comparable with published numbers: told, asked on the few samples that ship with the task.",
-        "told is unfinished: 10 of 40 trials were made.",
-        "told is a subset: 10 of 300 samples (chosen by limit).",
+    words = [
+        "Not comparable ",
+        "unfinished: 10 of 40 ",
+        "subset: 10 of 300 samples (chosen by limit)",
         "1 trial failed",
     ]
+    assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 4
+    (several,) = notes(run(tmp_path, not_comparable=["told", "other"]))
+    assert (found[0].endswith(" the task."), several.endswith(" the tasks.")) == (True, True)
+    assert "told and other," in several

@@ -1,7 +1,5 @@
 """A run in which everything that a model, a judge or a data set can write is a string of the injection corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -24,17 +22,17 @@ from mmeval.records.trial import Trial
 from mmeval.report.results_file import write_results
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
-from tests.support.injections import INJECTIONS
+from tests.soak.report_page.injections import INJECTIONS
 from tests.support.task_folder import installed
 from tests.support.toy import picture, run_toy, task
 
 _PLUGINS = """
 [mmeval.metrics]
-hostile_evidence = tests.support.hostile_run:hostile_evidence
-hostile_verdict = tests.support.hostile_run:hostile_verdict
+hostile_evidence = tests.soak.report_page.hostile_run:hostile_evidence
+hostile_verdict = tests.soak.report_page.hostile_run:hostile_verdict
 
 [mmeval.model_backends]
-hostile = tests.support.hostile_run:Hostile
+hostile = tests.soak.report_page.hostile_run:Hostile
 """
 FAILING = 7
 """Of each so many samples one fails, with the string as the message."""

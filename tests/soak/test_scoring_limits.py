@@ -1,0 +1,45 @@
+"""A metric that does not come back, in Python or in native code, costs one answer its score."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval.scoring import worker
+from tests.mmeval.scoring.test_model_queue import Lane, values
+from tests.mmeval.scoring.test_trial_rows import answered, plan, scored
+from tests.support.task_folder import installed, write_files
+from tests.support.toy_weights import MODEL
+
+pytestmark = pytest.mark.timeout(1800)  # it ends native code after twice its time on every core
+SECONDS = 1.0
+"""A limit that a busy machine keeps for an answer without work."""
+PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = tests.support.toy_weights:batched\n"
+
+
+@pytest.fixture(autouse=True)
+def _limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(worker, "METRIC_SECONDS", SECONDS)
+    write_files(tmp_path / "model", MODEL)
+    monkeypatch.setenv("TOY_NOTES", str(tmp_path / "notes"))
+    with installed(tmp_path / "site", monkeypatch, {"models": {}}, more=PLUGINS):
+        yield
+
+
+@pytest.mark.parametrize(("answer", "error"), [("hang", "TimeoutError: "), ("grind", "the scoring process died")])
+def test_a_metric_that_does_not_come_back_costs_one_answer_its_score(answer: str, error: str) -> None:
+    rows = scored([answered(text, i) for i, text in enumerate(["yes", answer, "yes"])], plan(), workers=1)
+    scores = [row["scores"]["toy_yes"] for row in rows]
+    assert [score["value"] for score in scores] == [1.0, None, 1.0]
+    assert scores[1]["reason"].startswith(error)
+
+
+def test_loading_is_no_answers_time_and_an_answer_that_hangs_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOY_LOADING", str(2 * SECONDS))
+    lane = Lane(tmp_path)
+    scores = lane.scores("yes", "hang", "yes", workers=1)
+    assert values(scores) == [1.0, None, 1.0]
+    assert f"{SECONDS:g} seconds" in scores[1]["batched"]["reason"]
+    assert len(lane.notes("load")) == 1
