@@ -14,7 +14,6 @@ HARD = task(filter={"level": ["hard", "harder"], "field": "law"})
     ("labels", "kept"),
     [
         ({"level": "hard", "field": "law"}, True),
-        ({"field": "law"}, True),
         ({"level": None}, True),
         ({}, True),
         ({"level": "easy"}, False),
