@@ -21,7 +21,9 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
         if not takes_argument(name, "device"):
-            message = f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
+            message = (
+                f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
+            )
             raise UsageError(message, name=device.origin)
         if "device" in args:
             raise UsageError(

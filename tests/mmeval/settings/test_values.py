@@ -98,9 +98,7 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml(written: str, meant: obj
     ],
     ids=NAMED,
 )
-def test_a_value_is_read_from_text_or_from_what_a_file_holds(
-    read: values.Reader, given: object, meant: object
-) -> None:
+def test_a_value_is_read_from_text_or_from_what_a_file_holds(read: values.Reader, given: object, meant: object) -> None:
     assert read(given) == meant
 
 

@@ -47,7 +47,12 @@ def test_data_dir_is_not_left_by_a_dataset_path(tmp_path: Path) -> None:
 def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(tmp_path: Path) -> None:
     write_rows(tmp_path / "bundled", ROW)
     made = built(tmp_path, "dataset_path: org/name\nexpected: {rows: 5, samples: 4}", data="bundled")
-    assert (ids(made), made.comparable, made.config["data"], made.source()["bundled"]) == (["s"], False, "bundled", True)
+    assert (ids(made), made.comparable, made.config["data"], made.source()["bundled"]) == (
+        ["s"],
+        False,
+        "bundled",
+        True,
+    )
     assert (made.expected, built(tmp_path, "expected: {rows: 5, samples: 4}").expected) == ((None, None), (5, 4))
 
 

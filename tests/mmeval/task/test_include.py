@@ -61,7 +61,9 @@ def test_a_package_may_include_from_a_folder_of_the_include_path(tmp_path: Path)
 
 
 def test_a_file_outside_of_all_folders_may_include_from_its_own_alone(tmp_path: Path) -> None:
-    write_files(tmp_path, {"base.yaml": "repeats: 7", "t.yaml": "include: base.yaml", "sub/u.yaml": "include: ../base.yaml"})
+    write_files(
+        tmp_path, {"base.yaml": "repeats: 7", "t.yaml": "include: base.yaml", "sub/u.yaml": "include: ../base.yaml"}
+    )
     files = TaskFiles([])
     assert files.document(tmp_path / "t.yaml").data == {"repeats": 7}
     with pytest.raises(TaskFileError, match="leads out"):

@@ -18,7 +18,11 @@ from tests.support.task_folder import write_files
         (["test.jsonl", "train.jsonl"], {}, ["test.jsonl"]),
         (["test-1.jsonl", "test-0.jsonl"], {}, ["test-0.jsonl", "test-1.jsonl"]),
         (["data/test-00000-of-00001.parquet"], {}, ["data/test-00000-of-00001.parquet"]),
-        (["test-0-of-2-ab.parquet", "test-1-of-2-cd.parquet"], {}, ["test-0-of-2-ab.parquet", "test-1-of-2-cd.parquet"]),
+        (
+            ["test-0-of-2-ab.parquet", "test-1-of-2-cd.parquet"],
+            {},
+            ["test-0-of-2-ab.parquet", "test-1-of-2-cd.parquet"],
+        ),
         (["test.jsonl", "test.parquet"], {}, ["test.jsonl"]),
         (["a.jsonl", "b.jsonl"], {"options": {"data_file": ["b.jsonl", "a.jsonl"]}}, ["b.jsonl", "a.jsonl"]),
         (["hard/test.jsonl", "test.jsonl"], {"name": "hard"}, ["hard/test.jsonl"]),
