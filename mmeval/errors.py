@@ -54,9 +54,9 @@ EXIT_INTERRUPTED = 130
 class MmevalError(Exception):
     """The root; its text is for the user: what happened, where, what to do next.
 
-    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a flag, key, switch, task, package),
-    the ``known`` names that would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``, with which
-    the text ends.
+    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a flag, key, switch, task,
+    package), the ``known`` names that would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``,
+    with which the text ends.
     """
 
     exit_code = EXIT_UNEXPECTED

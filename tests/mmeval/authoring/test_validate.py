@@ -108,7 +108,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path, more: str, row: Row) -> Non
 def test_a_fault_is_found_by_its_check_at_its_line(
     tmp_path: Path, more: str, rows: list[Row], place: tuple[str, int], words: list[str]
 ) -> None:
-    found = [one for one in findings(tmp_path, more, *rows) if one.check == place[0]][0]
+    found = next(one for one in findings(tmp_path, more, *rows) if one.check == place[0])
     assert (found.check, found.line, found.severity, found.file) == (*place, "error", tmp_path / "t.yaml")
     assert [word for word in words if word not in found.message] == []
     assert found.message.count("task 't'") <= 1

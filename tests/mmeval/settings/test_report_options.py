@@ -11,7 +11,7 @@ SHOWN = ("max_tokens", "monkey", "tokenizer", "cluster_key_name")
 
 
 def test_secrets_are_hidden_at_any_depth_and_names_that_only_look_like_them_are_shown() -> None:
-    given = {name: "x" for name in (*SECRET, *SHOWN)}
+    given = dict.fromkeys((*SECRET, *SHOWN), "x")
     assert without_secrets({"a": [given]}) == {"a": [{name: "***" if name in SECRET else "x" for name in given}]}
 
 

@@ -114,7 +114,7 @@ def test_rows_and_columns_that_cannot_be_understood_are_refused(
 
 def test_a_file_that_is_no_parquet_is_refused(folder: Path) -> None:
     (folder / "test.parquet").write_bytes(b"PAR1 torn")
-    with pytest.raises(UsageError, match="test.parquet"):
+    with pytest.raises(UsageError, match=r"test\.parquet"):
         list(read_parquet(folder / "test.parquet"))
-    with pytest.raises(UsageError, match="test.parquet"):
+    with pytest.raises(UsageError, match=r"test\.parquet"):
         len(load(DataSource("t", folder)))
