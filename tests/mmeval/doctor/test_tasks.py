@@ -106,7 +106,7 @@ def test_a_score_that_is_made_of_others_has_what_lacks_and_what_it_goes_without(
 def test_on_the_page_metrics_that_lack_the_same_stand_together() -> None:
     (shown,) = gathered([section("Task unim_hard", unim, word="unim_hard")])
     assert [finding.what.partition(":")[0].partition(" ")[2] for finding in shown.findings[1:]] == [
-        *("semantic_correctness, interleaved_coherence, sqcs", ", ".join(READ), "video_quality", "unim_gq", "unim_gq"),
+        *("semantic_correctness, interleaved_coherence, sqcs", ", ".join(READ), "video_quality", "unim_gq", "unim_gq")
     ]
 
 
