@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import gc
 import json
@@ -89,9 +87,7 @@ def test_a_backend_object_answers_is_closed_and_is_not_asked_again_by_the_same_c
 
 
 @pytest.mark.parametrize("registered", [False, True])
-def test_what_failed_is_in_the_exit_code_and_in_the_complaints(
-    registered: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_failed_is_in_exit_code_and_complaints(registered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.plugins.any_of_script", lambda: registered)
     write_rows(Path("tasks/data"), {"input": "question 0"}, {"input": "fail"})
     found = evaluated(Mine())

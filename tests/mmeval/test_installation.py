@@ -1,7 +1,5 @@
 """The line that adds an extra to this installation: never one by which pip takes another project of the same name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +13,7 @@ FROM_FILE = {"url": "file:///wheels/mmeval-0.1.0-py3-none-any.whl", "archive_inf
 FROM_GIT = {"url": "https://example.org/mmeval.git", "vcs_info": {"vcs": "git", "commit_id": "4f2a"}}
 
 
-def test_a_checkout_is_named_with_its_folder_and_as_itself_inside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_is_named_by_its_folder_or_as_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "setup.cfg").touch()
     (tmp_path / "tasks").mkdir()
     monkeypatch.setattr(installation, "ROOT", tmp_path)

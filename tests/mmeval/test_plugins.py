@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -57,9 +55,7 @@ def test_an_unknown_name_is_refused_with_near_names(name: str) -> None:
     ],
     ids=["no module", "no object", "fails at import"],
 )
-def test_a_broken_plugin_is_named_with_its_distribution_and_cause_and_harms_no_other(
-    install: Install, value: str, cause: str
-) -> None:
+def test_a_broken_plugin_is_named_with_its_cause_and_harms_no_other(install: Install, value: str, cause: str) -> None:
     install("my-bench", f"broken = {value}", broken_plugin="1 / 0")
     with pytest.raises(PluginError) as caught:
         plugins.load(GROUP, "broken")
@@ -100,9 +96,7 @@ def test_whatever_mmeval_registers_itself_loads(group: plugins.PluginGroup) -> N
     assert own or group == "mmeval.prompts"
 
 
-def test_an_import_error_inside_an_optional_package_is_not_its_absence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_error_inside_a_package_is_not_its_absence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(write_files(tmp_path, {"half_installed.py": "import something_is_missing"})))
     with pytest.raises(ModuleNotFoundError, match="something_is_missing"):
         need("half_installed", "audio")

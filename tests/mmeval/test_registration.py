@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,9 +74,7 @@ def test_a_metric_of_anything_but_a_trial_is_refused(function: Any) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_each_decorator_registers_in_its_group_and_gives_back_what_it_got(
-    register: Any, group: plugins.PluginGroup
-) -> None:
+def test_each_decorator_registers_in_its_group_and_returns_it(register: Any, group: plugins.PluginGroup) -> None:
     def plugin() -> None:
         pass
 

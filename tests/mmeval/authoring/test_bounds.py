@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial
@@ -55,7 +53,6 @@ def test_every_sample_gets_the_reference_of_another_one(tmp_path: Path) -> None:
 def test_answers_are_shuffled_among_the_samples_that_filter_limit_and_faults_leave(tmp_path: Path) -> None:
     filtered = task_with(tmp_path, *"abcdefgh", more="filter: {level: 0}")
     assert shuffled_answers([filtered], limit=3)["t"].keys() == {"0", "2", "4"}
-
     rows = [
         replace(sample, fault="torn" if sample.id == "2" else "") for sample in task_with(tmp_path, *"abcd").dataset()
     ]
@@ -117,9 +114,7 @@ def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> st
         (0.3, 0.5, 10, "True: m gives"),
     ],
 )
-def test_two_standard_errors_decide_where_there_are_enough_samples(
-    right: float, shuffled: float, scored: int, word: str
-) -> None:
+def test_two_standard_errors_decide_of_enough_samples(right: float, shuffled: float, scored: int, word: str) -> None:
     found = measured(right, shuffled, scored)
     assert found.startswith(word) and bool(found) is bool(word)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +103,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path, more: str, row: Row) -> Non
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else str(value)[:60],
 )
-def test_a_fault_is_found_by_its_check_at_its_line(
+def test_a_fault_is_an_error(
     tmp_path: Path, more: str, rows: list[Row], place: tuple[str, int], words: list[str]
 ) -> None:
     found = next(one for one in findings(tmp_path, more, *rows) if one.check == place[0])
@@ -139,7 +137,7 @@ def test_a_fault_is_found_by_its_check_at_its_line(
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else str(value)[:60],
 )
-def test_what_is_probably_a_mistake_is_a_warning(
+def test_a_likely_mistake_is_a_warning(
     tmp_path: Path, more: str, rows: list[Row], place: tuple[str, int], words: list[str]
 ) -> None:
     (found,) = (one for one in findings(tmp_path, more, *rows) if one.severity == "warning")
@@ -326,7 +324,6 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
             found = list(check(["both_words"]))
         monkeypatch.chdir(folders["two_places"].parent)
         installed_ones = list(check(["both_words"]))
-
     assert ([one.check for one in found], installed_ones) == (["plugins"], [])
     (record,) = caplog.records
     assert record.args and (record.args[0], record.args[2]) == ("both_words", "two_places/both_words")  # type: ignore[index]

@@ -1,7 +1,5 @@
 """``mmeval prepare`` against a hub on a local port, and later runs without one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -79,13 +77,12 @@ def test_what_is_here_is_not_fetched_again_and_one_data_set_of_two_tasks_once(hu
     first = prepare(hub, tmp_path, *tasks)
     asked = [path for path in hub.paths if "/resolve/" in path]
     again = prepare(hub, tmp_path, *tasks)
-
     assert (first.code, again.code, states(first)["hard"].partition(";")[0]) == (0, 0, "ready: 1 of 2 rows")
     assert ({*hub.fetched}, [path for path in hub.paths if "/resolve/" in path]) == ({*FILES}, asked)
     assert "to fetch: nothing" in again.out
 
 
-def test_an_interrupted_preparation_has_the_exit_code_of_a_stop(
+def test_an_interrupted_preparation_ends_with_130(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(given: object) -> None:
@@ -104,14 +101,11 @@ def test_a_disk_that_is_too_small_stops_before_anything_is_fetched(tmp_path: Pat
     assert (done.code, done.error.partition(" are")[0], hub.fetched) == (4, "909,494.7 TiB", [])
 
 
-def test_a_damaged_file_of_the_cache_is_named_and_fetched_again_when_it_is_deleted(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+def test_a_damaged_file_of_the_cache_is_named_and_fetched_again_if_deleted(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     prepare(hub, tmp_path, file)
     (picture,) = (tmp_path / "home").rglob("a.png")
     picture.write_bytes(bytes(len(PNG)))
-
     done = prepare(hub, tmp_path, file)
     assert (done.code, states(done)["trees"].partition(":")[0], "a.png: its content" in done.out) == (
         4,
@@ -180,9 +174,7 @@ def test_a_medium_that_lacks_is_named_with_its_row(tmp_path: Path) -> None:
     [((), "--data_dir FOLDER"), (("--data_dir", "mine"), "at mine/gold")],
     ids=["no folder yet", "a folder"],
 )
-def test_what_is_fetched_by_hand_has_its_source_and_its_place(
-    tmp_path: Path, flags: tuple[str, ...], where: str
-) -> None:
+def test_what_is_fetched_by_hand_has_source_and_place(tmp_path: Path, flags: tuple[str, ...], where: str) -> None:
     (tmp_path / "mine").mkdir()
     file = (
         write_files(tmp_path, {"t.yaml": task("t", "by_hand:\n  - {path: gold, source: a page, note: a form}\n")})
@@ -190,7 +182,6 @@ def test_what_is_fetched_by_hand_has_its_source_and_its_place(
     )
     done = prepare("", tmp_path, file, *flags)
     assert (done.code, "a page (a form)" in done.out, where in done.out) == (4, True, True)
-
     rows = '{"input": "q", "reference": "a"}\n'
     write_files(tmp_path / "mine" if flags else tmp_path, {"test.jsonl": rows})
     noted = prepare("", tmp_path, file, *flags)

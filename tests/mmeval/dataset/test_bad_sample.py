@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator, Sequence
 
@@ -43,7 +41,6 @@ class Spent(Bumpy):
 def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
     known = RowError("row 3: odd", id="c", labels={"level": "hard"})
     found = list(rows_of(Bumpy([sample("a"), RowError("row 2: torn"), known, RowError("")])))
-
     assert [(one.id, one.fault) for one in found[:3]] == [("a", ""), ("row 2", "row 2: torn"), ("c", "row 3: odd")]
     assert (found[1].input, found[1].metadata, found[2].metadata) == ((), {}, {"level": "hard"})
     assert found[3].fault, "an error without words is a fault too"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 from mmeval.dataset import hub
@@ -16,7 +14,6 @@ def test_what_the_cache_holds_is_known_without_the_hub(tmp_path: Path) -> None:
         assert (cached_snapshot("me/tiny", "main", "dataset"), commit) == (None, COMMIT)
         assert [is_cached(file, "me/tiny", commit, "dataset") for file in files] == [False, False]
         folder = hub.snapshot("me/tiny", "main", only=["*.jsonl"])
-
     with at_hub("", tmp_path, offline=True):
         assert [is_cached(file, "me/tiny", commit, "dataset") for file in files] == [True, False]
         assert is_cached(files[0], "me/tiny", "b" * 40, "dataset"), "the same content of another commit"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
@@ -60,7 +58,7 @@ def test_a_driver_that_torch_does_not_use_has_a_way_to_change_that(monkeypatch: 
     [(1, "Traceback\nImportError: libcudart\n", "ImportError: libcudart"), (3, "", "exit code 3")],
     ids=["an error", "no words"],
 )
-def test_a_torch_that_breaks_at_import_is_broken(
+def test_a_torch_that_does_not_import_is_broken(
     monkeypatch: pytest.MonkeyPatch, code: int, err: str, what: str
 ) -> None:
     monkeypatch.setattr("subprocess.run", lambda *_, **__: subprocess.CompletedProcess((), code, "", err))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from importlib.metadata import PathDistribution
 from pathlib import Path
@@ -69,7 +67,7 @@ def test_metadata_that_are_stale_are_broken_and_a_note_where_others_come_first(
     assert [one.status for one in metadata(monkeypatch, sound, stale)] == ["ok", "note"]
 
 
-def test_outside_of_a_checkout_the_version_alone_is_compared(
+def test_an_installation_is_compared_by_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
 ) -> None:
     (checkout / "setup.cfg").unlink()
@@ -78,9 +76,7 @@ def test_outside_of_a_checkout_the_version_alone_is_compared(
     assert [one.status for one in metadata(monkeypatch, old)] == ["broken"]
 
 
-def test_a_stranger_of_the_same_name_and_no_metadata_are_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stranger_of_our_name_and_no_metadata_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
     assert (found.status, "0.2.1" in found.what, found.how_to.partition(",")[0]) == (
         "broken",
@@ -90,9 +86,7 @@ def test_a_stranger_of_the_same_name_and_no_metadata_are_broken(
     assert [one.status for one in metadata(monkeypatch)] == ["broken"]
 
 
-def test_a_second_copy_of_the_package_is_a_note(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
-) -> None:
+def test_a_second_copy_of_mmeval_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(checkout), "", str(second), str(second)])
     (found,) = installation.copies()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ def test_programs_are_found_by_any_of_their_names(monkeypatch: pytest.MonkeyPatc
     [(2**30, True, "ok"), (2**30 - 1, True, "note"), (2**30, False, "broken")],
     ids=["enough", "little", "read-only"],
 )
-def test_disks_have_space_and_can_be_written(
+def test_disks_are_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, writable: bool, status: str
 ) -> None:
     monkeypatch.setattr(machine, "free_bytes", lambda _folder: free)

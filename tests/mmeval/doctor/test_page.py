@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.doctor.finding import Finding, Section
 from mmeval.doctor.page import MIN_WIDTH, as_text, gathered
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ MORE = (
 )
 
 
-def test_a_plugin_that_cannot_be_loaded_is_named_and_all_others_are_counted(
+def test_a_plugin_that_does_not_load_is_named_and_others_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need = "from mmeval.system.extras import need\nneed('no_such_package', 'audio')\n"
@@ -24,7 +22,6 @@ def test_a_plugin_that_cannot_be_loaded_is_named_and_all_others_are_counted(
         ill, needy, whole = sorted(registered.loaded(), key=lambda finding: finding.status)
         (clash,) = registered.clashes()
         own = sum(plugins.distribution_of(entry) == "mmeval" for entry in plugins.entries("mmeval.aggregators"))
-
     assert (ill.status, ill.how_to.endswith("pip uninstall dist-odd")) == ("broken", True)
     assert "dist-odd/ill" in ill.what and "RuntimeError: out of sorts" in ill.what
     assert (needy.status, needy.how_to, "dist-odd/needy" in needy.what) == ("missing", "", True)

@@ -1,8 +1,6 @@
 """Findings about the metrics of UniM: some ask no role, some two, one needs missing weights, and one is made of the
 available ones; and about small tasks of a file."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -82,9 +80,7 @@ def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -
     ],
     ids=["neither", "no captioner", "no judge"],
 )
-def test_what_lacks_a_role_has_the_flags_that_add_it(
-    roles: tuple[str, ...], adds: str, judged: tuple[str, ...]
-) -> None:
+def test_what_lacks_a_role_has_the_flags_to_add_it(roles: tuple[str, ...], adds: str, judged: tuple[str, ...]) -> None:
     found = unim(*roles)
     lacking = by_metric(found)
     assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
@@ -132,9 +128,7 @@ def metrics(file: Path, *names: str, strict: bool = False) -> list[Finding]:
     return list(tasks.metrics(item(str(file)), strict=strict))
 
 
-def test_a_metric_that_cannot_be_computed_blocks_where_no_other_can_or_if_strict(
-    small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both, alone = metrics(small, "exact_match", "rubric_judge")[1], metrics(small, "rubric_judge")[0]
     assert [one.how_to for one in (both, alone)] == ["add --role judge=BACKEND"] * 2
     assert [one.blocks for one in (both, alone, metrics(small, "exact_match", "rubric_judge", strict=True)[1])] == [
@@ -143,7 +137,6 @@ def test_a_metric_that_cannot_be_computed_blocks_where_no_other_can_or_if_strict
         True,
     ]
     assert [one.status for one in metrics(small)] == ["note"]
-
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "jiwer" else there(name))
     (lacking,) = metrics(small, "wer")

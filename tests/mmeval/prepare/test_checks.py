@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -115,8 +113,6 @@ def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
     whole.write_bytes(picture(size=(64, 64)))
     cut.write_bytes(whole.read_bytes()[:60])
     page.write_bytes(b"<!doctype html><html>not found</html>")
-
     found = count(Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook())
-
     assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [(True, False), (False, True)]
     assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.prepare.sources import sources, wanted
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose

@@ -102,17 +102,14 @@ def test_each_flag_arrives_from_the_command_line_the_environment_and_a_file(name
     given = [written] if flag.repeatable or flag.nargs == "+" else written
     assert at(plan_of(beside, {}), place) != value
     assert at(plan_of({name: given, **beside}, {}), place) == value
-
     others = {} if name == "model" else {"model": "reference", **beside}
     assert at(make_plan(read_settings(others, {flag.variable: written})), place) == value
-
     file.write_text(yaml.safe_dump({"model": "reference", name: written, **beside}))
     assert at(make_plan(read_settings({"config": str(file)}, {})), place) == value
 
 
 def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
     targets = {flag.to for flag in FLAGS}
-
     by_verbs = {"command", "settings"}
     assert {f"options.{f.name}" for f in fields(RunOptions) if f.name not in by_verbs} <= targets
     assert {f"overrides.{f.name}" for f in fields(TaskOverrides)} <= targets
@@ -120,7 +117,6 @@ def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
 
 def test_the_defaults_are_those_of_the_records() -> None:
     plan = plan_of({}, {})
-
     assert replace(plan.options, settings={}) == RunOptions(BackendSpec("reference"), Path("runs"))
     assert plan.overrides == TaskOverrides()
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +53,13 @@ def test_a_file_that_is_absent_is_missing_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
 @pytest.mark.parametrize("name", ["limit", *sorted(REFUSED)])
-def test_a_bad_value_and_a_flag_without_effect_are_refused_by_where_they_stand(
-    tmp_path: Path, name: str, source: str
-) -> None:
+def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Path, name: str, source: str) -> None:
     file = config(tmp_path, f"{name}: x\n" if source == "file" else "")
     given: dict[str, Any] = {name: "x"} if source == "flag" else {}
     environ = {f"MMEVAL_{name.upper()}": "x"} if source == "environment" else {}
     origins = {"flag": f"--{name}", "file": f"{file}:1: {name}", "environment": f"MMEVAL_{name.upper()}"}
-
     with pytest.raises(UsageError) as refusal:
         resolve(FLAGS, given, environ, file)
-
     assert (refusal.value.exit_code, refusal.value.name) == (2, origins[source])
     assert REFUSED.get(name, "") in str(refusal.value)
 

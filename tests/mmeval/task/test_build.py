@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path
@@ -179,7 +177,7 @@ def test_the_configuration_is_plain_json_without_paths_of_the_machine_and_facts_
     ],
     ids=["a list", "absent", "a text", "empty", "no texts"],
 )
-def test_each_sample_has_its_own_kinds_where_the_file_asks_so(
+def test_each_sample_may_have_its_own_kinds(
     tmp_path: Path, labels: dict[str, Any], kinds: tuple[str, ...] | None
 ) -> None:
     made, sample = built(tmp_path, "output_modalities: per_sample"), Sample("s", (user("q"),), (), labels)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +73,7 @@ def test_bundled_samples_may_not_lie_outside(tmp_path: Path) -> None:
         ("", {"data": "bundled"}, "--data", "t"),
     ],
 )
-def test_missing_data_are_reported_before_the_hub_is_asked(
+def test_missing_data_are_found_without_the_hub(
     tmp_path: Path, more: str, overrides: dict[str, Any], name: str, word: str
 ) -> None:
     with pytest.raises(MissingDataError) as caught:
@@ -88,10 +86,8 @@ def test_missing_data_are_reported_before_the_hub_is_asked(
 def test_data_that_the_hub_does_not_give_have_other_ways(tmp_path: Path, *, bundled: bool) -> None:
     if bundled:
         write_rows(tmp_path / "bundled", ROW)
-
     with pytest.raises(OutOfReachError) as caught:
         built(tmp_path, "dataset_path: org/no_such_name").dataset()
-
     ways = ("mmeval prepare t", "--data_dir FOLDER", "--data bundled")
     assert [way in str(caught.value) for way in ways] == [True, True, bundled]
 

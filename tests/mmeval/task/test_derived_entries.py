@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
@@ -53,9 +51,7 @@ def test_its_pieces_may_stand_below_it(tmp_path: Path) -> None:
         ("of: [exact_match]\n    combine: produkt", 8, "combine", '"product"'),
     ],
 )
-def test_what_it_cannot_be_made_of_is_named_with_its_line(
-    tmp_path: Path, entry: str, line: int, name: str, word: str
-) -> None:
+def test_what_it_cannot_be_made_of_has_its_line(tmp_path: Path, entry: str, line: int, name: str, word: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         built(tmp_path, f"{TWO}  - metric: overall\n    {entry}\n")
     assert (caught.value.line, caught.value.name) == (line, f"metric_list[2]{name and '.'}{name}")
@@ -74,14 +70,13 @@ def test_a_fault_of_a_piece_is_reported_once(tmp_path: Path) -> None:
     assert str(caught.value).count("strip") == 1
 
 
-def test_a_piece_that_is_unavailable_makes_it_unavailable_for_the_same_reason(
+def test_an_unavailable_piece_makes_it_unavailable_for_its_reason(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = built(tmp_path, JUDGED)
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall.endswith(piece)
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
-
     say_unavailable([task], strict=False)
     say_unavailable([built(tmp_path, JUDGED, "judge_yes_no")], strict=False)
     assert ["judge_yes_no is " in record.getMessage() for record in caplog.records] == [True, False]
@@ -118,7 +113,6 @@ def test_an_entry_brings_those_of_its_pieces() -> None:
     made: dict[str, Any] = {"metric": "overall", "of": ["exact_match"]}
     odd: dict[str, Any] = {"metric": "overall", "of": ["overall", 3]}
     listed = {entry["metric"]: entry for entry in (exact, structure, made, {"metric": "not_here"})}
-
     assert with_pieces([made], listed, {}) == [exact, made]
     assert with_pieces([made], listed, {"overall": {"of": ["strict_structure"]}}) == [structure, made]
     assert with_pieces([exact], listed, {}) == [exact]
@@ -162,7 +156,6 @@ def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path, monkeypatch
         both = built(tmp_path, entries.format("[text_worth, judge_yes_no]")).metrics[2].unavailable
         one = built(tmp_path, entries.format("[text_worth]")).metrics[2].unavailable
         gone = built(tmp_path, entries.format("[text_worth]"), "text_worth").metrics[1].unavailable
-
     assert "text_worth, judge_yes_no" in both and "'judge'" in both
     assert "judge_yes_no" not in one and "'judge'" in one
     assert "--skip_metric" in gone

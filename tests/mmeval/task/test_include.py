@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -43,7 +41,7 @@ def test_a_fault_in_an_included_file_has_its_place_there(tmp_path: Path) -> None
     ],
     ids=["missing", "itself", "cycle", "outside", "absolute", "link", "number", "no list"],
 )
-def test_a_wrong_include_is_refused(
+def test_wrong_includes_are_refused(
     tmp_path: Path, files: dict[str, str], place: tuple[str, int, str], word: str
 ) -> None:
     root = write_files(tmp_path / "package", files)

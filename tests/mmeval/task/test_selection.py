@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -120,7 +118,7 @@ def test_a_group_that_is_named_by_path_finds_the_tasks_beside_it(folder: Path, n
     assert ("low", ("one", "two")) in [(group.name, group.members) for group in selection.groups]
 
 
-def test_a_task_beside_a_group_is_meant_before_another_of_its_name(
+def test_a_task_beside_a_group_comes_before_others(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = write_files(tmp_path / "other", {"one.yaml": task("one", "repeats: 7")})

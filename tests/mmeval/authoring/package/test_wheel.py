@@ -1,7 +1,5 @@
 """``mmeval validate --dist``, on wheels of generated packages."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -79,16 +77,14 @@ def lines_of(done: Ended, check: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_generated_package_is_sound_and_nothing_is_left_behind(
+def test_a_generated_package_is_sound_and_leaves_none(
     kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, temporary = project(kind, tmp_path), tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     built(folder)
-
     done = check(folder)
-
     assert (done.code, done.out.splitlines()[-1].partition(",")[0]) == (0, "0 errors"), done.out
     assert all(line.startswith("inside: [project.entry-points.") for line in lines_of(done, "entry points"))
     assert [line.partition(" is ")[0] for line in lines_of(done, "licence")] == ["warning: LICENSE"]
@@ -98,9 +94,7 @@ def test_a_generated_package_is_sound_and_nothing_is_left_behind(
 def test_a_missing_file_is_named_with_the_setting_that_adds_it_and_its_task_fails(tmp_path: Path) -> None:
     folder = project("benchmark", tmp_path)
     built(folder, without=[".jinja", ".jsonl"])
-
     done = check(folder)
-
     assert done.code == 2
     missing = {"jinja": "prompts/rubric.jinja", "jsonl": "bundled/her_own_1/test.jsonl"}
     for line, (suffix, file) in zip(lines_of(done, "files"), missing.items(), strict=True):
@@ -116,9 +110,7 @@ def test_a_missing_file_beside_the_tasks_is_a_warning_and_hidden_files_and_runs_
     for name in ("notes.ipynb", ".hidden", "__pycache__/a.pyc", "runs/1/run.json", "runs/1/journal/a.jsonl"):
         (folder / "her_own" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "her_own" / name).touch()
-
     done = check(folder)
-
     missing, changed = lines_of(done, "files")
     assert done.code == 0
     assert missing.startswith("warning: ") and "wheel: her_own/notes.ipynb (" in missing
@@ -151,9 +143,7 @@ def test_the_newest_wheel_is_checked_with_the_flags_that_are_given(tmp_path: Pat
     older = built(folder).with_name("her_own-0.9.0-py3-none-any.whl")
     older.write_bytes(b"")
     os.utime(older, (0, 0))
-
     done = check(folder, "--bounds", "--rows", "2")
-
     assert done.code == 0
     assert "1 task, 2 rows, 3 media" in done.out.splitlines()
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,6 @@ def test_a_whole_row_becomes_a_sample(tmp_path: Path) -> None:
     references = ["a hare", {"text": "see <<image2>>", "media": {"image2": "img/a.png"}}]
     asked = {"id": 7, "input": "Describe <<image1>>", "media": {"image1": "img/a.png"}, "references": references}
     made = sample(tmp_path, {**asked, "difficulty": "hard", "order": ["ti"]})
-
     assert (made.id, made.metadata) == ("7", {"difficulty": "hard", "order": ["ti"]})
     (message,) = made.input
     assert (message.role, message.content.raw, read(made)) == ("user", "Describe <<image1>>", PNG)
@@ -133,15 +130,12 @@ def test_links_of_a_hub_snapshot_lead_to_its_own_blobs_only(tmp_path: Path) -> N
     blobs.mkdir()
     (blobs / "0123").write_bytes(PNG)
     (folder / "img/blob.png").symlink_to("../../../blobs/0123")
-
     assert read(next(iter(rows))) == PNG
     with pytest.raises(UsageError, match="inside"):
         list(dataset(folder, picture("../../blobs/0123")))
 
 
-def test_each_folder_is_resolved_once_and_a_link_in_it_for_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_folder_is_resolved_once_and_each_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resolved: list[str] = []
 
     def counting(root: Path, relative: str) -> Path:
@@ -152,7 +146,6 @@ def test_each_folder_is_resolved_once_and_a_link_in_it_for_itself(
     rows = dataset(tmp_path, row, row, linked, row)
     (tmp_path / "img/link.png").symlink_to("a.png")
     monkeypatch.setattr("mmeval.dataset.loaders.interleaved.path_inside", counting)
-
     media = [sample.input[0].content.media()[0] for sample in rows]
     assert resolved == ["img", "img/link.png"]
     assert [(medium.name, medium.size) for medium in media] == [

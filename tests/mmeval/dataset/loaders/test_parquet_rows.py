@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 import json
 import math
@@ -33,7 +31,6 @@ def dataset(folder: Path, row_group_size: int = 2, **columns: Any) -> Interleave
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
     labels = {"level": [1, 2], "absent": [None, "z"]}
     first, second = dataset(folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels)
-
     assert (first.id, first.input[0].content.raw, first.references[0].raw) == ("a", "x", "r")
     assert (first.metadata, second.metadata) == ({"level": 1}, {"level": 2, "absent": "z"})
     assert (second.id, second.references) == ("2", ())
@@ -105,9 +102,7 @@ def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     ],
     ids=["no input", "bytes without a name", "media of another type"],
 )
-def test_rows_and_columns_that_cannot_be_understood_are_refused(
-    folder: Path, columns: dict[str, Any], word: str
-) -> None:
+def test_rows_and_columns_that_make_no_sense_are_refused(folder: Path, columns: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):
         list(dataset(folder, **columns))
 

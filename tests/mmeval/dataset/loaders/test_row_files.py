@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,7 @@ from tests.support.task_folder import write_files
     ],
     ids=["by split", "shards in order", "hub layout", "all shards", "jsonl first", "named", "sub-folder"],
 )
-def test_the_files_of_a_split_are_found(
+def test_files_of_a_split_are_found(
     tmp_path: Path, present: list[str], source: dict[str, Any], found: list[str]
 ) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
@@ -49,9 +47,7 @@ def test_the_files_of_a_split_are_found(
     ],
     ids=["typo", "pattern as split", "no folder", "folder outside", "no file", "file outside", "other format"],
 )
-def test_a_split_without_files_is_refused(
-    tmp_path: Path, source: dict[str, Any], error: type[Exception], word: str
-) -> None:
+def test_a_split_needs_its_files(tmp_path: Path, source: dict[str, Any], error: type[Exception], word: str) -> None:
     write_files(tmp_path, {"test.jsonl": "{}\n", "notes.txt": ""})
     with pytest.raises(error, match=word):
         row_files(DataSource("t", tmp_path, **source))
@@ -90,7 +86,7 @@ def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Pat
     ],
     ids=["torn", "NaN", "no UTF-8", "nesting bomb", "too long"],
 )
-def test_a_line_that_cannot_be_read_is_named_by_file_and_row(
+def test_a_line_that_cannot_be_read_has_its_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, reason: str
 ) -> None:
     monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 200_001)
