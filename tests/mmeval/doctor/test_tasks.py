@@ -157,7 +157,13 @@ def data(file: Path, **overrides: Any) -> Finding:
 
 
 def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> None:
-    assert (data(small).status, str(tmp_path) in data(small).what) == ("ok", True)
+    assert (data(small).status, str(tmp_path) in data(small).what, "mmeval prepare" in data(small).what) == (
+        "ok",
+        True,
+        True,
+    )
+    (few,) = tasks.data(item("rubric_example", data="bundled"))
+    assert (few.status, "mmeval prepare" in few.what) == ("ok", False)
     write_rows(tmp_path, {"id": "a"}, {"input": "q"})
     found = data(small)
     assert (found.status, found.blocks, found.how_to) == ("note", False, f"mmeval validate {small}")

@@ -139,4 +139,5 @@ def test_a_wrong_group_is_named_with_its_line(text: str, line: int, name: str) -
 
 def test_a_task_that_a_run_has_recorded_goes_by_its_name() -> None:
     keys = {"task": "one", "loader": "rows", "metric_list": [], "metadata": {"version": 1}}
-    assert word_for(parse_task(Document(Path(f"{OF_A_RUN}one"), keys))) == "one"
+    recorded = parse_task(Document(Path(f"{OF_A_RUN}one"), keys))
+    assert (word_for(recorded), recorded.version) == ("one", "1")
