@@ -73,7 +73,7 @@ def test_an_evaluation_has_what_the_command_leaves(capfd: pytest.CaptureFixture[
     assert [(result.metric, result.value) for result in found.results] == [("exact_match", 1.0)]
     assert json.loads(next(found.folder.glob("results_*.json")).read_text()) == found.document
     assert ("|Tiny |" in found.table, str(found), capfd.readouterr().out) == (True, found.table, "")
-    assert repr(found) == "<Evaluation in runs/reference/default: exit code 0, 1 numbers, first tiny exact_match=1.0>"
+    assert all(part in repr(found) for part in ("runs/reference/default", "exit code 0, 1", "tiny exact_match=1.0"))
 
 
 def test_a_backend_object_answers_is_closed_and_is_not_asked_again_by_the_same_call() -> None:

