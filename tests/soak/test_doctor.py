@@ -37,10 +37,3 @@ def test_a_local_model_is_described_and_the_devices_of_torch_with_it() -> None:
     assert code == 0
     assert "takes text, code; gives" in found["Models"][0]["what"]
     assert found["Devices"][0]["what"].startswith("torch 2.")
-
-
-def test_a_check_that_fails_is_a_finding(tmp_path: Path) -> None:
-    code = "import shutil\ndef which(*_): raise OSError('no such thing')\nshutil.which = which\n"
-    write_files(tmp_path, {"sitecustomize.py": code})
-    _, found = examined(PYTHONPATH=f"{tmp_path}:{ROOT}")
-    assert [one["status"] for one in found["Programs"]] == ["broken"]

@@ -109,18 +109,6 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(words: list[str], co
     assert (done.returncode, "BrokenPipe" in done.stderr) == (code, False)
 
 
-@pytest.mark.parametrize("busy", [True, False], ids=["at work", "idle"])
-def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(busy: bool) -> None:
-    program = (
-        "import atexit, sys\nfrom mmeval import __main__\nfrom mmeval.system import threads\n"
-        f"threads._at_work.update([object()] if {busy} else [])\n"
-        "atexit.register(print, 'taken apart')\nsys.argv = ['mmeval', 'ls', 'nothing']\nsys.exit(__main__.main())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "" if busy else "taken apart\n")
-    assert done.stderr.startswith("error: ")
-
-
 @pytest.mark.parametrize("flag", ["--help", "--version"])
 def test_the_help_costs_at_most_five_times_an_empty_python(flag: str) -> None:
     empty, asked = [sys.executable, "-c", "pass"], [sys.executable, "-m", "mmeval", flag]

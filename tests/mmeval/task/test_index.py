@@ -37,7 +37,11 @@ def test_a_name_that_two_packages_claim_fails_when_it_is_used(tmp_path: Path, mo
         with pytest.raises(AmbiguousNameError) as caught:
             select(["same"])
         assert names("left/same,right/same,left_only") == ["left/same", "right/same", "left_only"]
-        assert [entry.full_name for entry in TaskIndex().matching("*same")] == ["left/same", "right/same"]
+        found = {
+            glob: [entry.full_name for entry in TaskIndex().matching(glob)] for glob in ("*same", "left/*", "left_*")
+        }
+        both, left = ["left/same", "right/same"], ["left/left_only", "left/same"]
+        assert found == {"*same": both, "left/*": left, "left_*": left[:1]}
     assert all(word in str(caught.value) for word in ("dist-left", "dist-right", "left/same or right/same"))
 
 

@@ -20,6 +20,7 @@ def test_a_benchmark_is_valid_with_its_tasks_numbered_in_order(subtasks: int, tm
     numbers = [f"{i:02}" for i in range(1, 13)] if subtasks == 12 else ["1"]
     files = (folder / "her_own" / "tasks").glob("her_own_*.yaml")
     assert [file.stem for file in sorted(files)] == [f"her_own_{number}" for number in numbers]
+    assert folder.stat().st_mode & 0o777 == 0o755
     assert main(["validate", str(folder), "--bounds", "false"]) == 0
 
 

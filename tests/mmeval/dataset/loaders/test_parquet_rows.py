@@ -29,7 +29,7 @@ def dataset(folder: Path, row_group_size: int = 2, **columns: Any) -> Interleave
 
 
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
-    labels = {"level": [1, 2], "absent": [None, "z"]}
+    labels: dict[str, Any] = {"level": [1, 2], "absent": [None, "z"]}
     first, second = dataset(folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels)
     assert (first.id, first.input[0].content.raw, first.references[0].raw) == ("a", "x", "r")
     assert (first.metadata, second.metadata) == ({"level": 1}, {"level": 2, "absent": "z"})
@@ -80,7 +80,11 @@ def test_a_mapping_of_media_may_be_a_map_or_a_struct(folder: Path, media: pa.Arr
 
 
 def test_labels_become_json(folder: Path) -> None:
-    labels = {"day": [datetime.date(2026, 1, 31)], "share": [math.nan], "inner": [{"low": [0.5, math.inf]}]}
+    labels: dict[str, Any] = {
+        "day": [datetime.date(2026, 1, 31)],
+        "share": [math.nan],
+        "inner": [{"low": [0.5, math.inf]}],
+    }
     (made,) = dataset(folder, input=["x"], **labels)
     assert json.loads(json.dumps(made.metadata, allow_nan=False)) == {
         "day": "2026-01-31",
