@@ -95,7 +95,9 @@ def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> st
     """What is doubted of means with the standard errors of a coin."""
     means: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
     error = math.sqrt(0.25 / scored)
-    results = {which: Result("t", "m", value, scored, scored, stderr=error) for which, value in means.items()}
+    results: dict[Which, Result] = {
+        which: Result("t", "m", value, scored, scored, stderr=error) for which, value in means.items()
+    }
     doubts = of(results, **more)
     assert len(doubts) <= 1
     return "".join(f"{doubt.wrong}: {doubt.message}" for doubt in doubts)
@@ -151,6 +153,9 @@ def test_references_without_a_number_are_doubted_with_the_reason(
 
 
 def test_verdicts_that_a_judge_did_not_give_are_a_warning() -> None:
-    results = {"reference": Result("t", "m", 1.0, 3, 3), "shuffled": Result("t", "m", None, 3, 0, unscored=3)}
-    (doubt,) = of(results, lost={"shuffled": "no JSON"}, judged=True)  # type: ignore[arg-type]
+    results: dict[Which, Result] = {
+        "reference": Result("t", "m", 1.0, 3, 3),
+        "shuffled": Result("t", "m", None, 3, 0, unscored=3),
+    }
+    (doubt,) = of(results, lost={"shuffled": "no JSON"}, judged=True)
     assert (doubt.wrong, "3 of 3 shuffled" in doubt.message, "no JSON" in doubt.message) == (False, True, True)

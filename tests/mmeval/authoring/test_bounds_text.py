@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 from mmeval.authoring.bounds import Bounds, Which
 from mmeval.authoring.bounds_text import bounds_means, bounds_table
@@ -10,9 +11,9 @@ def result(value: float | None, *, scored: int = 4, unsupported: int = 0, inappl
     return Result("t", "m", value, 4, scored, unsupported=unsupported, inapplicable=inapplicable)
 
 
-def bounds(reference: Result, shuffled: Result, empty: Result, **more: object) -> Bounds:
+def bounds(reference: Result, shuffled: Result, empty: Result, **more: Any) -> Bounds:
     results: dict[Which, Result] = {"reference": reference, "shuffled": shuffled, "empty": empty}
-    return replace(Bounds(task("t"), "m", True, results, range=(0, 1)), **more)  # type: ignore[arg-type]
+    return replace(Bounds(task("t"), "m", True, results, range=(0, 1)), **more)
 
 
 def row(found: Bounds) -> list[str]:

@@ -9,6 +9,7 @@ from mmeval import plugins
 from mmeval.__main__ import main
 from mmeval.cli import doctor as command
 from mmeval.doctor.finding import Finding, Section
+from mmeval.prepare.sources import WantedTask
 from mmeval.task.index import TaskIndex
 from tests.support.cli import Ended, environment, mmeval
 from tests.support.task_folder import task, write_files
@@ -68,7 +69,12 @@ def test_all_stands_for_every_task_that_can_be_read(tmp_path: Path, monkeypatch:
     files = {"a.yaml": task("a"), "b.yaml": task("b", "x: ["), "g.yaml": "group: g\ntask: [a]\n", "c.yaml": task("c")}
     index = TaskIndex(roots=[]).with_folder(write_files(tmp_path, files), deep=True)
     monkeypatch.setattr(command, "TaskIndex", lambda _include: index)
-    monkeypatch.setattr(command, "_sections", lambda _, __, items, look: asked.extend(i.task.name for i in items) or [])
+
+    def sections(_settings: object, _specs: object, items: list[WantedTask], *, look: bool) -> list[Section]:
+        asked.extend(item.task.name for item in items)
+        return []
+
+    monkeypatch.setattr(command, "_sections", sections)
     assert (doctor("all").code, asked) == (0, ["a", "c"])
 
 

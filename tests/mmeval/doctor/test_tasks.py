@@ -151,7 +151,7 @@ def test_a_task_needs_the_extras_of_its_data_and_metrics(small: Path, tmp_path: 
     assert list(tasks.extras(item(str(small), data_dir=tmp_path))) == []
 
 
-def data(file: Path, **overrides: Any) -> Finding:
+def data(file: Path | str, **overrides: Any) -> Finding:
     (found,) = tasks.data(item(str(file), **overrides))
     return found
 
@@ -171,7 +171,7 @@ def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> Non
 
 
 def test_data_that_lack_or_cannot_be_read_have_the_command_that_mends_them(small: Path, tmp_path: Path) -> None:
-    hub = data("unim_hard")  # type: ignore[arg-type]
+    hub = data("unim_hard")
     assert (hub.status, hub.blocks, hub.how_to.partition(";")[0]) == ("missing", True, "mmeval prepare unim_hard")
     assert "--data bundled" in hub.how_to
     write_files(tmp_path / "da ta", {"test.jsonl": "no JSON\n"})
@@ -180,7 +180,7 @@ def test_data_that_lack_or_cannot_be_read_have_the_command_that_mends_them(small
     )
     small.write_text(task("t", "dataset_path: ./gone"))
     assert (data(small).blocks, data(small).how_to) == (True, f"mmeval prepare {small}")
-    by_hand = data("mmmg_audio_text_order", data_dir=tmp_path)  # type: ignore[arg-type]
+    by_hand = data("mmmg_audio_text_order", data_dir=tmp_path)
     assert f"put it at {tmp_path / 'seed_instruction'}" in by_hand.what
     assert "mmeval prepare mmmg_audio_text_order" in by_hand.how_to
 
