@@ -96,7 +96,7 @@ def test_what_failed_is_in_exit_code_and_complaints(registered: bool, monkeypatc
     assert not any("mmeval score" in complaint for complaint in found.complaints)
 
 
-INLINE = {"task": "inline", "dataset_path": "tasks/data", "metric_list": [{"metric": "exact_match"}]}
+INLINE: dict[str, Any] = {"task": "inline", "dataset_path": "tasks/data", "metric_list": [{"metric": "exact_match"}]}
 INLINE["metadata"] = {"version": 1}
 
 

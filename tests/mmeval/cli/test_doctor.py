@@ -22,8 +22,9 @@ BLOCKING = Finding("missing", "x", "mmeval prepare t", required=True)
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plugins of one group alone are loaded, and no task file of a package is read."""
+    plugins.entries("mmeval.tasks")  # those of all groups are remembered
     monkeypatch.setattr(plugins, "GROUPS", ("mmeval.aggregators",))
-    monkeypatch.setattr(command.registered, "task_files", lambda _include: [])
+    monkeypatch.setattr("mmeval.doctor.registered.task_files", lambda _include: [])
 
 
 def doctor(*flags: str | Path, **more: str) -> Ended:
@@ -59,7 +60,7 @@ def test_machines_read_the_same_findings() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_devices_are_checked_where_they_are_asked_for_or_a_local_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command.devices, "devices", lambda: [Finding("ok", "a fine card")])
+    monkeypatch.setattr("mmeval.doctor.devices.devices", lambda: [Finding("ok", "a fine card")])
     flags = (("--model", "empty"), ("--devices",), ("--model", "hf", "--model_args", "pretrained=./gone"))
     assert ["a fine card" in doctor(*given).out for given in flags] == [False, True, True]
 
