@@ -133,7 +133,7 @@ def simple_evaluate(
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
         if flags[name] not in (None, False):
-            raise UsageError(f"{name} has no effect here: {_OF_THE_HARNESS[name]}")
+            raise UsageError(f"{name} has no effect here: {_OF_THE_HARNESS[name]}", name=name)
     given = {
         **{name: value for name, value in flags.items() if name not in _OF_THE_HARNESS},
         "model_args": model_args,
@@ -258,9 +258,9 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
     for name, value in given.items():
         if name in COMMAND_LINE_ONLY and value is not None:
-            raise UsageError(f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}")
+            raise UsageError(f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}", name=name)
         if name not in known and name not in REFUSED and name not in COMMAND_LINE_ONLY:
-            raise UsageError(f"there is no argument {name!r}{did_you_mean(name, known)}")
+            raise UsageError(f"there is no argument {name!r}{did_you_mean(name, known)}", name=name, known=known)
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
     given_only = {name: value for name, value in plain.items() if value is not None}
     return resolve(FLAGS, given_only, {}, config_file(given_only, {}), spelt="{}")
@@ -269,13 +269,13 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
 def _check_model(model: object, flags: Mapping[str, Any]) -> None:
     for name in ("model_args", "device"):
         if flags.get(name):
-            raise UsageError(
-                f"{name} has no effect here: the model is made already; give its arguments where it is made"
-            )
+            message = f"{name} has no effect here: the model is made already; give its arguments where it is made"
+            raise UsageError(message, name=name)
     if not all(hasattr(model, part) for part in ("capabilities", "identity", "provenance", "close")):
         raise UsageError(
             f"model is a {type(model).__name__}, which is neither the name of a backend nor one: a backend has "
-            "capabilities, identity, provenance and close (see docs/writing-a-backend.md)"
+            "capabilities, identity, provenance and close (see docs/writing-a-backend.md)",
+            name="model",
         )
 
 

@@ -76,7 +76,8 @@ def register(group: PluginGroup, name: str, plugin: Any) -> None:
     entry = _Registered(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
-        raise UsageError(f"{name!r} ({group}) is registered by {before.value} and by {entry.value}; rename one")
+        message = f"{name!r} ({group}) is registered by {before.value} and by {entry.value}; rename one"
+        raise UsageError(message, name=name)
     _of_script[group][name] = entry
 
 
@@ -151,7 +152,8 @@ def load(group: PluginGroup, name: str) -> Any:
         return entry.load()
     raise PluginError(
         f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
-        f"{sentence(failure.reason)} Reinstall or remove that package."
+        f"{sentence(failure.reason)} Reinstall or remove that package.",
+        name=name,
     ) from failure.error
 
 
@@ -172,7 +174,8 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
     if len(found) > 1:
         owners = " and ".join(sorted(distribution_of(entry) for entry in found))
         raise AmbiguousNameError(
-            f"{name!r} ({group}) is registered by {owners}; write {distribution_of(found[0])}/{short} to say which"
+            f"{name!r} ({group}) is registered by {owners}; write {distribution_of(found[0])}/{short} to say which",
+            name=name,
         )
     return found[0]
 

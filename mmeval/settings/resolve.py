@@ -43,7 +43,8 @@ def resolve(
         for name in (name for name in source if name in REFUSED):
             words = source[name].value if isinstance(source[name].value, list) else [source[name].value]
             if len(words) != 1 or str(words[0]).lower() not in HARMLESS.get(name, ()):
-                raise UsageError(f"{source[name].origin} has no effect here: {REFUSED[name]}")
+                origin = source[name].origin
+                raise UsageError(f"{origin} has no effect here: {REFUSED[name]}", name=origin)
     return {flag.name: _setting(flag, sources) for flag in wanted}
 
 
@@ -68,7 +69,8 @@ def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) ->
     """Refuse two settings together. Raises UsageError when both are given."""
     first, second = settings[one], settings[other]
     if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
-        raise UsageError(f"{first.origin} and {second.origin} exclude each other; leave one out")
+        message = f"{first.origin} and {second.origin} exclude each other; leave one out"
+        raise UsageError(message, name=first.origin)
 
 
 _NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
@@ -86,11 +88,12 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
     for key, value in document.data.items():
         name, line = key.replace("-", "_"), document.place((key,)).line
         if name in found:
-            raise TaskFileError(f"{key!r} is given twice", file=file, line=line)
+            raise TaskFileError(f"{key!r} is given twice", file=file, line=line, name=key)
         if name == "config":
             raise TaskFileError("a configuration file cannot name another one", file=file, line=line)
         if name not in names and name not in REFUSED:
-            raise TaskFileError(f"unknown key {key!r}{did_you_mean(name, names)}", file=file, line=line)
+            message = f"unknown key {key!r}{did_you_mean(name, names)}"
+            raise TaskFileError(message, file=file, line=line, name=key)
         found[name] = _Raw(value, f"{file}:{line}: {key}")
     return found
 
@@ -121,8 +124,9 @@ def typed(flag: Flag, raw: Any, origin: str) -> Any:
         value = flag.read(raw)
     except (UsageError, MissingDataError) as error:
         kind = MissingDataError if isinstance(error, MissingDataError) else UsageError
-        raise kind(f"{origin}: {error}") from None
+        raise kind(f"{origin}: {error}", name=origin) from None
     if flag.choices and value not in flag.choices:
         shown = [choice for choice in flag.choices if choice]
-        raise UsageError(f"{origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}")
+        message = f"{origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}"
+        raise UsageError(message, name=origin)
     return value

@@ -21,9 +21,10 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
         if not takes_argument(name, "device"):
-            raise UsageError(
+            message = (
                 f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
             )
+            raise UsageError(message, name=device.origin)
         if "device" in args:
             raise UsageError(
                 f"{device.origin} and device of {settings['model_args'].origin} are the same; leave one out"

@@ -99,7 +99,8 @@ class Document:
 
     def _error(self, path: KeyPath, message: str) -> TaskFileError:
         place = self.place(path)
-        return TaskFileError(f"{spelt(path)}: {message}" if path else message, file=place.file, line=place.line)
+        name = spelt(path)
+        return TaskFileError(f"{name}: {message}" if name else message, file=place.file, line=place.line, name=name)
 
     def at(self, path: KeyPath) -> Document:
         """The mapping at ``path`` as a document of its own."""

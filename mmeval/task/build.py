@@ -38,7 +38,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
     keys = file.keys
     repeats = given.repeats or keys.repeats
     if repeats > MAX_REPEATS:
-        raise UsageError(f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most")
+        raise UsageError(f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most", name="--repeats")
     data = task_data(file, given, _loader(file))
     prompt = _prompt(file)
     kinds = cast("tuple[PartKind, ...]", tuple(keys.output_modalities))

@@ -102,7 +102,7 @@ class TaskData:
         return None
 
     def _missing(self, reason: str) -> MissingDataError:
-        return MissingDataError(f"{self.place}: dataset_path: {reason}")
+        return MissingDataError(f"{self.place}: dataset_path: {reason}", name="dataset_path")
 
     def record(self) -> dict[str, Any]:
         """The data as a record names them, without paths of the machine.
@@ -118,7 +118,7 @@ class TaskData:
 
     def _supplied(self, data_dir: Path) -> Path:
         if not data_dir.is_dir():
-            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder")
+            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder", name="--data_dir")
         if self.path and not is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
             inner = data_dir / self.path
             if inner.is_dir():
@@ -129,10 +129,11 @@ class TaskData:
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
     """Make a task's data. Raises MissingDataError without the wanted bundled samples."""
     if overrides.data not in ("", "bundled"):
-        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
+        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled", name="--data")
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
     if overrides.data == "bundled" and bundled is None:
-        raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
+        message = f"no bundled samples: {file.name}; leave it out, or leave out --data bundled"
+        raise MissingDataError(message, name="--data")
     keys, place = file.keys, file.document.place(("dataset_path",))
     return TaskData(
         task=file.name,

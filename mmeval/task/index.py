@@ -205,7 +205,7 @@ def _package_roots() -> Iterator[_Root]:
 def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
     for rank, folder in enumerate(include_path, start=1):
         if not folder.is_dir():
-            raise UsageError(f"--include_path {folder}: there is no such folder")
+            raise UsageError(f"--include_path {folder}: there is no such folder", name="--include_path")
         yield _Root(folder, "", str(folder), rank)
 
 

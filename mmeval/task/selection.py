@@ -251,9 +251,8 @@ def select(
     if given.data == "bundled":
         lacking = [name for name, file in chosen.tasks.items() if bundled_folder(file) is None]
         if lacking:
-            raise MissingDataError(
-                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
-            )
+            message = f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
+            raise MissingDataError(message, name="--data")
     check_metric_names({m.metric for file in chosen.tasks.values() for m in file.keys.metric_list}, given)
     tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
     check_prompt_names(tasks, given)

@@ -1,40 +1,56 @@
-from __future__ import annotations
+import pickle
 
 import pytest
 
-from mmeval.errors import Caught, StorageError, UnknownNameError, is_out_of_memory, sentence
+from mmeval.errors import (
+    Caught,
+    MissingExtraError,
+    StorageError,
+    TaskFileError,
+    UnknownNameError,
+    is_out_of_memory,
+    raised_at,
+    sentence,
+)
+
+
+def test_a_message_that_another_sentence_follows_ends_in_one_mark() -> None:
+    assert [sentence(text) for text in ("not here", "not here.", "x?", "x!")] == ["not here.", "not here.", "x?", "x!"]
+
+
+def test_an_unknown_name_offers_the_near_ones_and_then_the_hint() -> None:
+    error = UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")
+    assert (error.name, error.known, error.how_to_fix) == ("drawt", ("draw",), "Known: draw.")
+    assert "'drawt'; did" in str(error) and str(error).endswith('"draw"? Known: draw.')
 
 
 @pytest.mark.parametrize(
-    ("message", "whole"),
-    [("it is not here", "it is not here."), ("it is not here.", "it is not here."), ("did you mean x?", None)],
-    ids=["no mark", "a stop", "a question"],
+    "error",
+    [
+        UnknownNameError("tool", "drawt", ["draw"], "Known."),
+        TaskFileError("odd", file="t.yaml", line=3, name="key"),
+        TaskFileError("odd", file="t.yaml"),
+        MissingExtraError("av", "video"),
+    ],
+    ids=["name", "line", "file", "extra"],
 )
-def test_a_message_that_another_sentence_follows_ends_in_one_mark(message: str, whole: str | None) -> None:
-    assert sentence(message) == (whole or message)
-
-
-def test_a_near_name_and_a_hint_are_two_sentences() -> None:
-    assert str(UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")) == (
-        "unknown tool 'drawt'; did you mean \"draw\"? Known: draw."
-    )
+def test_errors_keep_their_fields_on_the_way_between_processes(error: Exception) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
 def test_out_of_memory_is_known_by_its_class_or_words() -> None:
-    assert is_out_of_memory(MemoryError())
-    assert is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate"))
-    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
-    assert not is_out_of_memory(RuntimeError("shape mismatch"))
+    full = (MemoryError(), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory"))
+    assert [is_out_of_memory(error) for error in (*full, RuntimeError("shape"))] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
 def test_whatever_code_of_others_raises_is_caught_and_kept(error: BaseException) -> None:
     with Caught(StorageError) as failure:
         raise error
-
-    assert failure
-    assert failure.error is error
-    assert failure.reason == f"{type(error).__name__}: no"
+    assert (bool(failure), failure.error, failure.reason) == (True, error, f"{type(error).__name__}: no")
+    assert raised_at(error).startswith(" (test_errors.py:")
+    assert (raised_at(error, __file__), raised_at(ValueError())) == ("", "")
 
 
 @pytest.mark.parametrize("kind", [StorageError, KeyboardInterrupt])
@@ -46,5 +62,4 @@ def test_what_is_to_pass_and_what_ends_the_process_is_not_caught(kind: type[Base
 def test_nothing_is_caught_where_nothing_is_raised() -> None:
     with Caught() as failure:
         pass
-
     assert not failure

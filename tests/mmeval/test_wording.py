@@ -1,26 +1,35 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from mmeval.wording import either, escaped, file_name, some, split_names
+from mmeval.wording import either, escaped, file_name, printable, shortened, size, some, split_names
 
 
 def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path(tmp_path: Path) -> None:
     spaced = tmp_path / "my tasks"
     spaced.mkdir()
     assert split_names(["a, b", "c,d", str(spaced), "a", ""]) == ("a", "b", "c", "d", str(spaced))
+    assert [split_names([text]) for text in ("x" * 5000, "a\0b")] == [("x" * 5000,), ("a\0b",)], "no paths"
 
 
-@pytest.mark.parametrize("text", ["x" * 5000, "a\0b"], ids=["too long for a path", "null character"])
-def test_what_cannot_be_a_path_is_a_name(text: str) -> None:
-    assert split_names([text]) == (text,)
+def test_names_are_listed_and_the_last_ones_counted() -> None:
+    assert [either(names) for names in ("a", "ab", "abc")] == ["a", "a or b", "a, b or c"]
+    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]
 
 
-@pytest.mark.parametrize(("names", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])
-def test_names_are_listed_as_one_says_them(names: list[str], text: str) -> None:
-    assert either(names) == text
+def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
+    assert [shortened("abc", limit) for limit in (3, 2)] == ["abc", "ab..."]
+    assert [printable("a\nbc", limit=limit) for limit in (4, 3)] == ["a bc", "a …"]
+    counts = (0, 1023, 1024, 99.96 * 1024, 100 * 1024, 1024**2, 1024**4)
+    assert [size(count) for count in counts] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "100.0 KiB",
+        "100 KiB",
+        "1.0 MiB",
+        "1.0 TiB",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +63,3 @@ def test_text_that_could_steer_a_terminal_is_spelt_out(text: str, safe: str) -> 
 )
 def test_a_name_becomes_one_safe_file_name(name: str, safe: str) -> None:
     assert file_name(name) == safe
-    assert Path(file_name(name)).name == file_name(name)
-
-
-def test_of_many_names_the_first_are_listed_and_the_others_counted() -> None:
-    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]

@@ -13,10 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import pytest
 
 Files = Mapping[str, bytes]
 
@@ -155,3 +159,18 @@ def _file(hub: FakeHub, shelf: str, repo: str, revision: str, name: str) -> Answ
         return 404, {"X-Error-Code": "EntryNotFound"}, b""
     etag = _digest(content)
     return 200, {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}, content
+
+
+@contextmanager
+def at_hub(url: str, home: Path, *, offline: bool = False) -> Iterator[None]:
+    """The hub's library asks this address, or nothing, and keeps its files in this folder, in this process."""
+    known: dict[str, Any] = {
+        "ENDPOINT": url,
+        "HUGGINGFACE_CO_URL_TEMPLATE": f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}",
+        "HF_HUB_CACHE": str(home / "hub"),
+        "HF_HUB_OFFLINE": offline,
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in known.items():
+            patched.setattr(f"huggingface_hub.constants.{name}", value)
+        yield

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
+from mmeval.task.build import build
+from mmeval.task.file import TaskFile, parse_task
+from mmeval.task.include import TaskFiles
+from mmeval.task.task import Task, TaskOverrides
 
 TASK = "task: {name}\nmetric_list:\n  - metric: exact_match\nmetadata: {{version: 1}}\n"
 
@@ -32,6 +36,20 @@ def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> P
 def task(name: str, more: str = "") -> str:
     """A task file that has what it must have."""
     return TASK.format(name=name) + more
+
+
+def parsed(folder: Path, text: str) -> TaskFile:
+    """The task of a file ``t.yaml`` of this text."""
+    return parse_task(TaskFiles([folder]).document(write_files(folder, {"t.yaml": text}) / "t.yaml"))
+
+
+def built(folder: Path, more: str = "", **overrides: Any) -> Task:
+    """The task ``t`` of a file whose lines from the fifth on are ``more``."""
+    return build(parsed(folder, task("t", more)), TaskOverrides(**overrides))
+
+
+def ids(made: Task) -> list[str]:
+    return [sample.id for sample in made.dataset()]
 
 
 @contextmanager

@@ -1,19 +1,15 @@
-from __future__ import annotations
-
 import errno
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mmeval.dataset.hub import _explained
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.hub import OutOfReachError, _explained, file_names, listing, snapshot
+from mmeval.dataset.loaders.interleaved import load
 from mmeval.errors import MissingDataError, StorageError
-from tests.support.fake_hub import FakeHub
+from tests.support.fake_hub import FakeHub, at_hub
 
 OLD, NEW = "a" * 40, "b" * 40
 PNG = b"\x89PNG\r\n\x1a\n picture"
@@ -24,22 +20,8 @@ DATA = {
         NEW: {"test.jsonl": json.dumps({**ROW, "reference": "new"}).encode(), "img/a.png": PNG},
     },
     "me/gated": {NEW: {"test.jsonl": b"{}"}},
+    "me/hostile": {NEW: {"../../.ssh/id": b""}},
 }
-
-# The library reads its environment when it is imported, so each case runs in a process of its own.
-PROGRAM = """
-import sys
-from mmeval.dataset.contract import DataSource
-from mmeval.errors import MmevalError
-from mmeval.dataset.hub import snapshot
-from mmeval.dataset.loaders.interleaved import load
-try:
-    folder = snapshot(*sys.argv[1:])
-except MmevalError as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-for sample in load(DataSource(task="t", folder=folder)):
-    print(folder.name, sample.references[0].text, sample.input[0].content.media()[0].read())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -48,76 +30,87 @@ def hub() -> Iterator[FakeHub]:
         yield running
 
 
-def fetched(hub_url: str, home: Path, *argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Fetch a data set in a fresh process and print its one sample."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
-    settings = {"HF_ENDPOINT": hub_url, "HF_HOME": str(home), "NO_PROXY": "*", **environment}
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *argv], env=kept | settings, capture_output=True, text=True, check=False
-    )
+def sample_of(repo: str, revision: str) -> tuple[str, str, bytes]:
+    """The commit of a data set, and the reference and picture of its one sample."""
+    folder = snapshot(repo, revision)
+    (sample,) = load(DataSource(task="t", folder=folder))
+    return folder.name, sample.references[0].raw, sample.input[0].content.media()[0].read()
 
 
-def test_a_pinned_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(hub: FakeHub, tmp_path: Path) -> None:
-    first = fetched(hub.url, tmp_path, "me/tiny", OLD)
+def test_a_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(hub: FakeHub, tmp_path: Path) -> None:
+    with at_hub(hub.url, tmp_path):
+        assert sample_of("me/tiny", OLD) == (OLD, "old", PNG)
+        assert sample_of("me/tiny", "main") == (NEW, "new", PNG)
+        assert file_names("me/tiny", OLD) == ["test.jsonl", "img/a.png"]
     asked = len(hub.paths)
-    offline = fetched(hub.url, tmp_path, "me/tiny", OLD, HF_HUB_OFFLINE="1")
-
-    assert first.stdout == f"{OLD} old {PNG!r}\n", first.stderr
-    assert offline.stdout == first.stdout, offline.stderr
+    with at_hub(hub.url, tmp_path, offline=True):
+        assert sample_of("me/tiny", OLD) == (OLD, "old", PNG)
+        assert file_names("me/tiny", OLD) == []
     assert len(hub.paths) == asked
-    assert first.stderr == ""
-
-
-def test_a_branch_is_what_it_is_now(hub: FakeHub, tmp_path: Path) -> None:
-    assert fetched(hub.url, tmp_path, "me/tiny", "main").stdout.startswith(f"{NEW} new")
 
 
 @pytest.mark.parametrize(
-    ("argv", "environment", "message"),
+    ("repo", "revision", "variable", "kind", "word"),
     [
-        (["me/absent", NEW], {}, "no such data set"),
-        (["me/gated", NEW], {}, "gated; accept its terms on its page, then set HF_TOKEN"),
-        (["me/tiny", "c" * 40], {}, "no such revision"),
-        (["me/tiny", OLD], {"HF_HUB_OFFLINE": "1"}, "run once with HF_HUB_OFFLINE=0"),
-        (["me/tiny", OLD], {"HF_DATASETS_OFFLINE": "1"}, "run once with HF_DATASETS_OFFLINE=0"),
-        (["../up", NEW], {}, "no name of a data set"),
-        pytest.param(
-            ["me/tiny", OLD],
-            {"HF_ENDPOINT": "http://127.0.0.1:9"},
-            "cannot be reached",
-            marks=pytest.mark.slow,  # the library tries again for a while
-        ),
+        ("me/absent", NEW, "", MissingDataError, "no such data set"),
+        ("me/gated", NEW, "", MissingDataError, "HF_TOKEN"),
+        ("me/tiny", "c" * 40, "", MissingDataError, "revision"),
+        ("me/tiny", OLD, "HF_HUB_OFFLINE", OutOfReachError, "HF_HUB_OFFLINE=0"),
+        ("me/tiny", OLD, "TRANSFORMERS_OFFLINE", OutOfReachError, "TRANSFORMERS_OFFLINE=0"),
+        ("me/tiny", OLD, "HF_DATASETS_OFFLINE", OutOfReachError, "HF_DATASETS_OFFLINE=0"),
+        ("../up", NEW, "", MissingDataError, "owner/name"),
     ],
-    ids=["absent", "gated", "revision", "offline", "data sets offline", "hostile name", "no network"],
+    ids=["absent", "gated", "revision", "offline", "offline by transformers", "data sets offline", "hostile name"],
 )
-def test_each_failure_is_one_message_with_the_way_out(
-    hub: FakeHub, tmp_path: Path, argv: list[str], environment: dict[str, str], message: str
+def test_each_failure_has_its_class_and_how_to_fix_it(
+    hub: FakeHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    repo: str,
+    revision: str,
+    variable: str,
+    kind: type[Exception],
+    word: str,
 ) -> None:
-    done = fetched(hub.url, tmp_path, *argv, **environment)
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, "1")
+    with (
+        at_hub(hub.url, tmp_path, offline=variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")),
+        pytest.raises(MissingDataError) as caught,
+    ):
+        snapshot(repo, revision)
+    assert type(caught.value) is kind
+    assert word in str(caught.value)
 
-    assert done.returncode == 1
-    *log, said = done.stderr.splitlines()
-    assert said.startswith(("MissingDataError: ", "mmeval.dataset.hub.OutOfReachError: ", "OutOfReachError: "))
-    assert message in said
-    assert not [line for line in log if "Traceback" in line]
+
+def test_a_repository_that_lists_files_outside_of_itself_is_refused(hub: FakeHub, tmp_path: Path) -> None:
+    with at_hub(hub.url, tmp_path), pytest.raises(MissingDataError, match="ssh/id"):
+        listing("me/hostile", "main")
+
+
+class Answered(Exception):
+    def __init__(self, status: int) -> None:
+        self.response = type("Response", (), {"status_code": status})
 
 
 @pytest.mark.parametrize(
-    ("cause", "kind", "message"),
+    ("cause", "kind", "word"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), StorageError, "the disk is full"),
-        (RuntimeError("odd"), MissingDataError, "it cannot be fetched (RuntimeError: odd)"),
+        (OSError(errno.ENOSPC, "No space left on device"), StorageError, "full"),
+        (RuntimeError("odd"), OutOfReachError, "RuntimeError: odd"),
+        (RuntimeError(), OutOfReachError, "no reason"),
+        (Answered(401), OutOfReachError, "HTTP 401"),
+        (Answered(503), OutOfReachError, "HTTP 503"),
+        (type("ConnectError", (Exception,), {})(), OutOfReachError, "cannot be reached"),
     ],
-    ids=["disk full", "anything else"],
+    ids=["disk full", "anything", "no words", "refused", "down", "no network"],
 )
-def test_failures_that_no_server_makes_are_explained_too(
-    cause: Exception, kind: type[Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # whatever the environment of the tests says
+def test_failures_that_no_server_makes_are_explained_too(cause: Exception, kind: type[Exception], word: str) -> None:
     wrapped = ValueError("while downloading")
     wrapped.__cause__ = cause
-
-    explained = _explained(wrapped if kind is StorageError else cause, "me/tiny at main", "dataset")
-
-    assert isinstance(explained, kind)
-    assert message in str(explained)
+    with at_hub("", Path()):
+        explained = _explained(wrapped if kind is StorageError else cause, "me/tiny at main", "dataset")
+    assert type(explained) is kind
+    assert word in str(explained)

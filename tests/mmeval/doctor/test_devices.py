@@ -1,54 +1,83 @@
-from __future__ import annotations
-
+import importlib.util
+import json
+import subprocess
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import pytest
 
+from mmeval.doctor import devices
 from mmeval.doctor.devices import described
 
 GIB = 2**30
-CPU: dict[str, Any] = {"version": "2.13.0+cpu", "cuda": None, "hip": None, "devices": [], "mps": False, "threads": 4}
-GPU: dict[str, Any] = {
-    **CPU,
-    "version": "2.13.0",
-    "cuda": "13.0",
-    "devices": [["cuda:0", "H200", 138 * GIB, 140 * GIB], ["cuda:1", "H200", 2 * GIB, 140 * GIB]],
-}
+CPU: dict[str, Any] = {"version": "2.13+cpu", "cuda": None, "hip": None, "devices": [], "mps": False, "threads": 4}
+CARDS = [["cuda:0", "H200", 138 * GIB, 140 * GIB], ["cuda:1", "H200", 2 * GIB, 140 * GIB]]
+GPU: dict[str, Any] = {**CPU, "version": "2.13", "cuda": "13.0", "devices": CARDS}
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "shown"),
     [
-        (CPU, ["torch 2.13.0+cpu, a CPU build", "cpu: torch finds no accelerator, 4 threads"]),
-        (
-            GPU,
-            [
-                "torch 2.13.0, CUDA 13.0",
-                "cuda:0: H200, 138 GiB of 140 GiB free",
-                "cuda:1: H200, 2.0 GiB of 140 GiB free",
-            ],
-        ),
-        ({**CPU, "mps": True}, ["torch 2.13.0+cpu, a CPU build", "mps: the GPU of this machine"]),
+        (CPU, [("ok", "2.13+cpu, a CPU"), ("note", "4 threads")]),
+        (GPU, [("ok", "CUDA 13.0"), ("ok", "cuda:0: H200, 138 GiB of 140"), ("ok", "cuda:1: H200, 2.0 GiB of 140")]),
+        ({**CPU, "mps": True}, [("ok", "a CPU"), ("ok", "mps: ")]),
+        ({**GPU, "cuda": None, "hip": "6", "devices": CARDS[:1]}, [("ok", "ROCm 6"), ("ok", "cuda:0: H200, 138")]),
     ],
-    ids=["cpu", "two GPUs", "mps"],
+    ids=["cpu", "two GPUs", "mps", "rocm"],
 )
-def test_what_torch_can_use_is_told(found: dict[str, Any], said: list[str]) -> None:
-    assert [finding.what for finding in described(found)] == said
+def test_what_torch_can_use_is_described(found: dict[str, Any], shown: list[tuple[str, str]]) -> None:
+    for finding, (status, word) in zip(described(found), shown, strict=True):
+        assert (finding.status, word in finding.what) == (status, True)
 
 
-def test_a_torchvision_that_cannot_be_imported_is_named_with_the_way_out() -> None:
-    *_, trap = described({**CPU, "torchvision": "RuntimeError: operator torchvision::nms does not exist"})
-
-    assert trap.status == "broken"
-    assert "breaks image processors of transformers too: RuntimeError: operator torchvision::nms" in trap.what
+def test_a_torchvision_that_cannot_be_imported_is_broken() -> None:
+    *_, trap = described({**CPU, "torchvision": "RuntimeError: no nms"})
+    assert (trap.status, trap.what.endswith("RuntimeError: no nms")) == ("broken", True)
     assert trap.how_to.startswith("pip uninstall torchvision")
 
 
-def test_a_cpu_build_beside_a_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+def test_a_driver_that_torch_does_not_use_has_a_way_to_change_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = []
+    for path in (None, "/usr/bin/nvidia-smi"):
+        monkeypatch.setattr("shutil.which", lambda name, path=path: path)
+        ways += [list(described(found))[-1].how_to for found in (CPU, {**GPU, "devices": []})]
+    assert (ways[:2], "CUDA build" in ways[2], "CUDA_VISIBLE_DEVICES" in ways[3]) == (["", ""], True, True)
 
-    *_, cpu = described(CPU)
-    assert "install a CUDA build of torch" in cpu.how_to
 
-    *_, hidden = described({**GPU, "devices": []})
-    assert "see CUDA_VISIBLE_DEVICES" in hidden.how_to
+@pytest.mark.parametrize(
+    ("code", "err", "what"),
+    [(1, "Traceback\nImportError: libcudart\n", "ImportError: libcudart"), (3, "", "exit code 3")],
+    ids=["an error", "no words"],
+)
+def test_a_torch_that_does_not_import_is_broken(
+    monkeypatch: pytest.MonkeyPatch, code: int, err: str, what: str
+) -> None:
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: subprocess.CompletedProcess((), code, "", err))
+    (found,) = devices.devices()
+    assert (found.status, found.what.endswith(what)) == ("broken", True)
+
+
+def test_devices_are_read_from_the_last_line_of_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = subprocess.CompletedProcess((), 0, f"noise\n{json.dumps(CPU)}\n", "")
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: done)
+    assert list(devices.devices()) == list(described(CPU))
+
+    def hangs(*_: Any, **more: Any) -> None:
+        raise subprocess.TimeoutExpired("torch", more["timeout"])
+
+    monkeypatch.setattr("subprocess.run", hangs)
+    assert [one.status for one in devices.devices()] == ["broken"]
+
+
+def test_a_torch_that_is_not_installed_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    (here,) = devices.unlooked()
+    monkeypatch.setattr(devices, "version", version)
+    (unknown,) = devices.unlooked()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    (absent,), (also,) = devices.unlooked(), devices.devices()
+    assert [one.how_to for one in (here, unknown)] == ["mmeval doctor --devices"] * 2
+    assert ("unknown version" in unknown.what, absent) == (True, also)
+    assert "[hf]" in absent.how_to

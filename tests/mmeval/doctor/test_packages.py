@@ -1,45 +1,62 @@
-from __future__ import annotations
-
-from importlib.metadata import PathDistribution
+from importlib.metadata import PackageNotFoundError, PathDistribution
 from pathlib import Path
 
 import pytest
 
+from mmeval.doctor import packages
+from mmeval.doctor.finding import Finding
 from mmeval.doctor.packages import Needed, _all_of, _needed, extras
+from mmeval.installation import install_command
 from tests.support.task_folder import write_files
 
-
-def test_every_extra_is_looked_at_but_sums() -> None:
-    named = {finding.what.partition(":")[0] for finding in extras()}
-
-    assert {"always needed", "extra hf", "extra hub", "extra text", "extra dev"} <= named
-    assert "extra all" not in named
+LINES = (
+    "Of_All>=1", "of-old ; python_version < '3'", "Own (<2) ; extra == 'a'", "second ; extra == 'a'",
+    "own-old ; python_version < '3' and extra == 'a'", "mmeval[a] ; extra == 'b'", "mmeval[a,b] ; extra == 'all'",
+)  # fmt: skip
 
 
-def test_requirements_are_read_from_the_installed_metadata() -> None:
-    found = _needed()
-
-    assert Needed("jiwer", ">=4", ()) in found["text"]
-    assert Needed("mmeval", "", ("audio", "hub", "image")) in found["hf"]
-
-
-def test_a_requirement_counts_only_where_its_condition_holds_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = (
-        "Of_All>=1",
-        "of-old ; python_version < '3'",
-        "Own (<2) ; extra == 'a'",
-        "own-old ; python_version < '3' and extra == 'a'",
-    )
-    asked = "".join(f"Requires-Dist: {line}\n" for line in lines)
-    write_files(tmp_path, {"METADATA": f"Name: mmeval\nVersion: 1\nProvides-Extra: a\n{asked}"})
-    monkeypatch.setattr("mmeval.doctor.packages.own_distributions", lambda: [PathDistribution(tmp_path)])
-
-    assert _needed() == {"": [Needed("of-all", ">=1", ())], "a": [Needed("own", "<2", ())]}
+@pytest.fixture(autouse=True)
+def _metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "".join(f"Requires-Dist: {line}\n" for line in LINES)
+    named = "".join(f"Provides-Extra: {name}\n" for name in ("a", "b", "all"))
+    write_files(tmp_path, {"METADATA": f"Name: mmeval\nVersion: 1\n{named}{asked}"})
+    monkeypatch.setattr(packages, "own_distributions", lambda: [PathDistribution(tmp_path)])
 
 
-def test_an_extra_within_an_extra_brings_its_packages() -> None:
-    needed = {"a": [Needed("mmeval", "", ("b",)), Needed("x", "", ())], "b": [Needed("y", ">=2", ())]}
+def found(monkeypatch: pytest.MonkeyPatch, *asked: str, **installed: str) -> list[Finding]:
+    def version(name: str) -> str:
+        if name not in installed:
+            raise PackageNotFoundError(name)
+        return installed[name]
 
-    assert {item.name for item in _all_of("a", needed)} == {"x", "y"}
+    installed = {name.replace("_", "-"): number for name, number in installed.items()}
+    monkeypatch.setattr(packages, "version", version)
+    return list(extras(asked))
+
+
+def test_a_requirement_counts_only_where_its_condition_holds_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _needed() == {
+        "": [Needed("of-all", ">=1", ())],
+        "a": [Needed("own", "<2", ()), Needed("second", "", ())],
+        "b": [Needed("mmeval", "", ("a",))],
+        "all": [Needed("mmeval", "", ("a", "b"))],
+    }
+    assert {item.name for item in _all_of("b", _needed())} == {"own", "second"}
+    monkeypatch.setattr(packages, "own_distributions", list)
+    assert _needed() == {}
+
+
+def test_every_extra_is_checked_but_sums_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    always, first, second = found(monkeypatch, of_all="1", own="1", second="9")
+    assert {one.status for one in (always, first, second)} == {"ok"}
+    assert [one.what.partition(":")[0] for one in (always, first, second)] == ["always needed", "extra a", "extra b"]
+
+
+def test_a_package_that_lacks_or_is_too_old_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    always, lacks, asked = found(monkeypatch, "b", of_all="0.9", own="2")
+    assert (always.status, always.how_to) == ("broken", 'pip install -U "of-all>=1"')
+    assert (lacks.status, asked.status, lacks.how_to) == ("note", "missing", install_command("a"))
+    assert "own 2 is not <2" in lacks.what and "second" in lacks.what
+    _, old, _ = found(monkeypatch, of_all="1", own="2", second="1")
+    assert (old.status, old.how_to) == ("broken", 'pip install -U "own<2"')
+    assert found(monkeypatch)[0].status == "broken"

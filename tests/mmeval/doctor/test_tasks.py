@@ -1,7 +1,9 @@
 """Findings about the metrics of UniM: some ask no role, some two, one needs missing weights, and one is made of the
-available ones."""
+available ones; and about small tasks of a file."""
 
-from __future__ import annotations
+import importlib.util
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,11 +11,13 @@ from mmeval.backend.capabilities import Capabilities
 from mmeval.doctor import tasks
 from mmeval.doctor.finding import Finding, section
 from mmeval.doctor.page import gathered
+from mmeval.installation import install_command
 from mmeval.model_backends.empty import EmptyBackend
 from mmeval.prepare.sources import WantedTask, wanted
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
+from tests.support.task_folder import task, write_files, write_rows
 
 STRUCTURE = ("strict_structure", "lenient_structure")
 JUDGED = ("semantic_correctness", "interleaved_coherence")
@@ -22,22 +26,21 @@ READ = ("text_quality", "code_quality", "document_quality")
 NO_WEIGHTS = "VQAssessment/DOVER is not here (dover.pt)"
 
 
-class Seeing(EmptyBackend):
-    """A backend that takes some kinds alone."""
+class Able(EmptyBackend):
+    """A backend that takes and gives some kinds alone."""
 
-    def __init__(self, *kinds: str) -> None:
-        self.capabilities = Capabilities.of(kinds, ["text"])
-
-
-def unim(*roles: str) -> WantedTask:
-    """UniM's hard task on its bundled samples, in a run with some roles."""
-    chosen = choose(["unim_hard"], TaskIndex())
-    (item,) = wanted(chosen, TaskOverrides(data="bundled"), roles=frozenset(roles))
-    return item
+    def __init__(self, takes: tuple[str, ...], gives: tuple[str, ...] = ("text",)) -> None:
+        self.capabilities = Capabilities.of(takes, gives)
 
 
-def told(*roles: str, strict: bool = False) -> list[Finding]:
-    return list(tasks.metrics(unim(*roles), strict=strict))
+def item(name: str, *roles: str, **overrides: Any) -> WantedTask:
+    (found,) = wanted(choose([name], TaskIndex()), TaskOverrides(**overrides), roles=frozenset(roles))
+    return found
+
+
+def unim(*roles: str, strict: bool = False) -> list[Finding]:
+    """What is found of the metrics of UniM's hard task, in a run with some roles."""
+    return list(tasks.metrics(item("unim_hard", *roles, data="bundled"), strict=strict))
 
 
 def by_metric(findings: list[Finding]) -> dict[str, list[Finding]]:
@@ -48,20 +51,24 @@ def by_metric(findings: list[Finding]) -> dict[str, list[Finding]]:
 
 def computed(findings: list[Finding]) -> list[str]:
     (found,) = (one.what for one in findings if one.status == "ok")
-    return found.removeprefix("metrics that can be computed: ").split(", ")
+    return found.partition(": ")[2].split(", ")
 
 
 @pytest.mark.parametrize("captioner", ["captioner", "captioner.audio"])
 def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -> None:
-    found = told("judge", captioner)
-
+    found = unim("judge", captioner)
     assert computed(found) == [*STRUCTURE, *JUDGED, *READ, *MEASURED, "unim_gq", "sqcs"]
-    assert {name: [one.what for one in said] for name, said in by_metric(found).items()} == {
-        "video_quality": [f"metric video_quality: {NO_WEIGHTS}"],
-        "unim_gq": [f"metric unim_gq: partial, without video_quality ({NO_WEIGHTS})"],
-        "sqcs": [f"metric sqcs: partial, without video_quality ({NO_WEIGHTS})"],
+    lacking = {
+        name: [(one.status, NO_WEIGHTS in one.what) for one in those] for name, those in by_metric(found).items()
     }
-    assert {one.status for said in by_metric(found).values() for one in said[:1]} == {"missing", "note"}
+    assert lacking == {
+        "video_quality": [("missing", True)], "unim_gq": [("note", True)], "sqcs": [("note", True)],
+    }  # fmt: skip
+    strict = unim("judge", captioner, strict=True)
+    assert ({one.metric for one in strict if one.blocks}, any(one.blocks for one in found)) == (
+        {"video_quality"},
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,56 +80,126 @@ def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -
     ],
     ids=["neither", "no captioner", "no judge"],
 )
-def test_what_lacks_a_role_is_told_with_the_flags_that_add_it(
-    roles: tuple[str, ...], adds: str, judged: tuple[str, ...]
-) -> None:
-    found = told(*roles)
-
-    assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
+def test_what_lacks_a_role_has_the_flags_to_add_it(roles: tuple[str, ...], adds: str, judged: tuple[str, ...]) -> None:
+    found = unim(*roles)
     lacking = by_metric(found)
+    assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
     assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, f"add {adds}")
     assert not any(finding.blocks for finding in found), "the structure scores can run"
 
 
-def test_a_score_that_is_made_of_others_is_told_with_what_lacks() -> None:
-    (made,) = by_metric(told())["sqcs"]
-
-    assert made.what == "metric sqcs: it asks the roles 'judge' and 'captioner', which this run has not"
-    assert made.how_to == "add --role judge=BACKEND --role captioner=BACKEND"
-
-
-def test_a_score_that_is_made_of_what_there_is_is_told_with_what_it_goes_without() -> None:
-    read, watched = by_metric(told())["unim_gq"]
-
-    assert read.what.startswith(f"metric unim_gq: partial, without {', '.join(READ)} (they ask the role 'judge'")
-    assert (read.status, read.how_to) == ("note", "add --role judge=BACKEND")
-    assert watched.what == f"metric unim_gq: partial, without video_quality ({NO_WEIGHTS})"
+def test_a_score_that_is_made_of_others_has_what_lacks_and_what_it_goes_without() -> None:
+    found = by_metric(unim())
+    (made,), (read, watched) = found["sqcs"], found["unim_gq"]
+    assert (made.how_to, "'judge' and 'captioner'" in made.what) == (
+        "add --role judge=BACKEND --role captioner=BACKEND",
+        True,
+    )
+    assert (read.status, read.how_to, ", ".join(READ) in read.what) == ("note", "add --role judge=BACKEND", True)
+    assert "video_quality" in watched.what and NO_WEIGHTS in watched.what
 
 
-def test_on_the_page_metrics_that_lack_the_same_are_told_together() -> None:
-    (shown,) = gathered([section("Task unim_hard", told, word="unim_hard")])
-
-    assert [finding.what.partition(":")[0] for finding in shown.findings] == [
-        "metrics that can be computed",
-        "metrics semantic_correctness, interleaved_coherence, sqcs",
-        "metrics text_quality, code_quality, document_quality",
-        "metric video_quality",
-        "metric unim_gq",
-        "metric unim_gq",
+def test_on_the_page_metrics_that_lack_the_same_stand_together() -> None:
+    (shown,) = gathered([section("Task unim_hard", unim, word="unim_hard")])
+    assert [finding.what.partition(":")[0].partition(" ")[2] for finding in shown.findings[1:]] == [
+        *("semantic_correctness, interleaved_coherence, sqcs", ", ".join(READ), "video_quality", "unim_gq", "unim_gq")
     ]
 
 
-def test_with_strict_a_metric_that_lacks_something_keeps_the_task_from_running() -> None:
-    assert {one.metric for one in told("judge", "captioner", strict=True) if one.blocks} == {"video_quality"}
-
-
-def test_a_kind_that_no_captioner_takes_is_told_with_the_role_that_adds_one() -> None:
-    deaf, hearing = Seeing("text", "image"), Seeing("text", "audio")
-    item = unim("judge", "captioner", "captioner.audio")
-
-    (noted,) = (one for one in tasks.roles(item, {"captioner": deaf}) if one.status == "note")
-
-    assert "the captioner takes no audio, in no form" in noted.what
-    assert noted.how_to == "add --role captioner.audio=BACKEND"
-    heard = tasks.roles(item, {"captioner": deaf, "captioner.audio": hearing})
+def test_a_kind_that_no_captioner_takes_has_the_role_that_adds_one() -> None:
+    deaf, hearing = Able(("text", "image")), Able(("text", "audio"))
+    asked = item("unim_hard", "judge", "captioner", "captioner.audio", data="bundled")
+    (noted,) = (one for one in tasks.roles(asked, {"captioner": deaf}) if one.status == "note")
+    assert ("audio" in noted.what, noted.how_to) == (True, "add --role captioner.audio=BACKEND")
+    heard = tasks.roles(asked, {"captioner": deaf, "captioner.audio": hearing})
     assert [one.what for one in heard] == ["asks the captioner", "asks the captioner.audio"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A task of a file beside one row, which is its data."""
+    write_rows(tmp_path, {"id": "a", "input": "q", "reference": "r", "rubric": ["r"]})
+    return write_files(tmp_path, {"t.yaml": task("t")}) / "t.yaml"
+
+
+def metrics(file: Path, *names: str, strict: bool = False) -> list[Finding]:
+    listed = "".join(f"  - metric: {name}\n" for name in names)
+    file.write_text(f"task: t\n{f'metric_list:{chr(10)}{listed}' if names else ''}metadata: {{version: 1}}\n")
+    return list(tasks.metrics(item(str(file)), strict=strict))
+
+
+def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, alone = metrics(small, "exact_match", "rubric_judge")[1], metrics(small, "rubric_judge")[0]
+    assert [one.how_to for one in (both, alone)] == ["add --role judge=BACKEND"] * 2
+    assert [one.blocks for one in (both, alone, metrics(small, "exact_match", "rubric_judge", strict=True)[1])] == [
+        False,
+        True,
+        True,
+    ]
+    assert [one.status for one in metrics(small)] == ["note"]
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "jiwer" else there(name))
+    (lacking,) = metrics(small, "wer")
+    assert (lacking.blocks, lacking.how_to) == (True, install_command("text"))
+    assert list(tasks.extras(item(str(small)))) == ["text"]
+
+
+def test_a_task_needs_the_extras_of_its_data_and_metrics(small: Path, tmp_path: Path) -> None:
+    assert list(tasks.extras(item(str(small)))) == []
+    small.write_text(task("t", "dataset_path: org/name"))
+    assert list(tasks.extras(item(str(small)))) == ["hub"]
+    assert list(tasks.extras(item(str(small), data_dir=tmp_path))) == []
+
+
+def data(file: Path | str, **overrides: Any) -> Finding:
+    (found,) = tasks.data(item(str(file), **overrides))
+    return found
+
+
+def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> None:
+    assert (data(small).status, str(tmp_path) in data(small).what, "mmeval prepare" in data(small).what) == (
+        "ok",
+        True,
+        True,
+    )
+    (few,) = tasks.data(item("rubric_example", data="bundled"))
+    assert (few.status, "mmeval prepare" in few.what) == ("ok", False)
+    write_rows(tmp_path, {"id": "a"}, {"input": "q"})
+    found = data(small)
+    assert (found.status, found.blocks, found.how_to) == ("note", False, f"mmeval validate {small}")
+    assert "row 1" in found.what
+
+
+def test_data_that_lack_or_cannot_be_read_have_the_command_that_mends_them(small: Path, tmp_path: Path) -> None:
+    hub = data("unim_hard")
+    assert (hub.status, hub.blocks, hub.how_to.partition(";")[0]) == ("missing", True, "mmeval prepare unim_hard")
+    assert "--data bundled" in hub.how_to
+    write_files(tmp_path / "da ta", {"test.jsonl": "no JSON\n"})
+    assert (
+        data(small, data_dir=tmp_path / "da ta").how_to == f"mmeval validate {small} --data_dir '{tmp_path / 'da ta'}'"
+    )
+    small.write_text(task("t", "dataset_path: ./gone"))
+    assert (data(small).blocks, data(small).how_to) == (True, f"mmeval prepare {small}")
+    by_hand = data("mmmg_audio_text_order", data_dir=tmp_path)
+    assert f"put it at {tmp_path / 'seed_instruction'}" in by_hand.what
+    assert "mmeval prepare mmmg_audio_text_order" in by_hand.how_to
+
+
+@pytest.mark.parametrize(
+    ("more", "gives", "status"),
+    [
+        ("output_modalities: [text]", ("text",), "ok"),
+        ("output_modalities: [text, audio]", ("text",), "missing"),
+        ("output_modalities: [text, audio]\npartial_output: true", ("text",), "note"),
+        ("output_modalities: [audio]\npartial_output: true", ("text",), "missing"),
+        ("output_modalities: per_sample", ("text",), ""),
+    ],
+)
+def test_the_model_gives_the_wanted_kinds(small: Path, more: str, gives: tuple[str, ...], status: str) -> None:
+    small.write_text(task("t", more))
+    found = list(tasks.kinds(item(str(small)), {"model": Able(("text",), gives)}))
+    assert [one.status for one in found] == ([status] if status else [])
+    assert ["audio" in one.what for one in found if status in ("missing", "note")] == [True] * (
+        status in ("missing", "note")
+    )
+    assert list(tasks.kinds(item(str(small)), {})) == []

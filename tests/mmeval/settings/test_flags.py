@@ -79,8 +79,6 @@ ELSEWHERE = {"config", "show_config", "verbosity"}
 BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}, "device": {"model": "hf"}}
 """What else must be given for a flag to mean something."""
 
-WALKED = pytest.mark.parametrize("name", sorted(WALK))
-
 
 def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Invocation:
     return make_plan(read_settings({"model": "reference", **given}, environ))
@@ -97,40 +95,21 @@ def test_the_walk_leaves_no_flag_out() -> None:
     assert set(WALK) | ELSEWHERE == {flag.name for flag in FLAGS}
 
 
-@WALKED
-def test_each_flag_changes_what_a_run_takes(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(WALK))
+def test_each_flag_arrives_from_the_command_line_the_environment_and_a_file(name: str, tmp_path: Path) -> None:
     written, place, value = WALK[name]
-    flag = BY_NAME[name]
+    flag, beside, file = BY_NAME[name], BESIDE.get(name, {}), tmp_path / "run.yaml"
     given = [written] if flag.repeatable or flag.nargs == "+" else written
-
-    beside = BESIDE.get(name, {})
-    assert at(plan_of({name: given, **beside}, {}), place) == value
     assert at(plan_of(beside, {}), place) != value
-
-
-@WALKED
-def test_each_flag_can_be_given_in_the_environment(name: str) -> None:
-    written, place, value = WALK[name]
-    if name == "model":
-        settings = read_settings({}, {"MMEVAL_MODEL": written})
-        assert at(make_plan(settings), place) == value
-        return
-
-    assert at(plan_of(BESIDE.get(name, {}), {BY_NAME[name].variable: written}), place) == value
-
-
-@WALKED
-def test_each_flag_can_be_given_in_a_file(name: str, tmp_path: Path) -> None:
-    written, place, value = WALK[name]
-    file = tmp_path / "run.yaml"
-    file.write_text(yaml.safe_dump({"model": "reference", name: written, **BESIDE.get(name, {})}))
-
+    assert at(plan_of({name: given, **beside}, {}), place) == value
+    others = {} if name == "model" else {"model": "reference", **beside}
+    assert at(make_plan(read_settings(others, {flag.variable: written})), place) == value
+    file.write_text(yaml.safe_dump({"model": "reference", name: written, **beside}))
     assert at(make_plan(read_settings({"config": str(file)}, {})), place) == value
 
 
 def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
     targets = {flag.to for flag in FLAGS}
-
     by_verbs = {"command", "settings"}
     assert {f"options.{f.name}" for f in fields(RunOptions) if f.name not in by_verbs} <= targets
     assert {f"overrides.{f.name}" for f in fields(TaskOverrides)} <= targets
@@ -138,7 +117,6 @@ def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
 
 def test_the_defaults_are_those_of_the_records() -> None:
     plan = plan_of({}, {})
-
     assert replace(plan.options, settings={}) == RunOptions(BackendSpec("reference"), Path("runs"))
     assert plan.overrides == TaskOverrides()
 

@@ -1,97 +1,87 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmeval.errors import MissingDataError, TaskFileError, UsageError
 from mmeval.settings.flags import FLAGS, REFUSED
-from mmeval.settings.resolve import resolve, unknown_variables
+from mmeval.settings.resolve import Setting, resolve, unknown_variables
+
+
+def config(folder: Path, text: str) -> Path:
+    (folder / "run.yaml").write_text(text)
+    return folder / "run.yaml"
 
 
 def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_the_default(tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text("limit: 2\noffset: 2\n")
+    file = config(tmp_path, "limit: 2\noffset: 2\n")
     environ = {"MMEVAL_LIMIT": "3", "MMEVAL_OFFSET": "3", "MMEVAL_SEED": "3"}
-
     found = resolve(FLAGS, {"limit": "1"}, environ, file)
-
-    assert (found["limit"].value, found["limit"].origin) == (1, "--limit")
-    assert (found["offset"].value, found["offset"].origin) == (2, f"{file}:2: offset")
-    assert (found["seed"].value, found["seed"].origin) == (3, "MMEVAL_SEED")
-    assert (found["max_connections"].value, found["max_connections"].origin) == (64, "")
+    assert [found[name] for name in ("limit", "offset", "seed", "max_connections")] == [
+        Setting(1, "--limit"),
+        Setting(2, f"{file}:2: offset"),
+        Setting(3, "MMEVAL_SEED"),
+        Setting(64),
+    ]
 
 
 def test_a_key_may_be_written_with_hyphens(tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text("max-connections: 5\n")
-
-    assert resolve(FLAGS, {}, {}, file)["max_connections"].value == 5
+    assert resolve(FLAGS, {}, {}, config(tmp_path, "max-connections: 5\n"))["max_connections"].value == 5
 
 
-def test_an_unknown_key_is_refused_with_its_line_and_the_near_name(tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text("tasks: a\n\nlimt: 5\n")
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("tasks: a\n\nlimt: 5\n", 3, '"limit"'),
+        ("limit: 1\nlimit: 2\n", 2, "limit"),
+        ("max-connections: 1\nmax_connections: 2\n", 2, "max_connections"),
+        ("config: other.yaml", 1, "configuration"),
+    ],
+    ids=["unknown", "twice", "twice spelt", "another file"],
+)
+def test_a_wrong_key_is_refused_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        resolve(FLAGS, {}, {}, config(tmp_path, text))
+    assert caught.value.line == line
+    assert word in str(caught.value)
 
-    with pytest.raises(TaskFileError, match=r'run\.yaml:3: unknown key \'limt\'; did you mean "limit"'):
-        resolve(FLAGS, {}, {}, file)
 
-
-@pytest.mark.parametrize("text", ["limit: 1\nlimit: 2\n", "max-connections: 1\nmax_connections: 2\n"])
-def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text(text)
-
-    with pytest.raises(TaskFileError, match=r":2: .*(twice|second time)"):
-        resolve(FLAGS, {}, {}, file)
-
-
-def test_a_file_that_is_absent_is_said(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="does not exist"):
+def test_a_file_that_is_absent_is_missing_data(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError):
         resolve(FLAGS, {}, {}, tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
-def test_a_bad_value_names_where_it_came_from(tmp_path: Path, source: str) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text("limit: none\n")
-    given, environ, named = {"limit": "x"}, {}, "--limit: a count"
-    if source == "file":
-        given, named = {}, r"run\.yaml:1: limit: a count"
-        file.write_text("limit: x\n")
-    if source == "environment":
-        given, environ, named = {}, {"MMEVAL_LIMIT": "x"}, "MMEVAL_LIMIT: a count"
-
-    with pytest.raises(UsageError, match=named):
-        resolve(FLAGS, given, environ, file if source == "file" else None)
-
-
-@pytest.mark.parametrize("name", sorted(REFUSED))
-@pytest.mark.parametrize("source", ["flag", "file", "environment"])
-def test_a_flag_without_effect_is_refused_by_name_wherever_it_stands(tmp_path: Path, name: str, source: str) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text(f"{name}: 5\n" if source == "file" else "")
-    given = {name: ["5"]} if source == "flag" else {}
-    environ = {f"MMEVAL_{name.upper()}": "5"} if source == "environment" else {}
-
-    with pytest.raises(UsageError, match=rf"(?i){name}:? has no effect here: ") as refusal:
+@pytest.mark.parametrize("name", ["limit", *sorted(REFUSED)])
+def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Path, name: str, source: str) -> None:
+    file = config(tmp_path, f"{name}: x\n" if source == "file" else "")
+    given: dict[str, Any] = {name: "x"} if source == "flag" else {}
+    environ = {f"MMEVAL_{name.upper()}": "x"} if source == "environment" else {}
+    origins = {"flag": f"--{name}", "file": f"{file}:1: {name}", "environment": f"MMEVAL_{name.upper()}"}
+    with pytest.raises(UsageError) as refusal:
         resolve(FLAGS, given, environ, file)
+    assert (refusal.value.exit_code, refusal.value.name) == (2, origins[source])
+    assert REFUSED.get(name, "") in str(refusal.value)
 
-    assert refusal.value.exit_code == 2
-    assert REFUSED[name] in str(refusal.value)
+
+def test_a_value_that_is_none_of_the_choices_is_refused_with_the_near_one() -> None:
+    with pytest.raises(UsageError, match='"official"') as caught:
+        resolve(FLAGS, {"profile": "oficial"}, {})
+    assert caught.value.name == "--profile"
 
 
 def test_no_examples_in_the_prompt_may_be_asked_for_because_there_are_none() -> None:
     assert "num_fewshot" not in resolve(FLAGS, {"num_fewshot": ["0"]}, {}, None)
 
 
-def test_a_variable_that_nothing_reads_is_told() -> None:
-    warnings = unknown_variables({"MMEVAL_LIMITS": "5", "MMEVAL_LIMIT": "5", "MMEVAL_LOG_LEVEL": "INFO", "HOME": "/"})
-
-    assert len(warnings) == 1
-    assert 'MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT"' in warnings[0]
+def test_a_variable_that_nothing_reads_is_warned_of() -> None:
+    known = {"MMEVAL_LIMIT": "5", "MMEVAL_LOG_LEVEL": "INFO", "HOME": "/"}
+    (warning,) = unknown_variables({"MMEVAL_LIMITS": "5", **known})
+    assert "MMEVAL_LIMITS" in warning and '"MMEVAL_LIMIT"' in warning
 
 
 def test_the_log_level_has_a_variable_of_its_own_that_errors_name() -> None:
     assert resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
-
-    with pytest.raises(UsageError, match=r"^MMEVAL_LOG_LEVEL: one of DEBUG"):
+    with pytest.raises(UsageError) as caught:
         resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "loud"})
+    assert caught.value.name == "MMEVAL_LOG_LEVEL"

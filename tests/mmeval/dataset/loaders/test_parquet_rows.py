@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 import json
 import math
@@ -19,22 +17,20 @@ PNG, WAV = b"\x89PNG\r\n\x1a\n", b"RIFF\x00\x00\x00\x00WAVE"
 MEDIUM = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
-def dataset(folder: Path, columns: dict[str, Any], row_group_size: int = 2) -> InterleavedDataset:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.png").write_bytes(PNG)
+    return tmp_path
+
+
+def dataset(folder: Path, row_group_size: int = 2, **columns: Any) -> InterleavedDataset:
     pq.write_table(pa.table(columns), folder / "test.parquet", row_group_size=row_group_size)
     return load(DataSource("t", folder))
 
 
-def test_rows_read_as_in_jsonl(tmp_path: Path) -> None:
-    columns = {
-        "id": ["a", None],
-        "input": ["x", "y"],
-        "references": [["r"], []],
-        "level": [1, 2],
-        "absent": [None, "z"],
-    }
-
-    first, second = dataset(tmp_path, columns)
-
+def test_rows_read_as_in_jsonl(folder: Path) -> None:
+    labels: dict[str, Any] = {"level": [1, 2], "absent": [None, "z"]}
+    first, second = dataset(folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels)
     assert (first.id, first.input[0].content.raw, first.references[0].raw) == ("a", "x", "r")
     assert (first.metadata, second.metadata) == ({"level": 1}, {"level": 2, "absent": "z"})
     assert (second.id, second.references) == ("2", ())
@@ -51,94 +47,73 @@ def test_rows_read_as_in_jsonl(tmp_path: Path) -> None:
     ],
     ids=["binary", "struct", "numbered", "list", "path"],
 )
-def test_columns_of_media_are_found_by_name_and_type(tmp_path: Path, name: str, cells: pa.Array) -> None:
-    (tmp_path / "a.png").write_bytes(PNG)
-
-    first, _ = dataset(tmp_path, {"input": ["see <<image1>>"] * 2, name: cells})
-
+def test_columns_of_media_are_found_by_name_and_type(folder: Path, name: str, cells: pa.Array) -> None:
+    first, _ = dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
     (medium,) = first.input[0].content.media("image")
-    assert (medium.read(), medium.mime) == (PNG, "image/png")
-    assert name not in first.metadata
+    assert (medium.read(), medium.mime, name in first.metadata) == (PNG, "image/png", False)
 
 
-def test_lists_number_their_media_and_nulls_are_none(tmp_path: Path) -> None:
+def test_lists_number_their_media_and_nulls_are_none(folder: Path) -> None:
     sounds = pa.array([[WAV, None, WAV], None], pa.list_(pa.binary()))
-
-    first, second = dataset(tmp_path, {"input": ["<<audio1>> <<audio2>> <<audio3>>", "nothing"], "audios": sounds})
-
+    first, second = dataset(folder, input=["<<audio1>> <<audio2>> <<audio3>>", "nothing"], audios=sounds)
     assert [part.dangling for part in first.input[0].content.parts if part.kind == "audio"] == [False, True, False]
     assert second.input[0].content.media() == ()
 
 
-def test_nested_content_and_messages_read_as_in_jsonl(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(PNG)
+def test_nested_content_and_messages_read_as_in_jsonl(folder: Path) -> None:
     part = {"type": "text", "text": "look", "path": None}, {"type": "image", "text": None, "path": "a.png"}
-
-    (made,) = dataset(tmp_path, {"input": [[{"role": "user", "content": [*part]}]]})
-
+    (made,) = dataset(folder, input=[[{"role": "user", "content": [*part]}]])
     assert [part.kind for part in made.input[0].content.parts] == ["text", "image"]
 
 
-def test_a_mapping_of_media_may_be_a_map_or_a_struct(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(PNG)
-    as_map = pa.array([[("image1", "a.png")], []], pa.map_(pa.string(), pa.string()))
-    as_struct = pa.array([{"image1": "a.png"}, {"image1": None}])
+@pytest.mark.parametrize(
+    "media",
+    [
+        pa.array([[("image1", "a.png")], []], pa.map_(pa.string(), pa.string())),
+        pa.array([{"image1": "a.png"}, {"image1": None}]),
+    ],
+    ids=["map", "struct"],
+)
+def test_a_mapping_of_media_may_be_a_map_or_a_struct(folder: Path, media: pa.Array) -> None:
+    first, second = dataset(folder, input=["<<image1>>", "x"], media=media)
+    assert (first.input[0].content.media()[0].read(), second.input[0].content.media()) == (PNG, ())
 
-    for media in (as_map, as_struct):
-        first, second = dataset(tmp_path, {"input": ["<<image1>>", "x"], "media": media})
 
-        assert first.input[0].content.media()[0].read() == PNG
-        assert second.input[0].content.media() == ()
-
-
-def test_labels_become_json(tmp_path: Path) -> None:
-    columns = {
-        "input": ["x"],
+def test_labels_become_json(folder: Path) -> None:
+    labels: dict[str, Any] = {
         "day": [datetime.date(2026, 1, 31)],
         "share": [math.nan],
         "inner": [{"low": [0.5, math.inf]}],
     }
-
-    (made,) = dataset(tmp_path, columns)
-
+    (made,) = dataset(folder, input=["x"], **labels)
     assert json.loads(json.dumps(made.metadata, allow_nan=False)) == {
         "day": "2026-01-31",
         "inner": {"low": [0.5, None]},
     }
 
 
-def test_rows_are_counted_without_reading_them_and_read_group_by_group(tmp_path: Path) -> None:
-    rows = dataset(tmp_path, {"input": [str(i) for i in range(1000)]}, row_group_size=100)
-
-    assert len(rows) == 1000
-    assert [made.id for made in rows][-1] == "1000"
-
-
-def test_an_error_names_file_and_row(tmp_path: Path) -> None:
-    rows = dataset(tmp_path, {"input": ["x", None]})
-
-    with pytest.raises(UsageError, match=r'test\.parquet: row 2: "input" is missing'):
-        list(rows)
+def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
+    rows = dataset(folder, input=[str(i) for i in range(250)], row_group_size=100)
+    assert (len(rows), [made.id for made in rows]) == (250, [str(i) for i in range(1, 251)])
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "word"),
     [
-        ({"input": ["x"], "thumbnail": [PNG]}, "column 'thumbnail' holds bytes; name it by what they are"),
-        ({"input": ["x"], "media": ["a.png"]}, "column 'media' is no mapping"),
+        ({"input": ["x", None]}, "test.parquet: row 2"),
+        ({"input": ["x"], "thumbnail": [PNG]}, "'thumbnail'"),
+        ({"input": ["x"], "media": ["a.png"]}, "'media'"),
     ],
-    ids=["bytes without a name", "media of another type"],
+    ids=["no input", "bytes without a name", "media of another type"],
 )
-def test_columns_that_cannot_be_understood_are_refused(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        list(dataset(tmp_path, columns))
+def test_rows_and_columns_that_make_no_sense_are_refused(folder: Path, columns: dict[str, Any], word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        list(dataset(folder, **columns))
 
 
-def test_a_file_that_is_no_parquet_is_one_message(tmp_path: Path) -> None:
-    file = tmp_path / "test.parquet"
-    file.write_bytes(b"PAR1 torn")
-
-    with pytest.raises(UsageError, match="cannot be read as parquet"):
-        list(read_parquet(file))
-    with pytest.raises(UsageError, match="cannot be read as parquet"):
-        len(load(DataSource("t", tmp_path)))
+def test_a_file_that_is_no_parquet_is_refused(folder: Path) -> None:
+    (folder / "test.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(UsageError, match=r"test\.parquet"):
+        list(read_parquet(folder / "test.parquet"))
+    with pytest.raises(UsageError, match=r"test\.parquet"):
+        len(load(DataSource("t", folder)))

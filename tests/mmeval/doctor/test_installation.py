@@ -1,0 +1,102 @@
+import sys
+from importlib.metadata import PathDistribution
+from pathlib import Path
+
+import pytest
+
+from mmeval import installation as place
+from mmeval._version import __version__
+from mmeval.doctor import installation
+from mmeval.doctor.finding import Finding
+from tests.support.task_folder import write_files
+
+SETUP = """
+[options.entry_points]
+mmeval.tasks =
+    t = tasks.t
+mmeval.metrics =
+    wer = m:wer
+[options.extras_require]
+a_b = x
+"""
+ENTRIES = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwer = m:wer\n"
+
+
+@pytest.fixture(autouse=True)
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = write_files(tmp_path / "checkout", {"setup.cfg": SETUP, "tasks/__init__.py": "", "mmeval/__init__.py": ""})
+    for module in (place, installation):
+        monkeypatch.setattr(module, "ROOT", folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def metadata(monkeypatch: pytest.MonkeyPatch, *found: Path) -> list[Finding]:
+    monkeypatch.setattr(installation, "distributions", lambda: [PathDistribution(folder) for folder in found])
+    return list(installation.metadata())
+
+
+def written(folder: Path, *, version: str = __version__, entries: str = ENTRIES, extras: str = "a-b") -> Path:
+    meta = f"Metadata-Version: 2.1\nName: mmeval\nVersion: {version}\nProvides-Extra: {extras}\n"
+    return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
+
+
+def test_metadata_that_are_those_of_the_checkout_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = written(tmp_path / "mmeval-1.dist-info")
+    (found,) = metadata(monkeypatch, own, own, written(tmp_path / "second" / "mmeval-1.dist-info"))
+    assert (found.status, found.what.endswith(str(own)), found.how_to) == ("ok", True, "")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"version": "0.0.1"}, ["version 0.0.1"]),
+        ({"entries": "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwre = m:wer\n"}, ["mmeval.metrics wer", "wre"]),
+        ({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]),
+        ({"extras": "c"}, ["a-b", ": c"]),
+    ],
+    ids=["version", "plugins", "another place", "extras"],
+)
+def test_metadata_that_are_stale_are_broken_and_a_note_where_others_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str], words: list[str]
+) -> None:
+    stale, sound = written(tmp_path / "mmeval.egg-info", **more), written(tmp_path / "mmeval-1.dist-info")
+    (found,) = metadata(monkeypatch, stale)
+    assert (found.status, [word for word in words if word not in found.what]) == ("broken", [])
+    assert found.how_to.startswith('pip install -e "."; ') and found.how_to.endswith(f"delete {stale}")
+    assert [one.status for one in metadata(monkeypatch, sound, stale)] == ["ok", "note"]
+
+
+def test_an_installation_is_compared_by_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
+    (checkout / "setup.cfg").unlink()
+    other, old = written(tmp_path / "a.dist-info", extras="c"), written(tmp_path / "b.dist-info", version="0.0.1")
+    assert [one.status for one in metadata(monkeypatch, other, old)] == ["ok"]
+    assert [one.status for one in metadata(monkeypatch, old)] == ["broken"]
+
+
+def test_a_stranger_of_our_name_and_no_metadata_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
+    assert (found.status, "0.2.1" in found.what, found.how_to.partition(",")[0]) == (
+        "broken",
+        True,
+        "pip uninstall mmeval",
+    )
+    assert [one.status for one in metadata(monkeypatch)] == ["broken"]
+
+
+def test_a_second_copy_of_mmeval_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
+    second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(checkout), "", str(second), str(second)])
+    (found,) = installation.copies()
+    assert (found.status, str(second) in found.what, str(checkout) in found.what) == ("note", True, True)
+
+
+def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses = []
+    for oldest in ((3, 11), (99, 0)):
+        monkeypatch.setattr(installation, "OLDEST_PYTHON", oldest)
+        statuses.append([one.status for one in installation.python()])
+    assert statuses == [["ok"], ["broken"]]
+    assert [one.status for one in installation.version()] == ["ok"]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import environment, mmeval_process, started, wait_for
+from tests.support.fake_hub import FakeHub
+from tests.support.task_folder import task, write_files
+from tests.support.tiny_media import picture
+
+COMMIT = "b" * 40
+ROW = b'{"input": "Look: <<image1>>", "reference": "oak", "media": {"image1": "img/a.png"}}\n'
+FILES = {"test.jsonl": ROW, "img/a.png": picture()}
+
+
+def variables(hub: FakeHub, folder: Path) -> dict[str, str]:
+    return environment(HF_ENDPOINT=hub.url, HF_HOME=str(folder / "home"), HF_HUB_OFFLINE="0", NO_PROXY="*")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_download_goes_on_with_what_lacks(stop: signal.Signals, tmp_path: Path) -> None:
+    more = f"dataset_path: me/trees\nrevision: {COMMIT}\n"
+    file = write_files(tmp_path, {"t.yaml": task("t", more)}) / "t.yaml"
+    with (
+        FakeHub({"me/trees": {COMMIT: FILES}}, stalled=frozenset({"a.png"})) as slow,
+        started("prepare", file, env=variables(slow, tmp_path), cwd=tmp_path) as running,
+    ):
+        wait_for(lambda: bool(list((tmp_path / "home").rglob("snapshots/*/test.jsonl"))), "the first file")
+        wait_for(lambda: "img/a.png" in slow.fetched, "the second file")
+        running.signal(stop)
+        ended = running.ended()
+    with FakeHub({"me/trees": {COMMIT: FILES}}) as hub:
+        again = mmeval_process("prepare", file, env=variables(hub, tmp_path), cwd=tmp_path)
+
+    assert (ended.code, ended.lines[-1].partition(";")[0]) == (130, "interrupted")
+    assert (again.code, hub.fetched) == (0, ["img/a.png"]), again.err

@@ -1,0 +1,125 @@
+"""Scripts and commands in processes of their own: what they print, what they register, and readers that leave."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ROOT
+from tests.support.task_folder import write_files, write_rows
+from tests.support.tiny_benchmark import write_benchmark
+
+PLAIN = """
+import mmeval
+print(mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2).exit_code)
+"""
+IN_A_LOOP = """
+import asyncio, mmeval
+async def cell():
+    return mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2)
+print(asyncio.run(cell()).exit_code)
+"""
+REGISTERING = """
+import mmeval
+from mmeval.aggregate.scores import Estimate
+from mmeval.content.parts import Interleaved
+from mmeval.backend.capabilities import Capabilities
+from mmeval.records.response import Response
+
+@mmeval.register_metric("words", range=(0, 10))
+def words(trial):
+    import multiprocessing
+    assert FORKED is (multiprocessing.parent_process() is not None), "scored in the wrong process"
+    if "die" in trial.output.text:
+        import os, signal
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(trial.output.text.split())
+
+@mmeval.register_aggregation("largest")
+def largest(scores):
+    return Estimate(max(scores.values))
+
+@mmeval.register_model("counting")
+class Counting:
+    capabilities = Capabilities.of(("text",), ("text",))
+    identity, provenance = {"backend": "counting"}, {}
+    async def generate(self, request):
+        return Response(Interleaved.from_text(request.messages[-1].content.text))
+    async def close(self):
+        pass
+
+listed = [{"metric": "words", "aggregation": "largest"}]
+task = {"task": "counted", "dataset_path": "data", "metric_list": listed, "metadata": {"version": 1}}
+BEFORE
+found = mmeval.evaluate(model="counting", tasks=task, retry_on_error=0, bootstrap_iters=0)
+print([result.value for result in found.results], [result.unscored for result in found.results])
+"""
+"""A script without a main guard."""
+THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+
+
+def ran(folder: Path, script: str) -> str:
+    write_files(folder, {"script.py": script})
+    done = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip() + (done.stderr if script in (PLAIN, IN_A_LOOP) else "")
+
+
+@pytest.mark.parametrize("script", [PLAIN, IN_A_LOOP], ids=["plain", "in a loop"])
+def test_a_script_that_evaluates_prints_what_it_prints_and_nothing_else(script: str, tmp_path: Path) -> None:
+    write_benchmark(tmp_path)
+    assert ran(tmp_path, script) == "0"
+
+
+@pytest.mark.parametrize(
+    ("texts", "forked", "before", "shown"),
+    [
+        (("one", "one two three", "one two"), True, "", "[3.0] [0]"),
+        (("one", "to die", "one two"), True, "", "[2.0] [1]"),
+        (("one", "one two"), False, THREAD, "[2.0] [0]"),
+    ],
+    ids=["in scoring processes", "one that is killed", "where none can be forked"],
+)
+def test_what_a_script_registers_scores(
+    texts: tuple[str, ...], forked: bool, before: str, shown: str, tmp_path: Path
+) -> None:
+    write_rows(tmp_path / "data", *({"input": text} for text in texts))
+    assert ran(tmp_path, REGISTERING.replace("FORKED", str(forked)).replace("BEFORE", before)) == shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["ls", "metrics"], 0), (["validate", "no-such-task"], 2), (["metric", "exact_match", "--cases", "{cases}"], 3)],
+    ids=lambda value: str(value[0]) if isinstance(value, list) else "",
+)
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(words: list[str], code: int, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"files": ["none.png"], "target": "x"}\n' * 500)
+    command = [sys.executable, "-m", "mmeval", *(word.format(cases=cases) for word in words)]
+    read, write = os.pipe()
+    os.close(read)  # the reader is gone before the first line
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, "BrokenPipe" in done.stderr) == (code, False)
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_the_help_costs_at_most_five_times_an_empty_python(flag: str) -> None:
+    empty, asked = [sys.executable, "-c", "pass"], [sys.executable, "-m", "mmeval", flag]
+    ratios = [_cpu(asked) / _cpu(empty) for _ in range(5)]
+    assert statistics.median(ratios) <= 5, ratios
+
+
+def _cpu(command: list[str]) -> float:
+    """User and system seconds, which a busy machine does not change, of three runs of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(3):
+        subprocess.run(command, stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
