@@ -3,103 +3,50 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Any
 
 from tests.support import tiny_media as tiny
-from tests.support.hostile.case import Hostile, named
+from tests.support.hostile.case import Hostile, Makers, named
 
 
 def cases() -> tuple[Hostile, ...]:
-    makers: dict[str, Callable[[], bytes]] = {
+    makers: Makers = {
         "obj whose face names a vertex of a billion": lambda: tiny.PLAIN_OBJ + b"f 1 2 1000000000\n",
-        "obj whose face names a vertex below none": lambda: tiny.PLAIN_OBJ + b"f -9 -8 -7\n",
-        "obj of numbers that are none": lambda: tiny.PLAIN_OBJ.replace(b"1 0 0", b"nan inf -inf"),
-        "obj of 1e400": lambda: tiny.PLAIN_OBJ.replace(b"1 0 0", b"1e400 0 0"),
         "obj of a number of a million digits": lambda: tiny.PLAIN_OBJ + b"v " + b"9" * 1_000_000 + b" 0 0\n",
         "obj of a million faces of one vertex": lambda: tiny.PLAIN_OBJ + b"f 1 1 1\n" * 500_000,
         "obj of one face of a million vertices": lambda: tiny.PLAIN_OBJ + b"f" + b" 1" * 1_000_000,
-        "obj of a million groups": lambda: tiny.PLAIN_OBJ + b"g a\nf 1 2 3\n" * 200_000,
-        "obj of a million materials": lambda: tiny.PLAIN_OBJ + b"usemtl a\nf 1 2 3\n" * 200_000,
         "obj of three million vertices": lambda: b"v 0 0 0\n" * 3_000_000,
-        "obj that names a file": lambda: b"mtllib ../../../../etc/passwd\n" + tiny.PLAIN_OBJ,
-        "off of a billion": lambda: b"OFF\n1000000000 1000000000 0\n0 0 0\n",
-        "off of fewer than none": lambda: b"OFF\n-3 -1 0\n0 0 0\n",
         "off whose face is a million long": lambda: b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n1000000 0 1 2\n",
-        "off whose vertices are short": lambda: b"OFF\n3 1 0\n0 0\n1\n0 1 0\n3 0 1 2\n",
-        "ply of ten billion": lambda: tiny.PLAIN_PLY.replace(b"vertex 3", b"vertex 9999999999"),
         "ply of a million lists": lambda: _ply_list(4_000_000_000),
-        "ply whose list is longer than it": lambda: _ply_list(200),
         "ply of a thousand properties": lambda: tiny.PLAIN_PLY.replace(
             b"property float z\n", b"property float z\n" + b"".join(b"property float p%d\n" % i for i in range(5000))
         ),
         "ply of a million elements": lambda: tiny.PLAIN_PLY.replace(
             b"element face", b"element a 0\n" * 3000 + b"element face"
         ),
-        "ply of an unknown type": lambda: tiny.PLAIN_PLY.replace(b"property float x", b"property quad x"),
-        "ply of numbers that are none": lambda: tiny.PLAIN_PLY.replace(b"1 0 0\n", b"nan 0 0\n"),
         "ply without an end": lambda: b"ply\nformat ascii 1.0\n" + b"comment a\n" * 500_000,
-        "stl of four billion faces": lambda: b"a".ljust(80) + struct.pack("<I", 0xFFFFFFFF) + bytes(50),
-        "stl of numbers that are none": lambda: tiny.PLAIN_STL.replace(b"vertex 1 0 0", b"vertex nan nan nan"),
         "stl of a million solids": lambda: b"solid a\nfacet normal 0 0 1\nendsolid a\n" * 200_000,
-        "stl of half a face": lambda: tiny.PLAIN_STL[:90],
         "glb whose chunk is larger than it": lambda: _head(0x7FFFFFF0),
-        "glb whose chunk is empty": lambda: _head(0),
         "glb that says four gigabytes": lambda: b"glTF\x02\0\0\0\xff\xff\xff\xff" + tiny.glb()[12:],
-        "glb of four billion vertices": lambda: tiny.glb(accessors=[_accessor(count=4_000_000_000)]),
-        "glb of fewer than no vertices": lambda: tiny.glb(accessors=[_accessor(count=-3)]),
         "glb that reads behind its end": lambda: tiny.glb(accessors=[_accessor(count=100_000)]),
-        "glb that reads before its beginning": lambda: tiny.glb(accessors=[_accessor(byteOffset=-36)]),
         "glb with a stride of a billion": lambda: tiny.glb(
             bufferViews=[{"buffer": 0, "byteLength": 36, "byteStride": 1_000_000_000}]
         ),
         "glb of sparse vertices without end": lambda: tiny.glb(accessors=[_sparse(1_900_000)]),
         "glb that shows one mesh a million times": lambda: _shown(300_000),
         "glb that shows a large mesh often": _shown_large,
-        "glb of twenty thousand meshes": _meshes,
-        "glb whose nodes form a circle": lambda: tiny.glb(nodes=[{"mesh": 0, "children": [0]}]),
-        "glb of nodes in a chain": lambda: _chain(50_000),
         "glb of transforms that are none": lambda: tiny.glb(nodes=[{"mesh": 0, "matrix": [1e308] * 16}]),
         "glb whose json is a bomb of arrays": lambda: _json(b"[" * 3_000_000),
-        "glb whose json is a bomb of objects": lambda: _json(b'{"a":' * 1_000_000),
-        "glb whose json has a number of a million digits": lambda: _json(b'{"a":' + b"9" * 1_000_000 + b"}"),
         "glb whose json is no object": lambda: _json(b"[1, 2, 3]"),
         "glb whose json is of wrong types": lambda: tiny.glb(meshes={"a": "b"}, nodes="none"),
-        "glb that names a file": lambda: tiny.glb(buffers=[{"byteLength": 36, "uri": "file:///etc/passwd"}]),
-        "glb that names an address": lambda: tiny.glb(buffers=[{"byteLength": 36, "uri": "http://127.0.0.1:9/"}]),
-        "glb that names a picture": lambda: tiny.glb(images=[{"uri": "../../../etc/passwd"}], textures=[{"source": 0}]),
-        "glb with data that is none": lambda: tiny.glb(buffers=[{"byteLength": 36, "uri": "data:;base64,%%%%"}]),
-        "glb packed by draco": lambda: tiny.glb(
-            extensionsRequired=["KHR_draco_mesh_compression"], extensionsUsed=["KHR_draco_mesh_compression"]
-        ),
         "glb of eight thousand parts of one name": lambda: _parts(7900),
-        "glb of sixty thousand primitives": lambda: tiny.glb(
-            meshes=[{"primitives": [{"attributes": {"POSITION": 0}, "mode": 5}] * 60_000}]
-        ),
         "glb of sixty thousand attributes": lambda: tiny.glb(
             meshes=[{"primitives": [{"attributes": {"POSITION": 0, **{f"_A{i}": 0 for i in range(60_000)}}}]}]
-        ),
-        "glb with a second list of a trillion": lambda: tiny.glb(
-            accessors=[_accessor(), {"componentType": 5126, "count": 2**40, "type": "SCALAR"}]
-        ),
-        "glb of 2^60 bytes": lambda: tiny.glb(
-            buffers=[{"byteLength": 2**60}], bufferViews=[{"buffer": 0, "byteLength": 2**60}]
-        ),
-        "obj of lines of millions of letters": lambda: (
-            tiny.PLAIN_OBJ + b"#" + b"a" * 3_000_000 + b"\nv " + b" " * 1_000_000 + b"0 0 0\n"
         ),
         "obj of a line that goes on and on": lambda: tiny.PLAIN_OBJ + b"f 1 \\\n" * 600_000,
         "obj of faces of all lengths": lambda: (
             tiny.PLAIN_OBJ + b"".join(b"f" + b" 1" * length + b"\n" for length in range(3, 1900))
         ),
-        "obj of slashes": lambda: tiny.PLAIN_OBJ + b"f 1/////2////3 2//////// 3/////\n" * 100_000,
-        "ply that names a picture": lambda: tiny.PLAIN_PLY.replace(
-            b"element vertex", b"comment TextureFile ../../../../etc/passwd\nelement vertex"
-        ),
-        "off of a number of a million digits": lambda: (
-            b"OFF\n3 1 0\n" + b"9" * 3_000_000 + b" 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
-        ),
-        "gltf": lambda: b'{"asset": {"version": "2.0"}, "buffers": [{"uri": "/etc/passwd"}]}',
     }
     return named("mesh", ("mesh",), makers)
 
@@ -145,20 +92,7 @@ def _shown_large() -> bytes:
     )
 
 
-def _meshes() -> bytes:
-    one = {"primitives": [{"attributes": {"POSITION": 0}}]}
-    count = 20_000
-    return tiny.glb(
-        meshes=[one] * count, nodes=[{"mesh": i} for i in range(count)], scenes=[{"nodes": list(range(count))}]
-    )
-
-
 def _parts(count: int) -> bytes:
     one = {"name": "a", "primitives": [{"attributes": {"POSITION": 0}}]}
     nodes = [{"mesh": number, "name": "a"} for number in range(count)]
     return tiny.glb(meshes=[one] * count, nodes=nodes, scenes=[{"nodes": list(range(count))}])
-
-
-def _chain(count: int) -> bytes:
-    nodes: list[dict[str, Any]] = [{"children": [i + 1]} for i in range(count)]
-    return tiny.glb(nodes=[*nodes, {"mesh": 0}], scenes=[{"nodes": [0]}])

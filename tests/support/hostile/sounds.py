@@ -3,72 +3,38 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 from tests.support import tiny_media as tiny
-from tests.support.hostile.case import Hostile, named
+from tests.support.hostile.case import Hostile, Makers, named
 
 
 def cases() -> tuple[Hostile, ...]:
-    makers: dict[str, Callable[[], bytes]] = {
+    makers: Makers = {
         "wav that says four gigabytes": lambda: _wav_size(0xFFFFFF00),
-        "wav that says it is streamed": lambda: _wav_size(0xFFFFFFFF),
-        "wav of 0 Hz": lambda: _wav(rate=0),
         "wav of four billion Hz": lambda: _wav(rate=0xFFFFFFFF),
         "wav of 65535 channels": lambda: _wav(channels=65535),
-        "wav of 1024 channels": lambda: _wav(channels=1024),
-        "wav of no channels": lambda: _wav(channels=0),
-        "wav of no bits": lambda: _wav(bits=0),
-        "wav of 65535 bits": lambda: _wav(bits=65535),
         "wav of no known coding": lambda: _wav(coding=0x4242),
-        "wav of a compressed coding": lambda: _wav(coding=2, bits=4),
         "wav of numbers that are none": lambda: _wav(coding=3, bits=32, data=struct.pack("<f", float("nan")) * 900),
-        "wav of numbers without end": lambda: _wav(coding=3, bits=32, data=struct.pack("<f", float("inf")) * 900),
-        "wav of nothing": lambda: tiny.wav(0),
         "wav with a million chunks": lambda: _riff(b"fmt " + _format() + b"junk\0\0\0\0" * 1_000_000),
         "wav whose chunks go backwards": lambda: _riff(b"junk" + struct.pack("<i", -8) + bytes(64)),
         "wav of a whole hour in silence": lambda: _wav(rate=8000, data=bytes(8000 * 3700 * 2)),
-        "wav, cut": lambda: tiny.wav()[:-100],
         "rf64 that lies": lambda: b"RF64\xff\xff\xff\xffWAVEds64" + struct.pack("<IQQQI", 28, 2**60, 2**60, 2**60, 0),
         "flac of 2^36 frames": lambda: _flac(frames=2**36 - 1),
-        "flac of 0 Hz": lambda: _flac(rate=0),
-        "flac without an end": lambda: tiny.sound("FLAC")[:-20],
         "flac of endless notes": lambda: b"fLaC" + b"\x04\0\0\0" * 1_000_000,
         "flac whose picture is 16 MB": lambda: b"fLaC\x06\xff\xff\xff" + bytes(64),
         "flac of fifty minutes of silence": _flac_silence,
-        "flac of a million places to jump to": _flac_places,
         "ogg of a thousand sounds in a row": lambda: tiny.sound("OGG", "VORBIS", frames=200) * 1000,
         "ogg of fifty thousand streams at once": _ogg_streams,
         "wav, extensible, of 65528 bits": lambda: _extensible(bits=65528),
-        "wav, extensible, of which 65535 bits count": lambda: _extensible(valid=65535),
-        "wav, extensible, of no known coding": lambda: _extensible(coding=bytes(range(16))),
-        "wav, extensible, of 1024 channels of doubles": lambda: _extensible(bits=64, channels=1024),
-        "wav of a hundred thousand formats": lambda: _riff((b"fmt " + _format()) * 100_000 + b"data\0\0\0\0"),
-        "wav of three hundred thousand marks": lambda: _riff(
-            b"fmt "
-            + _format()
-            + b"cue "
-            + struct.pack("<II", 7_200_004, 300_000)
-            + bytes(7_200_000)
-            + b"data\2\0\0\0\0\0"
-        ),
-        "mp3 of a hundred thousand notes": lambda: (b"ID3\x04\0\0\0\0\0\x0a" + bytes(10)) * 100_000 + tiny.sound("MP3"),
         "ogg with a last page of 2^62": lambda: _ogg_last(2**62),
-        "ogg with a last page below zero": lambda: _ogg_last(2**64 - 5),
         "ogg of empty pages": lambda: tiny.sound("OGG", "VORBIS")[:58] + (b"OggS" + bytes(23)) * 100_000,
         "ogg of 255 channels": lambda: _vorbis(channels=255, rate=48000),
-        "ogg of 0 Hz": lambda: _vorbis(channels=1, rate=0),
-        "ogg, cut": lambda: tiny.sound("OGG", "VORBIS")[:-200],
         "mp3 that counts four billion frames": lambda: _mp3_counts(b"\xff\xff\xff\xff"),
         "mp3 with notes of 256 MB": lambda: b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + bytes(100),
         "mp3 of nothing but starts": lambda: b"\xff\xfb\x90\x00" * 500_000,
-        "mp3, cut": lambda: tiny.sound("MP3")[:-100],
         "mp3 of noise": lambda: b"\xff\xfb\x90\x64" + bytes((i * i * 7919) >> 3 & 255 for i in range(200_000)),
-        "aiff of 65535 channels": lambda: _aiff(channels=65535),
         "aiff of a rate of no number": lambda: _aiff(rate=b"\x7f\xff" + b"\xff" * 8),
-        "aiff that says four gigabytes": lambda: b"FORM\xff\xff\xff\xffAIFFCOMM" + bytes(40),
         "aac of nothing but starts": lambda: b"\xff\xf1\x50\x80\x00\x1f\xfc" * 300_000,
-        "sound of a video without pictures or sound": lambda: b"\0\0\0\x18ftypM4A \0\0\0\0M4A mp42" + bytes(64),
     }
     return named("sound", ("audio",), makers)
 
@@ -114,11 +80,6 @@ def _flac_silence() -> bytes:
         for _ in range(300):
             file.write(np.zeros((320_000, 2), "int16"))
     return out.getvalue()
-
-
-def _flac_places() -> bytes:
-    data, places = tiny.sound("FLAC"), struct.pack(">QQH", 2**63, 2**63, 65535) * 900_000
-    return data[:4] + b"\0" + data[5:42] + b"\x83" + len(places).to_bytes(3) + places + data[42:]
 
 
 def _ogg_streams() -> bytes:

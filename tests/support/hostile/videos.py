@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 import struct
-import zlib
-from collections.abc import Callable
 
 from tests.support import tiny_media as tiny
-from tests.support.hostile.case import Hostile, named
+from tests.support.hostile.case import Hostile, Makers, named
 
 
 def cases() -> tuple[Hostile, ...]:
-    makers: dict[str, Callable[[], bytes]] = {
+    makers: Makers = {
         "mp4 whose box is larger than it": lambda: _box_size(b"moov", 0x7FFFFFF0),
-        "mp4 whose box is smaller than its head": lambda: _box_size(b"trak", 4),
-        "mp4 whose box is of size none": lambda: _box_size(b"mdia", 0),
-        "mp4 of 2^63 bytes": lambda: _ftyp() + struct.pack(">I4sQ", 1, b"moov", 2**63 - 1) + bytes(64),
         "mp4 of endless boxes": lambda: _ftyp() + b"\0\0\0\x08free" * 1_000_000,
         "mp4 of boxes in boxes": lambda: _ftyp() + _nested(20_000),
         "mp4 of 65535 x 65535": lambda: _mp4_of(65535, 65535),
-        "mp4 of 8192 x 8192": lambda: _mp4_of(8192, 8192),
-        "mp4 of no length": lambda: _durations(0),
         "mp4 of 136 years": lambda: _durations(0xFFFFFFFE),
         "mp4 of four billion samples": lambda: _table(b"stsz", 0xFFFFFFF0),
-        "mp4 of four billion chunks": lambda: _table(b"stco", 0xFFFFFFF0),
-        "mp4 of four billion times": lambda: _table(b"stts", 0xFFFFFFF0),
-        "mp4 of four billion descriptions": lambda: _table(b"stsd", 0xFFFFFFF0),
-        "mp4 of forty million samples of one byte": lambda: _after(b"stsz", 4, struct.pack(">II", 1, 40_000_000)),
         "mp4 whose fragment has forty million samples": lambda: _fragments(40_000_000),
-        "mp4 whose fragments have forty million samples": lambda: _fragments(8_000_000, 5),
-        "mp4 that is whole, and then goes on for forty million": lambda: tiny.clip() + _fragments(40_000_000)[24:],
-        "mp4 that is packed, a bomb": _packed,
-        "mp4 that plays itself three hundred thousand times": lambda: _instead(
-            b"edts", _box(b"elst", bytes(4) + struct.pack(">I", 300_000) + struct.pack(">IiHH", 1, 0, 1, 0) * 300_000)
-        ),
-        "mp4 of a million times": lambda: _instead(
-            b"stts", bytes(4) + struct.pack(">I", 1_000_000) + struct.pack(">II", 1, 1) * 1_000_000
-        ),
-        "mp4 whose samples lie elsewhere": lambda: _chunk_at(0x7FFFFFF0),
-        "mp4 whose time has no units": lambda: _after(b"mdhd", 12, bytes(4)),
-        "mp4 of a sample that lasts four billion": lambda: _after(b"stts", 12, b"\xff\xff\xff\xff"),
-        "mp4 without its index": _without_moov,
-        "mp4, cut": lambda: tiny.clip()[:-300],
         "mov that names another file": lambda: tiny.clip("mov").replace(b"url ", b"alis"),
         "webm of 16383 x 16383 in the codec alone": _large_inside,
         "mp4 of eight thousand tracks": lambda: _tracks(8000),
         "webm whose segment is of no size": lambda: _ebml(b"\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff"),
-        "webm whose element is larger than it": lambda: _ebml(b"\x18\x53\x80\x67\x08\xff\xff\xff\xff"),
         "webm of elements in elements": lambda: _ebml(b"\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff" * 20_000),
         "webm of endless nothing": lambda: tiny.clip("webm", "vp9")[:200] + b"\xec\x80" * 1_000_000,
-        "webm, cut": lambda: tiny.clip("webm", "vp9")[:-200],
         "avi of 65535 x 65535": lambda: _avi_of(65535, 65535),
         "avi of endless lists": lambda: tiny.clip("avi")[:200] + b"LIST\x04\0\0\0movi" * 200_000,
-        "avi whose index lies": lambda: tiny.clip("avi").replace(b"idx1", b"idx1\xff\xff\xff\x7f"),
         "mpeg of nothing but starts": lambda: b"\0\0\x01\xba" * 300_000,
-        "flv that goes backwards": lambda: b"FLV\x01\x05\0\0\0\x09\0\0\0\0" + b"\x09\xff\xff\xff" * 1000,
         "flv of empty tags": lambda: b"FLV\x01\x05\0\0\0\x09\0\0\0\0" + (b"\x09" + bytes(14)) * 100_000,
         "ogg theora of a huge size": _theora,
-        "gif of 65535 x 65535": lambda: b"GIF89a\xff\xff\xff\xff\x80\0\0" + bytes(200),
         "gif of sixty thousand frames": lambda: _gif(60_000, (64, 64)),
         "gif of two thousand frames of 2000 x 2000": lambda: _gif(2000, (2000, 2000)),
         "list of other files": lambda: b"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile:///etc/passwd\n",
-        "list of parts": lambda: b"ffconcat version 1.0\nfile /etc/passwd\n",
     }
     return named("video", ("video", "video_info", "audio"), makers)
 
@@ -103,14 +72,6 @@ def _table(name: bytes, count: int) -> bytes:
     return _after(name, 8 if name == b"stsz" else 4, struct.pack(">I", count))
 
 
-def _chunk_at(place: int) -> bytes:
-    return _after(b"stco", 8, struct.pack(">I", place))
-
-
-def _without_moov() -> bytes:
-    return tiny.clip().replace(b"moov", b"free")
-
-
 def _large_inside() -> bytes:
     """The container says 32 x 16, the codec's own header another size."""
     data = tiny.clip("webm", "libvpx")
@@ -120,21 +81,6 @@ def _large_inside() -> bytes:
 
 def _box(name: bytes, *inner: bytes) -> bytes:
     return struct.pack(">I4s", 8 + sum(map(len, inner)), name) + b"".join(inner)
-
-
-def _instead(name: bytes, content: bytes) -> bytes:
-    """A clip in which a box holds something else."""
-    data = tiny.clip()
-    at = data.index(name) - 4
-    (size,) = struct.unpack_from(">I", data, at)
-    out = bytearray(data[:at] + _box(name, content) + data[at + size :])
-    for above in _ABOVE[name]:
-        place = out.index(above) - 4
-        struct.pack_into(">I", out, place, struct.unpack_from(">I", out, place)[0] + 8 + len(content) - size)
-    return bytes(out)
-
-
-_ABOVE = {b"edts": (b"moov", b"trak"), b"stts": (b"moov", b"trak", b"mdia", b"minf", b"stbl")}
 
 
 def _fragments(samples: int, count: int = 1) -> bytes:
@@ -150,12 +96,6 @@ def _fragments(samples: int, count: int = 1) -> bytes:
     runs = _box(b"trun", bytes(4) + struct.pack(">I", samples)) * count
     moof = _box(b"moof", _box(b"mfhd", bytes(8)), _box(b"traf", _box(b"tfhd", bytes(4) + struct.pack(">I", 1)), runs))
     return _ftyp() + moov + moof + _box(b"mdat", bytes(100))
-
-
-def _packed() -> bytes:
-    size = 300_000_000
-    packed = struct.pack(">I", size) + zlib.compress(bytes(size))
-    return _ftyp() + _box(b"moov", _box(b"cmov", _box(b"dcom", b"zlib"), _box(b"cmvd", packed)))
 
 
 def _tracks(count: int) -> bytes:
