@@ -11,16 +11,12 @@ import tarfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from tests.support.hostile.case import Hostile, Makers, named
-
+Makers = Mapping[str, Callable[[], bytes]]
+"""What makes the bytes of each file, by its name."""
 _ZEROS = 150_000_000
 _PLAIN = (("a/b.txt", b"words " * 50), ("c.bin", bytes(range(256))))
-
-
-def cases() -> tuple[Hostile, ...]:
-    return named("archive", ("archive",), {**SMALL, **LARGE})
 
 
 def small_zip() -> bytes:

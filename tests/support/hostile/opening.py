@@ -24,15 +24,11 @@ from mmeval.decode.archives.unpack import extract
 from mmeval.errors import ContentError
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
-from tests.support.hostile import archives, documents, drawings, meshes, pictures, sounds, videos
+from tests.support.hostile.corpus import corpus
 
 _PROC = Path("/proc")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 _APART = {"image": _SVG, "pages": tiny.pdf(), "document_text": tiny.pdf(), "mesh": tiny.glb()}
-CORPUS = tuple(
-    case for part in (pictures, drawings, sounds, videos, documents, meshes, archives) for case in part.cases()
-)
-"""All files, each with a name of its own."""
 
 
 class Opened(NamedTuple):
@@ -65,7 +61,7 @@ def main(kinds: list[str]) -> None:
         *((opener, tiny.clip(with_sound=True)) for opener in ("video", "video_info", "audio")),
     ):
         OPENERS[opener](Media.from_bytes(data))
-    for case in CORPUS:
+    for case in corpus():
         if not kinds or case.name.partition(":")[0] in kinds:
             data = case.make()
             for opener in case.openers:
