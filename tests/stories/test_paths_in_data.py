@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,28 +42,27 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def samples(dataset: Dataset) -> str:
+def samples(data: Path, load: Callable[[DataSource], Dataset] = interleaved.load, **source: Any) -> str:
     """Everything that a data set holds, its media read."""
-    found = list(dataset)
-    asked = [message.content for sample in found for message in sample.input]
-    held = [item.read() for content in asked for item in content.media()]
-    return f"{[sample.to_json() for sample in found]} {held}"
+    found = list(load(DataSource("t", data, **source)))
+    held = [message.content for sample in found for message in sample.input]
+    held += [reference for sample in found for reference in sample.references]
+    return f"{[sample.to_json() for sample in found]} {[item.read() for one in held for item in one.media()]}"
 
 
 def row_media(data: Path, name: str) -> str:
     write_rows(data, {"input": "<<image1>>", "media": {"image1": f"{name}.png"}})
-    return samples(interleaved.load(DataSource("t", data)))
+    return samples(data)
 
 
 def row_part(data: Path, name: str) -> str:
     write_rows(data, {"input": [{"type": "image", "path": name}]})
-    return samples(interleaved.load(DataSource("t", data)))
+    return samples(data)
 
 
 def row_reference(data: Path, name: str) -> str:
     write_rows(data, {"input": "a", "reference": [{"type": "image", "path": name}]})
-    found = interleaved.load(DataSource("t", data))
-    return str([item.media()[0].read() for sample in found for item in sample.references])
+    return samples(data)
 
 
 def parquet_path(data: Path, name: str) -> str:
@@ -72,54 +72,52 @@ def parquet_path(data: Path, name: str) -> str:
     kind = arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])
     column = arrow.array([{"bytes": None, "path": name}], kind)
     parquet.write_table(arrow.table({"input": ["<<image1>>"], "image1": column}), data / "test.parquet")
-    return samples(interleaved.load(DataSource("t", data)))
+    return samples(data)
 
 
 def media_folder(data: Path, name: str) -> str:
     write_rows(data, {"input": "<<image1>>", "media": {"image1": f"{SECRET}.png"}})
-    folder = name.removesuffix("/secret").removesuffix("\\secret")
-    return samples(interleaved.load(DataSource("t", data, options={"media_folder": folder})))
+    return samples(data, options={"media_folder": name.removesuffix("/secret").removesuffix("\\secret")})
 
 
 def data_file(data: Path, name: str) -> str:
-    return samples(interleaved.load(DataSource("t", data, options={"data_file": f"{name}.jsonl"})))
+    return samples(data, options={"data_file": f"{name}.jsonl"})
 
 
 def dataset_name(data: Path, name: str) -> str:
-    folder = name.removesuffix("/secret").removesuffix("\\secret")
-    return samples(interleaved.load(DataSource("t", data, name=folder or "none", split=SECRET)))
+    return samples(data, name=name.removesuffix("/secret").removesuffix("\\secret"), split=SECRET)
 
 
 def split(data: Path, name: str) -> str:
-    return samples(interleaved.load(DataSource("t", data, split=name)))
+    return samples(data, split=name)
 
 
 def split_link(data: Path, name: str) -> str:
     (data / "test.jsonl").symlink_to(data.parent / "out" / f"{SECRET}.jsonl")
-    return samples(interleaved.load(DataSource("t", data)))
+    return samples(data)
 
 
 def unim_medium(data: Path, name: str) -> str:
     write_records(data, unim_row(input={"modal": {"image1": f"{name}.png"}, "content": "<image1>"}))
-    return samples(unim.load(DataSource("t", data)))
+    return samples(data, unim.load)
 
 
 def unim_records(data: Path, name: str) -> str:
     out = write_records(data.parent / "out", unim_row(input={"modal": {}, "content": WORDS}))
     (data / "qapairs_placeholder").mkdir()
     (data / "qapairs_placeholder" / "a.jsonl").symlink_to(out)
-    return samples(unim.load(DataSource("t", data)))
+    return samples(data, unim.load)
 
 
 def mmmg_file(data: Path, name: str) -> str:
-    return samples(mmmg.load(DataSource("t", data, options={"file": name})))
+    return samples(data, mmmg.load, options={"file": name})
 
 
 def mmmg_medium(data: Path, name: str) -> str:
     (data / "image").mkdir()
     (data / "image" / "a_0.png").symlink_to(data.parent / "out" / f"{SECRET}.png")
     (data / "a.jsonl").write_text(json.dumps({"instruction_para": "a", "image_list": [0]}))
-    return samples(mmmg.load(DataSource("t", data, options={"file": "a"})))
+    return samples(data, mmmg.load, options={"file": "a"})
 
 
 def include(data: Path, name: str) -> str:

@@ -24,7 +24,7 @@ from tests.support.hostile.opening import OPENERS
 
 SLOW_SECONDS = 2.0
 MOST_KIB = 200 * 1024
-HEAD = 200
+HEAD = 100
 _NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
