@@ -111,12 +111,6 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
 
 
-def test_larger_files_have_more_time_and_memory() -> None:
-    mib = 2**20
-    assert (DEFAULT_LIMITS.step_seconds(4 * mib), DEFAULT_LIMITS.step_seconds(6 * mib)) == (1.25, 2.25)
-    assert (DEFAULT_LIMITS.step_bytes(4 * mib), DEFAULT_LIMITS.step_bytes(4 * mib + 1)) == (184 * mib, 184 * mib + 24)
-
-
 def test_a_decoder_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     (step,) = steps("process")

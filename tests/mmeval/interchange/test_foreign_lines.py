@@ -25,6 +25,7 @@ def test_a_damaged_line_is_refused_with_its_place(
     line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "x.jsonl"
+    assert foreign_lines.MAX_LINE_BYTES == 2**26
     monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", len('{"a": "bbb"}\n'))
     file.write_text('{"a": "bbb"}\n' + line)
     with pytest.raises(UsageError, match=f":2: .*{words}") as caught:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.judge.json_reply import MAX_CHARS, MAX_DEPTH, ReplyError, read_object
+from mmeval.judge.json_reply import ReplyError, read_object
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
@@ -27,6 +27,10 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     "the same object twice": ('{"grade": 4, "a": 1} so {"a": 1, "grade": 4}', {"a": 1, "grade": 4}),
     "another object beside it": ('{"note": 1} {"grade": 4} {"grad": 5}', {"grade": 4}),
     "an object in a list": ('[{"grade": 4}]', {"grade": 4}),
+    "escapes of blanks": (r'{"grade": "\t\r\b\f\\"}', {"grade": "\t\r\b\f\\"}),
+    "as deep as it may be": ('{"grade": ' + "[" * 32 + "]" * 32 + "}", {"grade": json.loads("[" * 32 + "]" * 32)}),
+    "as long as it may be": ('{"grade": 4}'.ljust(200_000), {"grade": 4}),
+    "as many digits as there may be": ('{"grade": %s}' % ("1" * 64), {"grade": int("1" * 64)}),
     "numbers": ('{"grade": -1.5e2, "n": 0}', {"grade": -150.0, "n": 0}),
 }
 
@@ -54,23 +58,18 @@ REFUSED = {
     "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
     "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
     "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
-    "a piece of one that is cut off in a word, after a brace in a text": (
-        """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
-        "malformed",
-    ),
+    "cut off in a word, after a brace in a text": ("""{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""", "malformed"),
     "a piece of a text that is cut off after a brace": ("""{"a": x, "b": "} {'grade': 4} \\""", "malformed"),
-    "a quotation in one whose first key lacks a mark": (
-        """{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""",
-        "malformed",
-    ),
+    "a first key that lacks a mark": ("""{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""", "malformed"),
     "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
     "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
     "no number of JSON": ('{"grade": NaN}', "malformed"),
     "a range": ('{"grade": 1-5}', "malformed"),
     "leading zeros": ('{"grade": 04}', "malformed"),
     "a number without end": ('{"grade": 1e999}', "too large"),
-    "too deep": ('{"grade": ' + "[" * (MAX_DEPTH + 1), "nested deeper"),
-    "too long": (" " * (MAX_CHARS + 1), f"more than {MAX_CHARS}"),
+    "too deep": ('{"grade": ' + "[" * 33, "nested deeper"),
+    "too long": ('{"grade": 4}'.ljust(200_001), "more than 200000"),
+    "too many digits": ('{"grade": %s}' % ("1" * 65), "malformed"),
 }
 
 

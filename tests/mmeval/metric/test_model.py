@@ -149,6 +149,7 @@ def test_the_digest_of_a_large_file_is_kept_and_made_again_when_the_file_changes
         return "ab" * 32
 
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "kept"))
+    assert model_files.LARGE_BYTES == 64 * 2**20
     monkeypatch.setattr(model_files, "LARGE_BYTES", len(MODEL["model.safetensors"]))
     monkeypatch.setattr(model_files, "_read_digest", noting)
     folder = write_files(tmp_path / "own", MODEL)

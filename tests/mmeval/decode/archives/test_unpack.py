@@ -13,7 +13,6 @@ import pytest
 
 from mmeval.decode.archives.names import ArchiveNames, entry_path
 from mmeval.decode.archives.unpack import DEFAULT_ARCHIVE_LIMITS, ArchiveEntry, extract, listing
-from mmeval.decode.limits import ArchiveLimits
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingDataError, UsageError
 from tests.support.hostile import archives
 
@@ -62,20 +61,6 @@ def test_an_archive_above_a_limit_is_refused(
         extract(archive, tmp_path / "out", limits=replace(DEFAULT_ARCHIVE_LIMITS, **changes))
     if not archive.name.startswith("a.tar") or "max_bytes" not in changes:
         assert len(listing(archive, limits=replace(DEFAULT_ARCHIVE_LIMITS, **enough))) == 2
-
-
-def test_small_archives_have_fewer_entries_and_may_be_packed_more_densely() -> None:
-    limits = ArchiveLimits(max_entries=10, free_entries=4, max_bytes=1000, max_ratio=2.0, free_bytes=100)
-    limits.check_entries(6, packed=32)
-    limits.check_entries(10, packed=1600)
-    limits.check_unpacked(300, packed=100)
-    limits.check_unpacked(1000, packed=450)
-    for entries, packed in ((7, 32), (11, 1600)):
-        with pytest.raises(MediaLimitError, match="max_entries"):
-            limits.check_entries(entries, packed=packed)
-    for size, packed, limit in ((301, 100, "max_ratio"), (1001, 9999, "max_bytes")):
-        with pytest.raises(MediaLimitError, match=limit):
-            limits.check_unpacked(size, packed=packed)
 
 
 def test_a_folder_with_something_in_it_is_left_alone_and_a_missing_archive_is_named(
