@@ -65,9 +65,12 @@ def test_a_file_that_has_gone_is_named(file: Path, ask: str) -> None:
         media.read() if ask == "read" else getattr(media, ask)
 
 
-def test_a_path_without_a_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError):
         Media.from_path(tmp_path)
+    for media in (Media(path=tmp_path), Media()):
+        with pytest.raises(MissingDataError):
+            media.read()
 
 
 def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Path) -> None:
@@ -103,6 +106,7 @@ def test_a_record_with_a_damaged_digest_is_refused(tmp_path: Path, sha256: str) 
 def test_a_medium_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
     media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
     assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
+    assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
 
 
 INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.content.media_type import SNIFF_BYTES, handlers, sniff_mime, suffix_for
+from mmeval.content.media_type import MAX_BOXES, SNIFF_BYTES, handlers, sniff_mime, suffix_for
 from tests.support import tiny_media as tiny
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -47,6 +47,7 @@ HEADS: dict[str, tuple[bytes, ...]] = {
         *(b"\0\0\0\x1cftypheic\0\0\0\0", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"),
         b"\0\0\0\x14ftypmif1\0\0\0\0mif1avif",
     ),
+    "video/quicktime": (b"\0\0\0\x08wide", b"\0\0\0\x08moov"),
     "audio/webm": (b"\x1aE\xdf\xa3\x9fB\x82\x84webm...A_OPUS",),
     "image/svg+xml": (b'<?xml version="1.0"?>\n<!-- a -->\n<svg xmlns="a">', b"\xef\xbb\xbf <svg>"),
     "text/html": (b"<!DOCTYPE html><body><svg></svg>",),
@@ -111,6 +112,9 @@ TO_THE_END = b"\0\0\0\0moov" + track(b"vide")
         (tiny.sound_clip("mp4"), {b"soun"}),
         (box(b"mdat", b"hdlr" + bytes(200_000)) + box(b"moov", track(b"soun"), track(b"text")), {b"soun", b"text"}),
         (LONG + TO_THE_END, {b"vide"}),
+        (b"\0\0\0\x04moov" + WHOLE, set()),
+        (b"\0\0\0\x08free" * (MAX_BOXES - 5) + WHOLE, {b"soun"}),
+        (b"\0\0\0\x08free" * (MAX_BOXES - 4) + WHOLE, set()),
         *((WHOLE[:cut], set()) for cut in (0, 7, 20, 60, 130)),
         *((WHOLE + WHOLE[:cut], {b"soun"}) for cut in (7, 20, 60, 130)),
     ],

@@ -19,7 +19,7 @@ def only_png(path: str, where: str) -> Media:
 
 
 def test_a_text_borrows_the_media_that_its_tags_name() -> None:
-    reader = ContentReader(only_png, {"image1": "a.png", "image2": "a.png"})
+    reader = ContentReader(only_png, {"image1": "a.png", "image2": PNG})
     content = reader.read("see <<image1>> and <<audio1>>", "input")
 
     found = [(part.kind, part.media) for part in content.parts]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 import trimesh
@@ -129,5 +130,6 @@ def test_colours_are_kept(data: bytes) -> None:
     for point in (b"0 0 0\n", b"1 0 0\n", b"0 1 0\n"):
         data = data.replace(point, point[:-1] + b" 9 8 7\n")
     mesh = decode.mesh(Media.from_bytes(data))
-    shown = mesh.colors if isinstance(mesh, trimesh.PointCloud) else mesh.visual.vertex_colors
+    visual: Any = mesh.visual  # of vertices, as the file has their colours
+    shown = mesh.colors if isinstance(mesh, trimesh.PointCloud) else visual.vertex_colors
     assert shown[:, :3].tolist() == [[9, 8, 7]] * 3

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from mmeval.decode.picture_header import MAX_PIECES, MAX_SCANS, check_pieces
+from mmeval.content.media import Media
+from mmeval.decode.limits import DecodeLimits
+from mmeval.decode.picture_header import MAX_PIECES, MAX_SCANS, check_pieces, check_size
+from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10\x00"
@@ -25,6 +30,19 @@ def chunks(count: int) -> bytes:
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF"])
 def test_a_usual_picture_passes(form: str, progressive: bool) -> None:
     check_pieces(tiny.picture(form, size=(500, 300), progressive=progressive), form)
+
+
+@pytest.mark.parametrize("form", ["PNG", "GIF", "JPEG", "BMP"])
+def test_the_size_in_a_header_is_checked_without_the_pixels(form: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(tiny.picture(form, size=(30, 20)))
+    (tmp_path / "cut").write_bytes(tiny.picture(form)[:9])
+    check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=600))
+    check_size(Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1))  # it is not a file
+    with pytest.raises(MediaLimitError, match="max_pixels = 599"):
+        check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=599))
+    cut = Media(path=tmp_path / "cut", mime=Media.from_bytes(tiny.picture(form)).mime)
+    with pytest.raises(CorruptMediaError):
+        check_size(cut, limits=DecodeLimits())
 
 
 def test_a_picture_of_too_many_pieces_is_refused_and_what_follows_it_is_not_counted() -> None:

@@ -51,7 +51,7 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
         ({"id_": "3"}, "'3', repeat 0"),
         ({"words": "!"}, "another question"),
     ):
-        assert words in said(answers, **asked)  # type: ignore[arg-type]  # names of its arguments
+        assert words in said(answers, **asked)
 
 
 def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: Path) -> None:

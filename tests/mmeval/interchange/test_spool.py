@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from pathlib import Path
 
@@ -27,3 +28,14 @@ def test_a_folder_that_is_not_there_is_one_message(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(StorageError, match="TMPDIR"):
         KeptLines()
+
+
+def test_a_disk_that_is_full_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    kept = KeptLines()
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(StorageError, match="TMPDIR"):
+        kept.put("a")
+    kept.close()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.judge.json_reply import ReplyError, read_object
+from mmeval.judge.json_reply import ReplyError, read_object, strict_json
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
@@ -77,6 +77,11 @@ REFUSED = {
 def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(ReplyError, match=why):
         read_object(text, ["grade"])
+
+
+def test_a_text_that_is_only_json_has_a_value() -> None:
+    texts = ('{"a": 1}', " [1] ", "1 2", "", "[" * 100_000)
+    assert [*map(strict_json, texts)] == [{"a": 1}, [1], None, None, None]
 
 
 SCALARS = (

@@ -115,6 +115,11 @@ def test_another_number_of_scores_than_of_answers_is_the_plugins_fault(result: A
     assert calls == [2], "it is not tried answer by answer"
 
 
+def test_a_metric_of_one_trial_is_applied_to_each() -> None:
+    one = metric(range=(0, 9), version="1", source="test", name="one")(lambda trial: len(words(trial)))
+    assert [scores["one"].value for scores in score_all(bind(one), trials("a", "bb"))] == [1, 2]
+
+
 def test_a_value_that_is_none_or_outside_the_range_concerns_its_answer_alone() -> None:
     found = score_all(given(lambda trials: iter([1.0, 7.0, "x", float("nan"), Score(0.5)])), trials(*"abcde"))
     assert [scores["given"].value for scores in found] == [1.0, None, None, None, 0.5]

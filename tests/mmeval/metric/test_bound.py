@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 
+from mmeval.content.parts import Interleaved
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.installation import install_command
 from mmeval.metric.bound import bind
@@ -112,9 +114,27 @@ def test_all_roles_that_lack_are_named_at_once(roles: tuple[str, ...], lacking: 
     assert bool(reason) is bool(lacking)
 
 
-def test_a_role_that_is_another_than_the_argument_is_named_with_it() -> None:
-    from dataclasses import replace
+def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
+    def strict(trial: Trial, *, least: int = 1) -> float:
+        return 1.0
 
+    words = Interleaved.from_text("supposed")
+    bound = bind(
+        metric(
+            range=(0, 1),
+            version="1",
+            source="",
+            check=lambda sample, switches: "" if len(sample.references) >= switches["least"] else "too few",
+            supposed=lambda trial, switches: words,
+        )(strict)
+    )
+    given, plain = trial(None, "right"), bind(toy_yes)
+    assert (bound.sample_fault(given.sample), bound.sample_fault(trial(None).sample)) == ("", "too few")
+    assert (plain.sample_fault(given.sample), plain.supposed(given)) == ("", given)
+    assert bound.supposed(given) == replace(given, output=words)
+
+
+def test_a_role_that_is_another_than_the_argument_is_named_with_it() -> None:
     bound = replace(bind(both), asks={"judge": "model", "captioner": "seer"})
     assert (bound.roles, bound.by_kind) == (("model", "seer"), ("seer",))
     assert "'seer' (as its captioner)" in bound.unavailable(())

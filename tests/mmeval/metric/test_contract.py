@@ -43,7 +43,8 @@ def test_a_description_names_what_the_function_says() -> None:
 def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
     score = scored(value)["given"]
     assert (type(score.value), score.status) == (float, "scored")
-    assert score.value == pytest.approx(float(value.value if isinstance(value, Score) else value))
+    number: Any = value.value if isinstance(value, Score) else value
+    assert score.value == pytest.approx(float(number))
 
 
 @pytest.mark.parametrize(

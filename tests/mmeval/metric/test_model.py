@@ -329,6 +329,22 @@ def test_a_model_whose_files_change_is_loaded_again(tmp_path: Path) -> None:
     assert len(loads.made) == 2
 
 
+def odd(folder: Path, device: str) -> str:
+    odd.tried += 1  # type: ignore[attr-defined]  # a count
+    raise WeightsError(folder, "is odd")
+
+
+def test_files_that_give_no_scores_are_loaded_once_and_refused_each_time(cache: Path, tmp_path: Path) -> None:
+    cached(cache, "me/scorer", COMMIT, MODEL)
+    odd.tried = 0  # type: ignore[attr-defined]  # a count
+    own = bound_model(str(write_files(tmp_path / "own", MODEL)), HubModel(FILES))
+    for value, name in ((own, ""), (own, ""), (model_of(bind(batched)), "me/scorer")):
+        with pytest.raises(WeightsError) as caught:
+            loaded(value, odd)
+        assert (caught.value.fault, caught.value.model) == ("is odd", name)
+    assert odd.tried == 2  # type: ignore[attr-defined]  # a count
+
+
 def test_files_that_are_not_right_lose_a_score_which_is_tried_again(tmp_path: Path) -> None:
     found = failed(bind(batched), WeightsError(tmp_path, "cannot be used"))
     assert {score.cause for score in found.values()} == {"lost"}

@@ -152,8 +152,16 @@ DEFECTS_WITH_PICTURES: dict[str, tuple[Defect, str]] = {
 
 
 @pytest.mark.parametrize("capabilities", [TEXT, TEXT_AND_IMAGE], ids=["text", "text and image"])
-def test_a_sound_backend_passes(capabilities: Capabilities) -> None:
-    check_backend(Parrot(capabilities))
+def test_a_sound_backend_is_started_and_passes(capabilities: Capabilities) -> None:
+    class Starting(Parrot):
+        starts = 0
+
+        def start(self) -> None:
+            self.starts += 1
+
+    backend = Starting(capabilities)
+    check_backend(backend)
+    assert backend.starts == 1
 
 
 @pytest.mark.parametrize(("defect", "words"), DEFECTS.values(), ids=DEFECTS)
