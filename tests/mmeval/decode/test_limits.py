@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from mmeval.content import media_type, placeholders
@@ -12,12 +14,12 @@ MIB = 2**20
 
 
 def test_the_limits_are_the_documented_ones() -> None:
-    assert DecodeLimits() == DecodeLimits(
+    assert asdict(DecodeLimits()) == {
         **{"max_bytes": 512 * MIB, "max_pixels": 36_000_000, "max_drawn_pixels": 12_000_000, "max_pages": 500},
-        **{"max_audio_seconds": 3600.0, "max_audio_samples": 200_000_000, "max_video_frames": 100_000},
+        **{"max_audio_seconds": 3600, "max_audio_samples": 200_000_000, "max_video_frames": 100_000},
         **{"max_video_pixels": 9_437_184, "max_mesh_vertices": 2_000_000, "max_mesh_faces": 4_000_000},
-        **{"max_text_chars": 20_000_000, "max_seconds": 120.0, "max_step_seconds": 1.25, "max_step_bytes": 184 * MIB},
-    )
+        **{"max_text_chars": 20_000_000, "max_seconds": 120, "max_step_seconds": 1.25, "max_step_bytes": 184 * MIB},
+    }
     assert ArchiveLimits() == ArchiveLimits(200_000, 20_000, 2**40, 200.0, 64 * MIB)
     assert (svg.MAX_SVG_BYTES, svg.MAX_ELEMENTS, svg.MAX_ATTRIBUTES) == (8 * MIB, 100_000, 500)
     assert (svg.MAX_DRAWN_ELEMENTS, svg.MAX_DEPTH, svg.MAX_CHAIN) == (200_000, 200, 40)

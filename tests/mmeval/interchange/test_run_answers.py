@@ -22,12 +22,12 @@ Json = dict[str, Any]
 SHA = "a" * 64
 
 
-def told(answer: list[Json] | None, **more: Any) -> Told:
+def drawn(answer: list[Json] | None, **more: Any) -> Told:
     return Told([text("Draw.")], answer, sample="s", **more)
 
 
 def one(folder: Path, answer: str = "a hare") -> Path:
-    return write_run(folder, [told([text(answer)])])
+    return write_run(folder, [drawn([text(answer)])])
 
 
 def changed(file: Path, **changes: Any) -> None:
@@ -58,7 +58,7 @@ def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> N
 
 def test_a_failure_is_replayed_as_the_failure_that_it_was(tmp_path: Path) -> None:
     error = {"kind": "unsupported", "message": "takes no image"}
-    assert stored(write_run(tmp_path, [told(None, error=error)])).response.error.to_json() == error
+    assert stored(write_run(tmp_path, [drawn(None, error=error)])).response.error.to_json() == error
 
 
 def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"task": "other", "words": "Paint."}, "task other; its tasks are: told"),
+        ({"task": "other", "words": "Paint."}, "task other; "),
         *(
             ({"sample": "t"}, "'t', repeat 0"),
             ({"repeat": 1}, "'s', repeat 1"),
@@ -99,7 +99,7 @@ def test_there_is_no_answer_to_what_was_not_asked(asked: dict[str, Any], words: 
     ],
 )
 def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None:
-    found = stored(write_run(tmp_path, [told([part])]))
+    found = stored(write_run(tmp_path, [drawn([part])]))
     assert isinstance(found, Absent)
     assert words in found.reason
 
@@ -107,7 +107,7 @@ def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None
 def test_another_file_is_never_taken_for_a_medium(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"a" * 20)
     row = {"sha256": SHA, "mime": "image/png", "size": 20, "path": str(tmp_path / "secret")}
-    [taken] = stored(write_run(tmp_path / "run", [told([{"type": "image", "media": row}])])).response.output.media()
+    [taken] = stored(write_run(tmp_path / "run", [drawn([{"type": "image", "media": row}])])).response.output.media()
     with pytest.raises(CorruptMediaError):
         taken.read()
 
@@ -115,7 +115,7 @@ def test_another_file_is_never_taken_for_a_medium(tmp_path: Path) -> None:
 def test_a_medium_is_found_in_the_store_of_the_folder(tmp_path: Path) -> None:
     made = picture(1)
     row = {"sha256": made.sha256, "mime": "image/png", "size": made.size, "path": "/gone/x.png"}
-    folder = write_run(tmp_path, [told([{"type": "image", "media": row}])])
+    folder = write_run(tmp_path, [drawn([{"type": "image", "media": row}])])
     place = folder / "media" / made.sha256[:2] / f"{made.sha256}.png"
     place.parent.mkdir(parents=True)
     place.write_bytes(made.read())
@@ -125,8 +125,8 @@ def test_a_medium_is_found_in_the_store_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_digest_is_that_of_the_answers_and_not_of_their_place(tmp_path: Path) -> None:
-    same = write_run(tmp_path / "same", [told([text("a hare")])], results={})
-    more = write_run(tmp_path / "more", [told([text("a hare")]), Told([text("?")], [text("b")])])
+    same = write_run(tmp_path / "same", [drawn([text("a hare")])], results={})
+    more = write_run(tmp_path / "more", [drawn([text("a hare")]), Told([text("?")], [text("b")])])
     assert read_own(one(tmp_path / "one")).digest == read_own(same).digest != read_own(more).digest
 
 

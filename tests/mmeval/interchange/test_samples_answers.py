@@ -27,7 +27,7 @@ def row(*answers: str | None, id_: str = "1", **more: Any) -> dict[str, Any]:
     return {"doc": Sample(id_, (user("?"),)).to_json(), "parts": parts, **more}
 
 
-def said(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?") -> str:
+def words_of(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?") -> str:
     """The words of an answer, or the reason why there is none."""
     found = answers.answer(task, Sample(id_, (user(words),)), repeat)
     if isinstance(found, Absent):
@@ -42,7 +42,9 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     write(tmp_path, row("d"), task="u")
     answers = read_own(tmp_path)
 
-    assert [said(answers), said(answers, repeat=1), said(answers, id_="2"), said(answers, "u")] == [*"abcd"]
+    assert [words_of(answers), words_of(answers, repeat=1), words_of(answers, id_="2"), words_of(answers, "u")] == [
+        *"abcd"
+    ]
     found = answers.answer("t", Sample("2", (user("?"),)), 0)
     assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
     for asked, words in (
@@ -51,20 +53,20 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
         ({"id_": "3"}, "'3', repeat 0"),
         ({"words": "!"}, "another question"),
     ):
-        assert words in said(answers, **asked)
+        assert words in words_of(answers, **asked)
 
 
 def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: Path) -> None:
     write(tmp_path, row("new"), time=TIME.replace("2026", "2027"))
     write(tmp_path, row("old"))
     answers = read_own(tmp_path)
-    assert (said(answers), len(answers.remarks)) == ("new", 1)
+    assert (words_of(answers), len(answers.remarks)) == ("new", 1)
     assert "of 2 samples files" in answers.remarks[0]
 
 
 def test_a_file_that_is_named_answers_whatever_task_asks(tmp_path: Path) -> None:
     answers = read_own(write(tmp_path, row("a")))
-    assert (said(answers, "another"), answers.remarks) == ("a", [])
+    assert (words_of(answers, "another"), answers.remarks) == ("a", [])
 
 
 def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
     assert not isinstance(found, Absent) and not isinstance(other, Absent)
     assert (found.response.finish_reason, found.response.warnings) == ("length", ("cut",))
     assert (other.response.finish_reason, other.response.warnings) == ("stop", ())
-    assert said(answers, repeat=1) == "too_long"
+    assert words_of(answers, repeat=1) == "too_long"
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_bad_answer_costs_only_itself() -> None:
     lengths = Lengths()
     (good, bad, also) = lengths.scores("a", "bad", "ccc")
     assert (good.value, also.value) == (1, 3)
-    assert bad.reason.startswith("ValueError: no such luck (test_apply.py")
+    assert bad.reason.startswith("ValueError: no such luck (test_")
     assert lengths.sizes == [3, 1, 1, 1]
 
 

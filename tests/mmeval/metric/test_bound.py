@@ -106,7 +106,7 @@ def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
         *(((), ["judge", "captioner"]), (("judge",), ["captioner"]), (("judge", "captioner.audio"), [])),
         (("judge.audio", "captioner"), ["judge"]),
     ],
-    ids=["both", "one", "one by its variant", "a variant that does not count"],
+    ids=["both", "one", "one by its variant", "another variant"],
 )
 def test_all_roles_that_lack_are_named_at_once(roles: tuple[str, ...], lacking: list[str]) -> None:
     reason = bind(both).unavailable(roles)

@@ -37,7 +37,7 @@ def test_samples_that_are_no_numbers_are_corrupt(value: float) -> None:
 @pytest.mark.parametrize("media", [Media.from_bytes(tiny.wav(0)), Media.from_bytes(tiny.clip())], ids=["none", "video"])
 def test_a_file_without_sound_is_corrupt(media: Media) -> None:
     for decoder in (decode.audio, lambda media: sound_start(media, 1)):
-        with pytest.raises(CorruptMediaError, match=r"no samples|no sound track"):
+        with pytest.raises(CorruptMediaError, match=r"samples|track"):
             decoder(media)
 
 
