@@ -33,7 +33,7 @@ def codes(answer: Interleaved) -> list[str]:
 
 
 @given(near_grammar, SOME_SPELLINGS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_parsed_text_renders_back_byte_for_byte(text: str, spellings: tuple[str, ...]) -> None:
     assert Interleaved.from_text(text, spellings=spellings).raw == text
     assert Interleaved.from_reply(text, [], spellings=spellings).raw == text
@@ -181,7 +181,7 @@ def test_a_labelled_medium_waits_for_its_own_placeholder() -> None:
 
 
 @given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), SOME_SPELLINGS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_another_spelling_changes_no_character_and_loses_nothing(answer: Interleaved, spellings: list[str]) -> None:
     again = answer.respelled(spellings)
     assert (again.raw, again.text, codes(again)) == (answer.raw, answer.text, codes(answer))
@@ -190,7 +190,7 @@ def test_another_spelling_changes_no_character_and_loses_nothing(answer: Interle
 
 
 @given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_spelling_that_an_answer_was_read_in_changes_nothing(
     text: str, made: list[Media], spellings: list[str]
 ) -> None:

@@ -65,7 +65,7 @@ def test_counting_kinds_and_distinct_labels_gives_both_counting_modes() -> None:
 
 
 @given(near_grammar, st.lists(st.sampled_from(ALL), max_size=7))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_placeholders_are_ordered_apart_and_stand_where_they_say(text: str, spellings: list[str]) -> None:
     end = 0
     for tag in find(text, spellings):
