@@ -123,7 +123,8 @@ def load_format(name: str) -> AnswerFormat:
     if not isinstance(found, AnswerFormat):
         kind = type(found).__name__
         raise PluginError(
-            f"the plugin {name!r} (mmeval.formats) is {kind}, not a mmeval.interchange.contract.AnswerFormat"
+            f"the plugin {name!r} (mmeval.formats) is {kind}, not a mmeval.interchange.contract.AnswerFormat",
+            name=name,
         )
     return found
 
@@ -132,11 +133,11 @@ def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
     """Open the answers below a path in a format. Raises UsageError, MissingDataError."""
     form = load_format(name)
     if form.read is None:
-        raise UsageError(f"the format {name!r} is written only; mmeval ls formats lists those that are read")
+        raise UsageError(f"the format {name!r} is written only; mmeval ls formats lists those that are read", name=name)
     for option, value in options.items():
         if option not in form.options:
             takes = f"It takes: {', '.join(form.options)}." if form.options else "It takes none."
             raise UnknownNameError(f"argument of the format {name!r}", option, form.options, takes)
         if fault := fault_of(value, hint_of(form.read, option)):
-            raise UsageError(f"the format {name!r}: {option} {fault}")
+            raise UsageError(f"the format {name!r}: {option} {fault}", name=option)
     return form.read(path, **options)

@@ -195,7 +195,7 @@ def bind(
         if switch not in metric.switches:
             raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches)
         if fault := metric.switch_fault(switch, value):
-            raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}")
+            raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}", name=switch)
     switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
     models = {switch: bound_model(switches[switch], model) for switch, model in metric.models.items()}
     prompts: dict[str, dict[str, str]] = {}

@@ -116,10 +116,10 @@ class Metric:
         """Switches as written, with the user's consent to run code, where it is needed.
         Raises UsageError for switches that give the consent themselves, or say what a model was found to be."""
         if TRUST in params:
-            raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out")
+            raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out", name=TRUST)
         for switch in self.models:
             if fault := written_fault(params.get(switch)):
-                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
+                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}", name=switch)
         return {**params, TRUST: True} if trust and TRUST in self.switches else dict(params)
 
 

@@ -10,9 +10,9 @@ from mmeval.decode import audio, image
 
 def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
     picture = Image.new("RGB", (5, 3), (1, 2, 3))
-    assert image(png(picture)).tobytes() == picture.tobytes()
     noted = picture.copy()
     noted.info = {"icc_profile": b"of a camera" * 20}
+    assert image(png(picture)).tobytes() == picture.tobytes()
     assert png(noted).sha256 == png(picture).sha256
     assert noted.info  # the caller's own stays
 
@@ -36,9 +36,7 @@ def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() 
 
 
 @pytest.mark.parametrize(
-    ("samples", "rate"),
-    [([], 8000), ([0.1], 0), ([float("nan")], 8000), (0.5, 8000), ([[[0.5]]], 8000)],
-    ids=["none", "rate", "nan", "no axis", "three axes"],
+    ("samples", "rate"), [([], 8000), ([0.1], 0), ([float("nan")], 8000), (0.5, 8000), ([[[0.5]]], 8000)], ids=str
 )
 def test_what_is_no_sound_is_refused(samples: object, rate: int) -> None:
     with pytest.raises(ValueError, match=r"no sound|NaN"):

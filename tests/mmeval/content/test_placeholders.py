@@ -1,56 +1,34 @@
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content.placeholders import (
-    DEFAULT_SPELLINGS,
-    SPELLINGS,
-    canonical_label,
-    find,
-    label_kind,
-    render,
-)
+from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS, canonical_label, find, label_kind, render
 from mmeval.errors import UnknownNameError
 from tests.support.content_cases import near_grammar
 
 ALL = tuple(SPELLINGS)
 
 
-def found(text: str, *spellings: str) -> list[str]:
-    return [tag.label for tag in find(text, spellings or DEFAULT_SPELLINGS)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<<image1>>", ["image1"]),
-        ("<image1>", ["image1"]),
-        ("<<<image1>>>", ["image1"]),
-        ("<threeD1> <<ThreeD2>> <<3d4>> <3D5>", ["3d1", "3d2", "3d4", "3d5"]),
-        ("<< IMAGE_1 >> < audio\t2>", ["image1", "audio2"]),
-        ("<image1: a red kite>", ["image1"]),
-        ("<<image01>> <<image10>>", ["image1", "image10"]),
-        ("<video1><document2><code3>", ["video1", "document2", "code3"]),
-        ("<image> image1 <imagine1> <text1> <<table1>> <<image>>", []),
-        ("<image\n1> <image1", []),
-        ("```python\nprint(1)\n```", []),
-        ("<image٣> <ımage1> <İmage1>", []),
-        (f"<image{'9' * 10}> <image1>", ["image1"]),
-    ],
-    ids=str,
-)
-def test_tags_are_read_as_tolerantly_as_the_published_scorer(text: str, expected: list[str]) -> None:
-    assert found(text, "tag") == expected
-
-
 @pytest.mark.parametrize(
     ("text", "spelling", "expected"),
     [
+        ("<<image1>>", "tag", ["image1"]),
+        ("<image1>", "tag", ["image1"]),
+        ("<<<image1>>>", "tag", ["image1"]),
+        ("<threeD1> <<ThreeD2>> <<3d4>> <3D5>", "tag", ["3d1", "3d2", "3d4", "3d5"]),
+        ("<< IMAGE_1 >> < audio\t2>", "tag", ["image1", "audio2"]),
+        ("<image1: a red kite>", "tag", ["image1"]),
+        ("<<image01>> <<image10>>", "tag", ["image1", "image10"]),
+        ("<video1><document2><code3>", "tag", ["video1", "document2", "code3"]),
+        ("<image> image1 <imagine1> <text1> <<table1>> <<image>>", "tag", []),
+        ("<image\n1> <image1", "tag", []),
+        ("```python\nprint(1)\n```", "tag", []),
+        ("<image٣> <ımage1> <İmage1>", "tag", []),
+        (f"<image{'9' * 10}> <image1> <image{'9' * 9}>", "tag", ["image1", "image" + "9" * 9]),
         ("a<image_start><image_0><image_end>b<audio_start><audio_12><audio_end>", "span", ["image0", "audio12"]),
         ("<image_start><audio_0><image_end> <image_begin><image_0><image_end>", "span", []),
         ("<query_text1><query_img2><gen_text1><gen_img3>", "block", ["text1", "image2", "text1", "image3"]),
@@ -59,10 +37,11 @@ def test_tags_are_read_as_tolerantly_as_the_published_scorer(text: str, expected
         ("<GEN_0> <gen_0> <GEN_>", "generated", ["image0"]),
         ("<boi><eoi> and <boi> <eoi>", "pair", ["image"]),
     ],
-    ids=["span", "broken span", "block", "broken block", "hash", "generated", "pair"],
 )
-def test_every_spelling_is_read(text: str, spelling: str, expected: list[str]) -> None:
-    assert found(text, spelling) == expected
+def test_every_spelling_is_read_as_tolerantly_as_the_published_scorer(
+    text: str, spelling: str, expected: list[str]
+) -> None:
+    assert [tag.label for tag in find(text, (spelling,))] == expected
 
 
 @pytest.mark.parametrize(
@@ -76,6 +55,7 @@ def test_every_spelling_is_read(text: str, spelling: str, expected: list[str]) -
 )
 def test_an_answer_may_mix_spellings_and_plans_are_no_answers(text: str, expected: list[str]) -> None:
     assert [tag.spelling for tag in find(text)] == expected
+    assert DEFAULT_SPELLINGS == ("span", "block", "pair", "tag")
 
 
 def test_counting_kinds_and_distinct_labels_gives_both_counting_modes() -> None:
@@ -85,7 +65,7 @@ def test_counting_kinds_and_distinct_labels_gives_both_counting_modes() -> None:
 
 
 @given(near_grammar, st.lists(st.sampled_from(ALL), max_size=7))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_placeholders_are_ordered_apart_and_stand_where_they_say(text: str, spellings: list[str]) -> None:
     end = 0
     for tag in find(text, spellings):
@@ -102,80 +82,45 @@ def test_what_is_rendered_is_read_back(spelling: str, ordinal: int, data: st.Dat
     assert tag.index in (None, ordinal - 1 + SPELLINGS[spelling].first_index)
 
 
-@pytest.mark.parametrize(
-    ("kind", "spelling", "expected"),
-    [
-        ("image", "tag", "<<image1>>"),
-        ("3d", "tag", "<<3d1>>"),
-        ("audio", "span", "<audio_start><audio_0><audio_end>"),
-        ("image", "block", "<gen_img1>"),
-        ("image", "hash", "#image1#"),
-        ("image", "generated", "<GEN_0>"),
-        ("image", "pair", "<boi><eoi>"),
-    ],
-)
-def test_the_first_of_a_kind_is_written_with_the_first_number_of_its_spelling(
-    kind: str, spelling: str, expected: str
+FIRST = {
+    **{("image", "tag"): "<<image1>>", ("3d", "tag"): "<<3d1>>", ("image", "hash"): "#image1#"},
+    **{("audio", "span"): "<audio_start><audio_0><audio_end>", ("image", "block"): "<gen_img1>"},
+    **{("image", "generated"): "<GEN_0>", ("image", "pair"): "<boi><eoi>"},
+}
+
+
+def test_the_first_of_a_kind_is_written_with_the_first_number_of_its_spelling() -> None:
+    assert {(kind, spelling): render(kind, 1, spelling) for kind, spelling in FIRST} == FIRST  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "spelling", "known"), [("video", "span", ("tag",)), ("image", "tags", ALL)])
+def test_a_spelling_that_cannot_say_a_kind_names_those_that_can(
+    kind: str, spelling: str, known: tuple[str, ...]
 ) -> None:
-    assert render(kind, 1, spelling) == expected  # type: ignore[arg-type]  # one of the kinds
-
-
-@pytest.mark.parametrize(
-    ("kind", "spelling", "words"), [("video", "span", "these have one: tag"), ("image", "tags", 'did you mean "tag"')]
-)
-def test_a_spelling_that_cannot_say_a_kind_names_those_that_can(kind: str, spelling: str, words: str) -> None:
-    with pytest.raises(UnknownNameError, match=words):
+    with pytest.raises(UnknownNameError) as caught:
         render(kind, 1, spelling)  # type: ignore[arg-type]  # one of the kinds
+    assert (caught.value.name, caught.value.known) == (spelling, known)
 
 
 def test_an_unknown_spelling_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="placeholder spelling 'spam'"):
-        found("<image1>", "spam")
+    with pytest.raises(UnknownNameError, match="'spam'"):
+        list(find("<image1>", ["spam"]))
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "<",
-        "<<<<image",
-        "<<<<image1",
-        " ",
-        "<image ",
-        "<image1 ",
-        "< ",
-        "1",
-        "<image_start>",
-        "#image",
-        "_ ",
-        "<gen_img1",
-    ],
-)
-@pytest.mark.parametrize("start", ["", "<", "<image", "<image1", "#image"])
-def test_hostile_texts_are_read_in_linear_time(start: str, piece: str) -> None:
-    text = start + piece * (200_000 // len(piece))
-    begun = time.process_time()
-    assert len(list(find(text, ALL))) <= 20_000
-    assert time.process_time() - begun < 0.5
+LABELS = {
+    **{"image1": "image1", "threeD1": "3d1", "3d2": "3d2", "3D 2": "3d2", "img_03": "image3", "": ""},
+    **{
+        "picture1": "picture1",
+        "image": "image",
+        "img" + "9" * 10: "img" + "9" * 10,
+        "img" + "9" * 9: "image" + "9" * 9,
+    },
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("image1", "image1"),
-        ("threeD1", "3d1"),
-        ("3d2", "3d2"),
-        ("3D 2", "3d2"),
-        ("img_03", "image3"),
-        ("picture1", "picture1"),
-        ("image", "image"),
-        ("", ""),
-        ("image" + "9" * 12, "image" + "9" * 12),
-    ],
-)
-def test_the_names_of_data_files_become_labels(name: str, label: str) -> None:
-    assert canonical_label(name) == label
+def test_the_names_of_data_files_become_labels() -> None:
+    assert {name: canonical_label(name) for name in LABELS} == LABELS
 
 
-@pytest.mark.parametrize(("label", "kind"), [("audio2", "audio"), ("3d1", "3d"), ("thing1", None), ("", None)])
-def test_a_label_begins_with_its_kind(label: str, kind: str | None) -> None:
-    assert label_kind(label) == kind
+def test_a_label_begins_with_its_kind() -> None:
+    assert [*map(label_kind, ("audio2", "3d1", "thing1", ""))] == ["audio", "3d", None, None]

@@ -1,45 +1,52 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from mmeval.content.media import Media
+from mmeval.content.parts import Part, PartKind
 from mmeval.decode import check
-from mmeval.decode.check import MediaLook
+from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MissingExtraError
-from tests.support import tiny_media
+from tests.support import tiny_media as tiny
 
 
 def test_a_sound_medium_has_no_fault_and_one_that_is_cut_short_has() -> None:
     look = MediaLook()
-
-    assert look.fault(Media.from_bytes(tiny_media.picture())) == ""
-    assert look.fault(Media.from_bytes(tiny_media.wav())) == ""
-    assert "cut short" in look.fault(Media.from_bytes(tiny_media.wav()[:-10], "cut.wav"))
-    assert (look.looked_at, look.warnings(), look.remark()) == (3, [], "")
+    whole = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
+    assert [look.fault(Media.from_bytes(data)) for data in whole] == [""] * 4
+    assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
+    assert (look.looked_at, look.passed_over, look.warnings(), look.remark()) == (5, 0, [], "")
 
 
 def test_when_the_seconds_are_over_the_rest_is_counted() -> None:
     look = MediaLook(seconds=1e-9)
-
-    assert [look.fault(Media.from_bytes(data)) for data in (tiny_media.picture(), b"\x89PNG\r\n\x1a\n broken")] == [
-        "",
-        "",
-    ]
-    assert re.fullmatch(
-        r"1 of 2 media were decoded, which took \d+ seconds; whether the others are damaged is not known", look.remark()
-    )
+    media = [Media.from_bytes(tiny.picture()), Media.from_bytes(b"\x89PNG\r\n\x1a\n broken")]
+    assert [*map(look.fault, media)] == ["", ""]
+    assert (look.looked_at, look.passed_over) == (1, 1)
+    assert look.remark().startswith("1 of 2 media")
 
 
-def test_what_is_not_installed_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "data", "word"),
+    [
+        *(("image", tiny.picture(), ""), ("document", tiny.picture(), ""), ("code", b"x = 1", "")),
+        *(("image", b"", "is empty"), ("image", b"\0\1", "no known type"), ("audio", tiny.picture(), "image/png")),
+        ("code", tiny.picture(), "image/png"),
+    ],
+)
+def test_a_medium_of_another_kind_than_its_part_is_a_problem(kind: PartKind, data: bytes, word: str) -> None:
+    found = medium_problem(Part(kind), Media.from_bytes(data, "a.bin"))
+    assert word in found
+    assert bool(found) is bool(word)
+
+
+def test_a_package_that_is_not_installed_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(_media: Media) -> None:
         raise MissingExtraError("PIL", "image")
 
-    monkeypatch.setattr(check, "_DECODERS", {"image": absent})
+    monkeypatch.setattr(check, "_DECODERS", {"image": absent, "audio": absent})
     look = MediaLook()
-
-    assert [look.fault(Media.from_bytes(tiny_media.picture())) for _ in range(2)] == ["", ""]
-    (said,) = look.warnings()
-    assert said.startswith("image: not decoded")
-    assert "PIL is not installed; run: " in said
+    assert [look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())] == ["", ""]
+    (warning,) = look.warnings()
+    assert warning.startswith("audio, image: ")
+    assert "PIL" in warning

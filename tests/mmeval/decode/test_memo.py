@@ -23,11 +23,16 @@ from mmeval.scoring.trial_rows import ScoringPlan, score_trials
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame, every_page
 
-Counted = Callable[[Any, str], list[Any]]
+WHOLE = {
+    "image": (decode.image, tiny.picture(), Image, "open"),
+    "audio": (decode.audio, tiny.wav(), soundfile, "SoundFile"),
+    "mesh": (decode.mesh, tiny.PLAIN_OFF, import_module("mmeval.decode.mesh"), "steps_apart"),
+    "document_text": (decode.document_text, tiny.pdf(), import_module("mmeval.decode.document"), "steps_apart"),
+}
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
     """Count the calls of a function of a library, which goes on to work; each call adds to the list."""
 
     def watch(library: Any, name: str) -> list[Any]:
@@ -56,7 +61,7 @@ def height(trial: Trial) -> float:
     return decode.image(trial.output.media()[0]).height
 
 
-def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Counted) -> None:
+def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Any) -> None:
     opened = counted(Image, "open")
     answer = Interleaved.from_reply("<image1>", [Media.from_bytes(tiny.picture())])
     plan = ScoringPlan("t", (), {}, None, (), "", Path())
@@ -65,38 +70,18 @@ def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Counted) -> Non
     assert len(opened) == 1
 
 
-@pytest.mark.parametrize(
-    ("decoder", "data", "library", "function"),
-    [
-        (decode.image, tiny.picture(), Image, "open"),
-        (decode.audio, tiny.wav(), soundfile, "SoundFile"),
-        (decode.mesh, tiny.PLAIN_OFF, import_module("mmeval.decode.mesh"), "steps_apart"),
-        (decode.document_text, tiny.pdf(), import_module("mmeval.decode.document"), "steps_apart"),
-    ],
-    ids=["image", "audio", "mesh", "document_text"],
-)
-def test_what_is_whole_is_decoded_once_for_a_medium_and_its_limits(
-    decoder: Callable[..., object], data: bytes, library: Any, function: str, counted: Counted
-) -> None:
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_medium_is_decoded_once_for_each_set_of_limits(name: str, counted: Any) -> None:
+    decoder, data, library, function = WHOLE[name]
     calls, media = counted(library, function), Media.from_bytes(data)
     for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
         decoder(media, limits=limits)
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize(
-    ("decoder", "data"),
-    [
-        (decode.image, tiny.picture()),
-        (decode.audio, tiny.wav()),
-        (decode.mesh, tiny.PLAIN_OFF),
-        (decode.document_text, tiny.pdf()),
-    ],
-    ids=["image", "audio", "mesh", "document_text"],
-)
-def test_a_result_too_large_to_keep_is_not_kept(
-    decoder: Callable[..., object], data: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_result_too_large_to_keep_is_not_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, data, *_ = WHOLE[name]
     monkeypatch.setattr(memo, "MAX_KEPT_BYTES", 5)
     media = Media.from_bytes(data)
     assert decoder(media) is not decoder(media)
@@ -110,7 +95,7 @@ def test_a_limit_holds_although_the_medium_was_decoded_under_a_larger_one() -> N
         decode.image(media, limits=DecodeLimits(max_pixels=31))
 
 
-def test_an_error_is_not_kept(counted: Counted) -> None:
+def test_an_error_is_not_kept(counted: Any) -> None:
     opened = counted(Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
@@ -119,29 +104,22 @@ def test_an_error_is_not_kept(counted: Counted) -> None:
     assert (len(opened), media.memo) == (2, {})
 
 
-def test_a_picture_that_one_metric_paints_over_is_whole_for_the_next() -> None:
+def test_a_picture_or_a_mesh_that_one_metric_changes_is_whole_for_the_next() -> None:
     media = Media.from_bytes(tiny.picture(colour=(9, 9, 9)))
     decode.image(media).putpixel((0, 0), (1, 2, 3))
     decode.image(media).thumbnail((2, 2))
     assert (decode.image(media).size, decode.image(media).getpixel((0, 0))) == ((8, 4), (9, 9, 9))
+    for data in (tiny.PLAIN_OBJ, tiny.CLOUD_PLY):
+        media = Media.from_bytes(data)
+        decode.mesh(media).apply_translation([5, 5, 5])
+        assert decode.mesh(media).bounds.tolist() == [[0, 0, 0], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("data", [tiny.PLAIN_OBJ, tiny.CLOUD_PLY], ids=["mesh", "cloud"])
-def test_a_mesh_that_one_metric_moves_stands_still_for_the_next(data: bytes) -> None:
-    media = Media.from_bytes(data)
-    decode.mesh(media).apply_translation([5, 5, 5])
-    assert decode.mesh(media).bounds.tolist() == [[0, 0, 0], [1, 1, 0]]
-
-
-def test_streams_are_not_kept() -> None:
-    film, book = Media.from_bytes(tiny.clip()), Media.from_bytes(tiny.pdf())
+def test_streams_are_not_kept_and_results_go_with_their_medium() -> None:
+    film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
     assert (every_frame(film), every_page(book)) == (20, 1)
     assert (film.memo, book.memo) == ({}, {})
-
-
-def test_what_was_decoded_goes_with_the_medium() -> None:
-    media = Media.from_bytes(tiny.wav())
-    samples = weakref.ref(decode.audio(media).samples)
+    samples = weakref.ref(decode.audio(sound).samples)
     assert samples() is not None
-    del media
+    del sound
     assert samples() is None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 import trimesh
@@ -11,12 +12,13 @@ from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
+FORMATS = {
+    **{"obj": tiny.PLAIN_OBJ, "off": tiny.PLAIN_OFF, "ply": tiny.PLAIN_PLY, "stl": tiny.PLAIN_STL},
+    **{"binary stl": tiny.binary_stl(), "glb": tiny.glb()},
+}
 
-@pytest.mark.parametrize(
-    "data",
-    [tiny.PLAIN_OBJ, tiny.PLAIN_OFF, tiny.PLAIN_PLY, tiny.PLAIN_STL, tiny.binary_stl(), tiny.glb()],
-    ids=["obj", "off", "ply", "stl", "binary stl", "glb"],
-)
+
+@pytest.mark.parametrize("data", FORMATS.values(), ids=FORMATS)
 def test_a_mesh_of_every_format_is_decoded(data: bytes) -> None:
     mesh = decode.mesh(Media.from_bytes(data))
     assert isinstance(mesh, trimesh.Trimesh)
@@ -29,13 +31,10 @@ def test_points_without_faces_are_a_cloud() -> None:
     assert cloud.vertices.shape == (3, 3)
 
 
-def test_the_parts_of_a_scene_stand_where_it_places_them() -> None:
+def test_the_parts_of_a_scene_stand_where_it_places_them_and_vertices_at_one_place_are_merged() -> None:
     nodes = [{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}]
     mesh = decode.mesh(Media.from_bytes(tiny.glb(nodes=nodes, scenes=[{"nodes": [0, 1]}])))
     assert mesh.bounds.tolist() == [[0, 0, 0], [6, 1, 0]]
-
-
-def test_vertices_at_one_place_are_merged() -> None:
     assert decode.mesh(Media.from_bytes(tiny.binary_stl(4))).vertices.shape == (3, 3)
 
 
@@ -57,15 +56,16 @@ def test_materials_in_other_files_are_left_alone(data: bytes, capfd: pytest.Capt
     ("data", "words"),
     [
         (tiny.glb(buffers=[{"byteLength": 36, "uri": "/etc/hostname"}]), "another file"),
-        (tiny.glb(nodes=[{"mesh": 0, "children": [0]}]), "do not form a tree"),
-        (tiny.glb(accessors=[{"componentType": 5126, "count": -4, "type": "VEC3"}]), "no number of items"),
+        (tiny.glb(accessors=[{"componentType": 5126, "count": -4, "type": "VEC3"}]), "'?-4'?"),
         (tiny.glb(blob=struct.pack("<9f", *[float("nan")] * 9)), "not numbers"),
-        (b"OFF\n999999999 5 0\n0 0 0\n", "are declared in 24 bytes"),
-        (tiny.PLAIN_PLY.replace(b"vertex 3", b"vertex 99999999999"), "are declared in"),
+        (tiny.CLOUD_PLY.replace(b"1 0 0\n", b"nan 0 0\n"), "not numbers"),
+        (tiny.PLAIN_PLY.replace(b"vertex 3", b"vertex 99999999999"), "99999999999 vertices"),
         (tiny.PLAIN_OBJ.replace(b"f 1 2 3", b"f 1 2 9"), "index 8"),
         (tiny.PLAIN_OFF.replace(b"3 0 1 2", b"3 0 1 7"), "outside the range"),
+        (tiny.PLAIN_PLY.replace(b"3 0 1 2", b"3 0 1 3"), "a vertex"),
+        (tiny.PLAIN_PLY.replace(b"3 0 1 2", b"3 0 1 -1"), "a vertex"),
+        (tiny.CLOUD_PLY.replace(b"vertex 3", b"vertex 0"), "vertices|decoded"),
     ],
-    ids=["outside", "circle", "negative", "nan", "huge off", "huge ply", "obj face", "off face"],
 )
 def test_a_damaged_mesh_says_what_is_wrong(data: bytes, words: str) -> None:
     with pytest.raises(CorruptMediaError, match=words):
@@ -73,17 +73,20 @@ def test_a_damaged_mesh_says_what_is_wrong(data: bytes, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "limit"),
     [
-        tiny.glb(accessors=[{"componentType": 5126, "count": 4_000_000_000, "type": "VEC3"}]),
-        tiny.glb(nodes=[{"mesh": 0}] * 5, scenes=[{"nodes": [0, 1, 2, 3, 4]}]),
-        tiny.binary_stl(5),
+        (tiny.glb(accessors=[{"componentType": 5126, "count": 4_000_000_000, "type": "VEC3"}]), "vertices = 12"),
+        (tiny.glb(nodes=[{"mesh": 0}] * 5, scenes=[{"nodes": [0, 1, 2, 3, 4]}]), "vertices = 12"),
+        (tiny.binary_stl(5), "vertices = 12"),
+        (tiny.PLAIN_OBJ + b"f 1 2 3\n" * 4, "faces = 4"),
     ],
-    ids=["declared", "instances", "triangles"],
+    ids=["declared", "instances", "triangles", "faces"],
 )
-def test_a_mesh_above_a_limit_is_refused_before_it_is_built(data: bytes) -> None:
-    with pytest.raises(MediaLimitError, match="vertices found, above the limit max_mesh_vertices = 12"):
-        decode.mesh(Media.from_bytes(data), limits=DecodeLimits(max_mesh_vertices=12))
+def test_a_mesh_above_a_limit_is_refused_before_it_is_built(data: bytes, limit: str) -> None:
+    limits = DecodeLimits(max_mesh_vertices=12, max_mesh_faces=4)
+    assert len(decode.mesh(Media.from_bytes(tiny.binary_stl(4)), limits=limits).vertices) == 3
+    with pytest.raises(MediaLimitError, match=limit):
+        decode.mesh(Media.from_bytes(data), limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -95,31 +98,38 @@ def test_a_mesh_above_a_limit_is_refused_before_it_is_built(data: bytes) -> None
         (tiny.PLAIN_PLY, 3, 1),
         (tiny.CLOUD_PLY, 3, 0),
     ],
-    ids=["stl", "a vertex that no face names", "a polygon", "ply", "cloud"],
+    ids=["stl", "a vertex without a face", "a polygon", "ply", "cloud"],
 )
-def test_raw_arrays_are_what_the_file_holds(data: bytes, vertices: int, faces: int) -> None:
-    raw = decode.raw_mesh_arrays(Media.from_bytes(data))
-
+def test_raw_arrays_are_what_the_file_holds_read_only_and_decoded_once(data: bytes, vertices: int, faces: int) -> None:
+    media = Media.from_bytes(data)
+    raw = decode.raw_mesh_arrays(media)
     assert (raw.vertices.shape, raw.faces.shape) == ((vertices, 3), (faces, 3))
+    assert decode.raw_mesh_arrays(media) is raw
+    assert not (raw.vertices.flags.writeable or raw.faces.flags.writeable)
 
 
 def test_points_alone_are_read_whatever_the_faces_name() -> None:
     broken = Media.from_bytes(tiny.PLAIN_PLY.replace(b"3 0 1 2", b"3 0 1 7"))
-
     assert decode.point_arrays(broken).vertices.shape == (3, 3)
     with pytest.raises(CorruptMediaError):
         decode.raw_mesh_arrays(broken)
 
 
-def test_numbers_that_a_ply_file_writes_are_read_with_all_their_digits() -> None:
+def test_numbers_of_a_ply_file_are_read_with_all_their_digits() -> None:
     media = Media.from_bytes(tiny.CLOUD_PLY.replace(b"1 0 0", b"0.123456789 0 0"))
-
     assert decode.raw_mesh_arrays(media).vertices[1, 0] == 0.123456789
 
 
-def test_raw_arrays_are_decoded_once_and_cannot_be_changed() -> None:
-    media = Media.from_bytes(tiny.PLAIN_OFF)
-    raw = decode.raw_mesh_arrays(media)
+COLOURED = tiny.PLAIN_PLY.replace(
+    b"property float z\n", b"property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+)
 
-    assert decode.raw_mesh_arrays(media) is raw
-    assert not (raw.vertices.flags.writeable or raw.faces.flags.writeable)
+
+@pytest.mark.parametrize("data", [COLOURED, COLOURED.replace(b"face 1", b"face 0").replace(b"3 0 1 2\n", b"")])
+def test_colours_are_kept(data: bytes) -> None:
+    for point in (b"0 0 0\n", b"1 0 0\n", b"0 1 0\n"):
+        data = data.replace(point, point[:-1] + b" 9 8 7\n")
+    mesh = decode.mesh(Media.from_bytes(data))
+    visual: Any = mesh.visual  # of vertices, as the file has their colours
+    shown = mesh.colors if isinstance(mesh, trimesh.PointCloud) else visual.vertex_colors
+    assert shown[:, :3].tolist() == [[9, 8, 7]] * 3

@@ -3,59 +3,57 @@ from __future__ import annotations
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.decode.mesh_header import MeshCounts, declared_counts
+from mmeval.decode.mesh_header import declared_counts
 from tests.support import tiny_media as tiny
 
-
-def counts(data: bytes) -> MeshCounts:
-    return declared_counts(data, Media.from_bytes(data).mime)
+POINTS = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
+DRAWN = {"primitives": [{"attributes": {"POSITION": 0}}]}
+GLB = "model/gltf-binary"
 
 
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (tiny.PLAIN_OBJ, (3, 1)),
-        (tiny.PLAIN_OFF, (3, 1)),
-        (tiny.PLAIN_PLY, (3, 1)),
-        (tiny.CLOUD_PLY, (3, 0)),
-        (tiny.PLAIN_STL, (3, 1)),
-        (tiny.binary_stl(4), (12, 4)),
-        (tiny.glb(), (3, 1)),
+        *((tiny.PLAIN_OBJ, (3, 1)), (tiny.PLAIN_OFF, (3, 1)), (tiny.PLAIN_PLY, (3, 1)), (tiny.CLOUD_PLY, (3, 0))),
+        *((tiny.PLAIN_STL, (3, 1)), (tiny.binary_stl(4), (12, 4)), (tiny.glb(), (3, 1))),
+        (tiny.glb(nodes=[{"mesh": 0}] * 1000, scenes=[{"nodes": list(range(1000))}]), (3000, 1000)),
+        (tiny.glb(meshes=[{"primitives": DRAWN["primitives"] * 50}]), (150, 50)),
+        (tiny.glb(accessors=[POINTS, {**POINTS, "count": 16_000_000 - 3}]), (1_000_000, 1)),
+        (
+            tiny.glb(
+                accessors=[POINTS, {**POINTS, "count": 9}],
+                meshes=[{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+            ),
+            (3, 3),
+        ),
+        (tiny.glb(nodes=[{}] * 7999 + [{"mesh": 0}]), (3, 1)),
     ],
-    ids=["obj", "off", "ply", "cloud", "stl", "binary stl", "glb"],
+    ids=[
+        *("obj", "off", "ply", "cloud", "stl", "binary stl", "glb", "a mesh shown often", "a primitive drawn often"),
+        *("numbers that nothing draws", "indices", "8000 nodes"),
+    ],
 )
 def test_a_mesh_declares_its_size(data: bytes, expected: tuple[int, int]) -> None:
-    assert counts(data) == expected
-
-
-def test_a_mesh_shown_many_times_counts_each_time() -> None:
-    shown = tiny.glb(nodes=[{"mesh": 0}] * 1000, scenes=[{"nodes": list(range(1000))}])
-    assert counts(shown) == (3000, 1000)
-
-
-def test_a_primitive_drawn_many_times_counts_each_time() -> None:
-    drawn = tiny.glb(meshes=[{"primitives": [{"attributes": {"POSITION": 0}}] * 50}])
-    assert counts(drawn) == (150, 50)
-
-
-def test_numbers_that_nothing_draws_still_take_room() -> None:
-    spare = {"componentType": 5126, "count": 16_000_000, "type": "VEC3"}
-    first = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
-    assert counts(tiny.glb(accessors=[first, spare])).vertices >= 1_000_000
+    assert declared_counts(data, Media.from_bytes(data).mime) == expected
 
 
 @pytest.mark.parametrize(
     ("data", "mime", "words"),
     [
-        (b"OFF\n9999 1 0\n", "model/off", "declared in 13 bytes"),
+        (b"OFF\n9999 1 0\n", "model/off", "in 13 bytes"),
+        (b"OFF\n1 14 0\n", "model/off", "in 11 bytes"),
         (b"OFF\n", "model/off", "no counts"),
         (b"ply\nformat ascii 1.0\nelement vertex 3\n", "model/ply", "does not end"),
-        (tiny.binary_stl(2)[:-1], "model/stl", "2 faces are declared in 183 bytes"),
-        (tiny.glb(nodes=[{"children": [1]}, {"children": [0]}]), "model/gltf-binary", "do not form a tree"),
-        (tiny.glb(nodes=[{"children": [2]}, {"children": [2]}, {}]), "model/gltf-binary", "do not form a tree"),
-        (tiny.glb(buffers=[{"uri": "http://127.0.0.1/a.bin"}]), "model/gltf-binary", "references are not followed"),
+        (tiny.binary_stl(2)[:-1], "model/stl", "in 183 bytes"),
+        (tiny.glb(nodes=[{"mesh": 0, "children": [0]}]), GLB, "a tree"),
+        (tiny.glb(nodes=[{"children": [1]}, {"children": [0]}]), GLB, "a tree"),
+        (tiny.glb(nodes=[{"children": [2]}, {"children": [2]}, {}]), GLB, "a tree"),
+        (tiny.glb(nodes=[{}] * 8001), GLB, "8000"),
+        (tiny.glb(meshes=[DRAWN] * 8001), GLB, "8000"),
+        (tiny.glb(accessors=[{**POINTS, "count": -1}]), GLB, "'-1'"),
+        (tiny.glb(accessors=[{**POINTS, "count": "9"}]), GLB, "'9'"),
+        (tiny.glb(buffers=[{"uri": "http://127.0.0.1/a.bin"}]), GLB, "another file"),
     ],
-    ids=["too many", "no counts", "no end", "short", "circle", "two parents", "outside"],
 )
 def test_what_a_header_cannot_mean_is_refused(data: bytes, mime: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):

@@ -1,16 +1,29 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from mmeval.decode.picture_header import MAX_PIECES, MAX_SCANS, check_pieces
+from mmeval.content.media import Media
+from mmeval.decode.limits import DecodeLimits
+from mmeval.decode.picture_header import MAX_PIECES, MAX_SCANS, check_pieces, check_size
+from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10\x00"
-END = b"\xff\xd9"
+JPEG, PNG = tiny.picture("JPEG", size=(64, 64)), tiny.picture()
 
 
-def jpeg_of(scans: int, *, behind: bytes = b"") -> bytes:
-    return tiny.picture("JPEG", size=(64, 64))[:-2] + SCAN * (scans - 1) + END + behind
+def scans(count: int, *, behind: bytes = b"") -> bytes:
+    return JPEG[:-2] + SCAN * (count - 1) + b"\xff\xd9" + behind
+
+
+def segments(piece: bytes, count: int) -> bytes:
+    return JPEG[:2] + piece * count + JPEG[2:]
+
+
+def chunks(count: int) -> bytes:
+    return PNG[:33] + b"\0\0\0\0abCd\0\0\0\0" * count + PNG[33:]
 
 
 @pytest.mark.parametrize("progressive", [False, True])
@@ -19,21 +32,27 @@ def test_a_usual_picture_passes(form: str, progressive: bool) -> None:
     check_pieces(tiny.picture(form, size=(500, 300), progressive=progressive), form)
 
 
-def test_a_jpeg_has_a_limit_of_scans_and_what_follows_it_is_not_counted() -> None:
-    check_pieces(jpeg_of(MAX_SCANS, behind=SCAN * 1000), "JPEG")
-    with pytest.raises(ValueError, match="more than 200 scans"):
-        check_pieces(jpeg_of(MAX_SCANS + 1), "JPEG")
+@pytest.mark.parametrize("form", ["PNG", "GIF", "JPEG", "BMP"])
+def test_the_size_in_a_header_is_checked_without_the_pixels(form: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(tiny.picture(form, size=(30, 20)))
+    (tmp_path / "cut").write_bytes(tiny.picture(form)[:9])
+    check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=600))
+    check_size(Media.from_bytes(tiny.picture(form)), limits=DecodeLimits(max_pixels=1))  # it is not a file
+    with pytest.raises(MediaLimitError, match="max_pixels = 599"):
+        check_size(Media.from_path(tmp_path / "a"), limits=DecodeLimits(max_pixels=599))
+    cut = Media(path=tmp_path / "cut", mime=Media.from_bytes(tiny.picture(form)).mime)
+    with pytest.raises(CorruptMediaError):
+        check_size(cut, limits=DecodeLimits())
 
 
-@pytest.mark.parametrize("piece", [b"\xff\xfe\0\x02", b"\xff"], ids=["comments", "filling"])
-def test_a_jpeg_is_not_cut_into_endless_segments(piece: bytes) -> None:
-    data = tiny.picture("JPEG")
-    with pytest.raises(ValueError, match="100000 segments"):
-        check_pieces(data[:2] + piece * (MAX_PIECES + 1) + data[2:], "JPEG")
-
-
-def test_a_png_is_not_cut_into_endless_chunks() -> None:
-    data, chunk = tiny.picture(), b"\0\0\0\0abCd\0\0\0\0"
-    check_pieces(data[:33] + chunk * 1000 + data[33:], "PNG")
-    with pytest.raises(ValueError, match="100000 chunks"):
-        check_pieces(data[:33] + chunk * MAX_PIECES + data[33:], "PNG")
+def test_a_picture_of_too_many_pieces_is_refused_and_what_follows_it_is_not_counted() -> None:
+    check_pieces(scans(MAX_SCANS, behind=SCAN * 1000), "JPEG")
+    check_pieces(chunks(MAX_PIECES - 2), "PNG")
+    for data, form in (
+        (scans(MAX_SCANS + 1), "JPEG"),
+        (segments(b"\xff\xfe\0\x02", MAX_PIECES), "JPEG"),
+        (segments(b"\xff", MAX_PIECES), "JPEG"),
+        (chunks(MAX_PIECES - 1), "PNG"),
+    ):
+        with pytest.raises(ValueError, match="more than"):
+            check_pieces(data, form)

@@ -7,14 +7,19 @@ import pytest
 from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
+from mmeval.decode.svg import MAX_ATTRIBUTES, MAX_CHAIN, MAX_DEPTH, MAX_DRAWN_ELEMENTS, MAX_ELEMENTS, checked_size
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 RED = '<rect width="9" height="9" fill="red"/>'
 
 
+def data(inner: str, attributes: str = 'width="9" height="6"') -> bytes:
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{inner}</svg>'.encode()
+
+
 def svg(inner: str, attributes: str = 'width="9" height="6"') -> Media:
-    return Media.from_bytes(f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{inner}</svg>'.encode())
+    return Media.from_bytes(data(inner, attributes))
 
 
 def test_a_drawing_becomes_a_picture_that_is_transparent_where_nothing_is_drawn() -> None:
@@ -26,71 +31,120 @@ def test_a_drawing_becomes_a_picture_that_is_transparent_where_nothing_is_drawn(
 @pytest.mark.parametrize(
     ("attributes", "size"),
     [
-        ('width="1in" height="48px"', (96, 48)),
-        ('width="25.4mm" height="3pc"', (96, 48)),
-        ('viewBox="0 0 30 20"', (30, 20)),
-        ('width="60" viewBox="0 0 30 20"', (60, 40)),
-        ('width="100%" height="50%" viewBox="0 0 30 20"', (30, 10)),
-        ("", (9, 9)),
+        *(('width="1in" height="48px"', (96, 48)), ('width="25.4mm" height="3pc"', (96, 48))),
+        *(('width="2.54cm" height="36pt"', (96, 48)), ('width="2em" height="2ex"', (32, 16))),
+        *(('viewBox="0 0 30 20"', (30, 20)), ('width="60" viewBox="0 0 30 20"', (60, 40))),
+        *(('height="60" viewBox="0 0 30 20"', (90, 60)), ('width="100%" height="50%" viewBox="0 0 30 20"', (30, 10))),
+        *((attributes, None) for attributes in ("", 'width="3"', 'width="nan" height="inf" viewBox="a b c d"')),
     ],
 )
-def test_a_drawing_has_the_size_that_it_states(attributes: str, size: tuple[int, int]) -> None:
-    assert decode.image(svg(RED, attributes)).size == size
+def test_a_drawing_has_the_size_that_it_states(attributes: str, size: tuple[int, int] | None) -> None:
+    found = checked_size(data(RED, attributes))
+    assert (None if found is None else tuple(map(round, found))) == size
 
 
-@pytest.mark.parametrize("family", ["DejaVu Sans", "Arial", "serif", "monospace", "nobody's"])
-def test_text_is_drawn_whatever_font_it_asks_for(family: str) -> None:
-    asked = decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>'))
+def test_a_drawing_without_a_size_is_as_large_as_what_it_shows() -> None:
+    assert decode.image(svg(RED, "")).size == (9, 9)
+    assert decode.image(svg(RED, 'width="60" viewBox="0 0 30 20"')).size == (60, 40)
+
+
+def test_text_is_drawn_whatever_font_it_asks_for() -> None:
     ours = decode.image(svg('<text y="6" font-size="6">A</text>'))
-    assert asked.tobytes() == ours.tobytes()
-    assert asked.getbbox() is not None
+    assert ours.getbbox() is not None
+    for family in ("DejaVu Sans", "Arial", "serif", "monospace", "unknown"):
+        asked = decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>'))
+        assert asked.tobytes() == ours.tobytes()
+
+
+def picture_of(pixels: bytes) -> str:
+    return f'<image width="9" height="9" href="data:image/png;base64,{base64.b64encode(pixels).decode()}"/>'
 
 
 def test_a_picture_within_a_drawing_is_drawn() -> None:
-    data = base64.b64encode(tiny.picture(size=(9, 9), colour=(0, 0, 255))).decode()
-    picture = decode.image(svg(f'<image width="9" height="9" href="data:image/png;base64,{data}"/>'))
+    picture = decode.image(svg(picture_of(tiny.picture(size=(9, 9), colour=(0, 0, 255)))))
     assert picture.getpixel((4, 4)) == (0, 0, 255, 255)
+
+
+def attributes(count: int) -> str:
+    return "<g " + " ".join(f'a{number}=""' for number in range(count)) + "/>"
+
+
+def nested(depth: int) -> str:
+    return "<g>" * depth + "</g>" * depth
+
+
+def chain(length: int) -> str:
+    return "".join(f'<g id="a{at}"><use href="#a{at + 1}"/></g>' for at in range(length)) + f'<g id="a{length}"/>'
+
+
+def repeated(count: int) -> str:
+    """A part of a hundred elements, so often that about ``count`` are drawn."""
+    return f'<g id="a">{"<g/>" * 98}</g>' + '<use href="#a"/>' * (count // 100)
 
 
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
-        ('<image href="/tmp/a.png"/>', "names something outside of itself"),
-        ('<image href="https://a.example/b.png"/>', "names something outside of itself"),
-        ('<use href="other.svg#a"/>', "names something outside of itself"),
-        ('<rect fill="url(other.svg#a)"/>', "names something outside of itself"),
-        ("<style>rect { fill: url(other.svg#a) }</style>", "names something outside of itself"),
-        ('<style>@import "other.css";</style>', "a backslash or an @import"),
-        (r'<rect style="fill: \75rl(other.svg#a)"/>', "a backslash or an @import"),
-        ("<foreignObject><p>words</p></foreignObject>", "foreignObject, which is not drawn"),
-        ('<g id="a"><use href="#a"/></g>', "in a circle"),
+        *((inner, "outside of itself") for inner in ('<image href="/tmp/a.png"/>', '<use href="other.svg#a"/>')),
+        ('<image href="https://a.example/b.png"/>', "outside of itself"),
+        ('<rect fill="url(other.svg#a)"/>', "outside of itself"),
+        ('<filter id="a"><feImage href="/etc/passwd"/></filter>', "outside of itself"),
+        ("<style>rect { fill: url(other.svg#a) }</style>", "outside of itself"),
+        ('<style>@import "other.css";</style>', "@import"),
+        (r'<rect style="fill: \75rl(other.svg#a)"/>', "backslash"),
+        ("<foreignObject><p>words</p></foreignObject>", "foreignObject"),
+        *((picture_of(pixels), "neither PNG") for pixels in (data(""), b"", b"\x89PNX\r\n")),
+        ('<g id="a"><use href="#a"/></g>', "circle"),
         ("<g>", "mismatched tag"),
+        (attributes(MAX_ATTRIBUTES + 1), f"more than {MAX_ATTRIBUTES}"),
+        (nested(MAX_DEPTH), f"{MAX_DEPTH} deep"),
+        (chain(MAX_CHAIN + 2), f"{MAX_CHAIN} deep"),
+        ("<g/>" * MAX_ELEMENTS, f"more than {MAX_ELEMENTS}"),
+        (repeated(MAX_DRAWN_ELEMENTS + 100), f"{MAX_DRAWN_ELEMENTS} elements"),
     ],
+    ids=lambda text: text[:30],
 )
-def test_a_drawing_that_cannot_be_drawn_by_itself_is_refused(inner: str, words: str) -> None:
-    with pytest.raises(CorruptMediaError, match=words):
-        decode.image(svg(inner))
-
-
-def test_an_entity_is_refused() -> None:
-    data = b'<!DOCTYPE svg SYSTEM "a" [<!ENTITY a "b">]>' + svg("&a;").read()
-    with pytest.raises(CorruptMediaError, match="declares an entity"):
-        decode.image(Media(data=data, mime="image/svg+xml", size=len(data)))
-
-
-def test_links_scripts_and_a_foreign_object_with_another_way_out_do_no_harm() -> None:
-    inner = f'<a href="https://a.example">{RED}</a><script>x()</script><switch><foreignObject/>{RED}</switch>'
-    assert decode.image(svg(inner)).getpixel((4, 4)) == (255, 0, 0, 255)
+def test_a_drawing_that_cannot_be_drawn_by_itself_or_repeats_too_much_is_refused(inner: str, words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        checked_size(data(inner))
 
 
 @pytest.mark.parametrize(
-    "attributes", ['width="5000" height="5000"', 'viewBox="0 0 5000 5000"', 'width="1e30in" height="9"']
+    "inner",
+    [
+        *(attributes(MAX_ATTRIBUTES), nested(MAX_DEPTH - 1), chain(MAX_CHAIN - 1), "<g/>" * (MAX_ELEMENTS - 1)),
+        *(repeated(MAX_DRAWN_ELEMENTS - 5000), '<use href="#nothing"/>', picture_of(tiny.picture())),
+        *('<a href="https://a.example"/><script>x()</script>', "<switch><foreignObject/></switch>"),
+    ],
+    ids=lambda text: text[:30],
 )
-def test_a_drawing_that_is_too_large_is_refused(attributes: str) -> None:
-    with pytest.raises(MediaLimitError, match="above the limit max_drawn_pixels = 12000000"):
-        decode.image(svg(RED, attributes))
+def test_a_drawing_within_the_limits_is_drawn(inner: str) -> None:
+    assert checked_size(data(inner)) == (9, 6)
 
 
-def test_a_drawing_is_held_to_the_limits_of_pictures() -> None:
-    with pytest.raises(MediaLimitError, match="max_pixels = 53"):
-        decode.image(svg(RED), limits=DecodeLimits(max_pixels=53))
+@pytest.mark.parametrize(
+    ("damaged", "words"),
+    [
+        (b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;"), "entity"),
+        (data("<g>"), "mismatched"),
+        (b"<html/>", "not svg"),
+    ],
+)
+def test_a_damaged_drawing_is_a_typed_error(damaged: bytes, words: str) -> None:
+    with pytest.raises(CorruptMediaError, match=words):
+        decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
+
+
+@pytest.mark.parametrize(
+    ("medium", "limits", "limit"),
+    [
+        *((svg(RED, size), DecodeLimits(), "max_drawn_pixels = 12000000") for size in ('viewBox="0 0 5000 5000"',)),
+        (svg(RED, 'width="1e30in" height="9"'), DecodeLimits(), "max_drawn_pixels = 12000000"),
+        (svg(RED), DecodeLimits(max_pixels=53), "max_pixels = 53"),
+        (svg("<!--" + "x" * 8 * 2**20 + "-->"), DecodeLimits(), "= 8388608"),
+    ],
+    ids=["view", "inches", "pixels", "bytes"],
+)
+def test_a_drawing_above_a_limit_is_refused(medium: Media, limits: DecodeLimits, limit: str) -> None:
+    with pytest.raises(MediaLimitError, match=limit):
+        decode.image(medium, limits=limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,16 +19,12 @@ from mmeval.records.sample import Sample, user
 from tests.support.task_folder import installed
 
 SAMPLE = Sample("1", (user("?"),))
-FORMATS = """
-[mmeval.formats]
-parrot = tests.mmeval.interchange.test_contract:PARROT
-silent = tests.mmeval.interchange.test_contract:SILENT
-odd = tests.mmeval.interchange.test_contract:SAMPLE
-"""
+HERE = "tests.mmeval.interchange.test_contract"
+FORMATS = f"\n[mmeval.formats]\nparrot = {HERE}:PARROT\nsilent = {HERE}:SILENT\nodd = {HERE}:SAMPLE\n"
 
 
 class Parrots:
-    """Every answer is the word that the format was told."""
+    """Every answer is the word that the format was given."""
 
     model, digest, remarks = "parrot", "0" * 32, ("it repeats",)
     counts: Mapping[str, int] = {"t": 1}
@@ -36,11 +33,8 @@ class Parrots:
         self._word = word
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        return (
-            Absent("once is enough")
-            if repeat
-            else StoredAnswer(AnswerPlace(task, 0), answered([text_part(self._word)]))
-        )
+        once = StoredAnswer(AnswerPlace(task, 0), answered([text_part(self._word)]))
+        return Absent("once is enough") if repeat else once
 
     def close(self) -> None: ...
 
@@ -61,29 +55,34 @@ def formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_third_partys_format_is_replayed_with_its_own_arguments(tmp_path: Path) -> None:
     backend = create_backend("replay", {"path": str(tmp_path), "format": "parrot", "word": "ahoy"})
-
     assert isinstance(backend, WholeAnswers)
-    response = backend.answer("t", SAMPLE, 0, Request(SAMPLE.input))
-    failed = backend.answer("t", SAMPLE, 1, Request(SAMPLE.input)).error
-    assert response.text == "ahoy"
-    assert failed is not None
-    assert (failed.kind, failed.message) == ("no_answer", "once is enough")
+    first, second = (backend.answer("t", SAMPLE, repeat, Request(SAMPLE.input)) for repeat in (0, 1))
+    assert first.text == "ahoy"
+    assert second.error is not None
+    assert (second.error.kind, second.error.message) == ("no_answer", "once is enough")
     assert backend.identity == {"backend": "replay", "format": "parrot", "word": "ahoy", "answers": "0" * 32}
 
 
-def test_arguments_are_checked_by_the_readers_own_types(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r'did you mean "word"\? It takes: word\.'):
-        open_answers("parrot", tmp_path, {"wort": "x"})
-    with pytest.raises(UsageError, match="word must be a text"):
-        open_answers("parrot", tmp_path, {"word": 7})
-    with pytest.raises(UsageError, match="is written only"):
-        open_answers("silent", tmp_path, {})
+@pytest.mark.parametrize(
+    ("form", "options", "error", "name"),
+    [
+        ("parrot", {"wort": "x"}, UnknownNameError, "wort"),
+        ("parrot", {"word": 7}, UsageError, "word"),
+        ("silent", {}, UsageError, "silent"),
+    ],
+)
+def test_arguments_are_checked_by_the_readers_own_types(
+    form: str, options: dict[str, Any], error: type[UsageError], name: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error) as caught:
+        open_answers(form, tmp_path, options)
+    assert caught.value.name == name
 
 
 def test_what_is_registered_as_a_format_and_is_none_is_named() -> None:
-    with pytest.raises(
-        PluginError, match=r"'odd' \(mmeval.formats\) is Sample, not a mmeval.interchange.contract.AnswerFormat"
-    ):
+    with pytest.raises(PluginError) as caught:
         load_format("odd")
-    with pytest.raises(UnknownNameError, match=r'did you mean "parrot"\?'):
+    assert caught.value.name == "odd"
+    with pytest.raises(UnknownNameError) as unknown:
         load_format("parot")
+    assert unknown.value.name == "parot" and "parrot" in unknown.value.known

@@ -4,32 +4,40 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange import foreign_lines
 from mmeval.interchange.foreign_lines import line_at, lines_of
 
 
 def test_lines_are_found_again_by_their_place(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"a": 1}\n\n{"a": 2}')
-
     found = list(lines_of(file))
-
-    assert [(line.place, line.row["a"]) for line in found] == [(f"{file}:1", 1), (f"{file}:3", 2)]
+    assert [(line.place, line.offset, line.row) for line in found] == [
+        *((f"{file}:1", 0, {"a": 1}), (f"{file}:3", 10, {"a": 2}))
+    ]
     assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "x.jsonl")
-
-    with pytest.raises(UsageError, match="is no plain file"):
-        list(lines_of(tmp_path / "x.jsonl"))
-
-
-def test_a_file_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "words"), [("[1]\n", "a list"), ('{"a"', "cut off"), ('{"a"}\n', "no JSON"), ('{"a": "bbbb"}\n', "0 MiB")]
+)
+def test_a_damaged_line_is_refused_with_its_place(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text('{"a": 1}\n')
-    file.write_text("gone\n")
+    assert foreign_lines.MAX_LINE_BYTES == 2**26
+    monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", len('{"a": "bbb"}\n'))
+    file.write_text('{"a": "bbb"}\n' + line)
+    with pytest.raises(UsageError, match=f":2: .*{words}") as caught:
+        list(lines_of(file))
+    assert ("cut off" in str(caught.value)) == (words == "cut off")
+    with pytest.raises(MissingDataError):  # the file has changed
+        line_at(file, 13)
 
-    with pytest.raises(MissingDataError, match="has changed since it was opened"):
-        line_at(file, 0)
-    with pytest.raises(MissingDataError, match="cannot be read"):
+
+def test_a_pipe_is_not_waited_for_and_a_missing_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(UsageError, match="no plain file"):
+        list(lines_of(tmp_path / "x.jsonl"))
+    with pytest.raises(MissingDataError, match=r"y\.jsonl"):
         list(lines_of(tmp_path / "y.jsonl"))

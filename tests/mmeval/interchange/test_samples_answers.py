@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import Absent, Answers
+from mmeval.interchange.contract import Absent, AnswerPlace, Answers
 from mmeval.interchange.own import read_own
 from mmeval.records.sample import Sample, user
 
@@ -27,7 +27,7 @@ def row(*answers: str | None, id_: str = "1", **more: Any) -> dict[str, Any]:
     return {"doc": Sample(id_, (user("?"),)).to_json(), "parts": parts, **more}
 
 
-def said(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?") -> str:
+def words_of(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?") -> str:
     """The words of an answer, or the reason why there is none."""
     found = answers.answer(task, Sample(id_, (user(words),)), repeat)
     if isinstance(found, Absent):
@@ -35,79 +35,77 @@ def said(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, wor
     return found.response.text if found.response.error is None else found.response.error.kind
 
 
-def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
-    bad = row(None, id_="2", error=[{"kind": "bad_sample", "message": "torn"}])
-    bad["doc"]["fault"] = "torn"
-    answers = read_own(write(tmp_path, row("a"), bad))
-
-    assert (said(answers), answers.counts) == ("a", {"t": 1})
-    assert "has no answer to '2', repeat 0" in said(answers, id_="2")
-
-
 def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
-    write(tmp_path, row("a", "b"), row("c", id_="2"))
+    bad = row(None, id_="3", error=[{"kind": "bad_sample", "message": "torn"}])
+    bad["doc"]["fault"] = "torn"
+    write(tmp_path, row("a", "b"), bad, row("c", id_="2"))
     write(tmp_path, row("d"), task="u")
     answers = read_own(tmp_path)
 
-    assert [said(answers, repeat=0), said(answers, repeat=1), said(answers, id_="2"), said(answers, "u")] == list(
-        "abcd"
-    )
-    assert answers.counts == {"t": 3, "u": 1}
-    assert "there is no samples file of v" in said(answers, "v")
-    assert "no answer to '2', repeat 1" in said(answers, id_="2", repeat=1)
-    assert "is another question" in said(answers, words="!")
+    assert [words_of(answers), words_of(answers, repeat=1), words_of(answers, id_="2"), words_of(answers, "u")] == [
+        *"abcd"
+    ]
+    found = answers.answer("t", Sample("2", (user("?"),)), 0)
+    assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
+    for asked, words in (
+        ({"task": "v"}, "of v; there are: t, u"),
+        ({"id_": "2", "repeat": 1}, "'2', repeat 1"),
+        ({"id_": "3"}, "'3', repeat 0"),
+        ({"words": "!"}, "another question"),
+    ):
+        assert words in words_of(answers, **asked)
 
 
-def test_of_several_files_of_a_task_the_newest_is_read_aloud(tmp_path: Path) -> None:
+def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: Path) -> None:
     write(tmp_path, row("new"), time=TIME.replace("2026", "2027"))
     write(tmp_path, row("old"))
     answers = read_own(tmp_path)
-
-    assert said(answers) == "new"
-    assert answers.remarks == ["of 2 samples files the newest of each task are read"]
+    assert (words_of(answers), len(answers.remarks)) == ("new", 1)
+    assert "of 2 samples files" in answers.remarks[0]
 
 
 def test_a_file_that_is_named_answers_whatever_task_asks(tmp_path: Path) -> None:
-    assert said(read_own(write(tmp_path, row("a"))), "another") == "a"
+    answers = read_own(write(tmp_path, row("a")))
+    assert (words_of(answers, "another"), answers.remarks) == ("a", [])
 
 
-def test_what_else_a_line_says_of_an_answer_is_kept(tmp_path: Path) -> None:
+def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
     error = {"kind": "too_long", "message": "too long"}
     more: dict[str, Any] = {"error": [None, error], "finish_reason": ["length", "error"], "warnings": [["cut"], []]}
-    answers = read_own(write(tmp_path, row("a", None, **more)))
-
-    found = answers.answer("t", Sample("1", (user("?"),)), 0)
-
-    assert not isinstance(found, Absent)
+    answers = read_own(write(tmp_path, row("a", None, **more), row("b", id_="2", finish_reason=["?"])))
+    found, other = (answers.answer("t", Sample(id_, (user("?"),)), 0) for id_ in "12")
+    assert not isinstance(found, Absent) and not isinstance(other, Absent)
     assert (found.response.finish_reason, found.response.warnings) == ("length", ("cut",))
-    assert said(answers, repeat=1) == "too_long"
+    assert (other.response.finish_reason, other.response.warnings) == ("stop", ())
+    assert words_of(answers, repeat=1) == "too_long"
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    ("line", "words"),
     [
-        ('{"doc": {"id": "1"', r":1: the line is no JSON .*cut off"),
-        ('{"doc": {"id": 1}, "parts": []}', ":1: this is no line of a samples file"),
-        ('{"doc": {"id": "1"}, "parts": []}', ":1: its question is damaged"),
-        (
-            '{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, "parts": []}',
-            ":1: its question is damaged",
-        ),
+        ('{"doc": {"id": "1"', "cut off"),
+        *((f'{{"doc": {doc}, "parts": {parts}}}', "no line") for doc, parts in (('{"id": 1}', "[]"), ("[]", "[]"))),
+        ('{"doc": {"id": "1"}, "parts": {}}', "no line"),
+        ('{"doc": {"id": "1"}, "parts": []}', "question is damaged"),
+        ('{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, "parts": []}', "question is damaged"),
     ],
 )
-def test_a_damaged_file_is_refused_with_its_line(line: str, reason: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_line(line: str, words: str, tmp_path: Path) -> None:
     (tmp_path / f"samples_t_{TIME}.jsonl").write_text(line)
-
-    with pytest.raises(UsageError, match=reason):
+    with pytest.raises(UsageError, match=f":1: .*{words}"):
         read_own(tmp_path)
 
 
 def test_another_file_is_another_digest(tmp_path: Path) -> None:
-    first = read_own(write(tmp_path, row("a"))).digest
-
-    assert read_own(write(tmp_path, row("a"))).digest == first
-    assert read_own(write(tmp_path, row("b"))).digest != first
+    digests = [read_own(write(tmp_path, row(words))).digest for words in "aab"]
+    assert digests[0] == digests[1] != digests[2]
 
 
-def test_a_line_with_fields_of_other_types_has_no_answer(tmp_path: Path) -> None:
-    assert "its line is damaged" in said(read_own(write(tmp_path, row("a", warnings=[7]))))
+@pytest.mark.parametrize(
+    "more", [{"warnings": [7]}, {"parts": [7]}, {"parts": [[7]]}, {"parts": [None]}, {"parts": [None], "error": [{}]}]
+)
+def test_a_line_with_fields_of_other_types_has_no_answer(more: dict[str, Any], tmp_path: Path) -> None:
+    answers = read_own(write(tmp_path, row("a", **more)))
+    found = answers.answer("t", Sample("1", (user("?"),)), 0)
+    assert isinstance(found, Absent)
+    assert found.place == AnswerPlace("t", 0)

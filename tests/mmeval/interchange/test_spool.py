@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from mmeval.errors import StorageError
-from mmeval.interchange.spool import KeptLines
+from mmeval.interchange.spool import KeptLines, Span
 
 
 def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     values = [{"a": [1, None]}, "half \ud83d", "x" * 100_000, []]
     kept = KeptLines()
-
     spans = [kept.put(value) for value in values]
-
+    assert spans[0] == Span(0, len(kept.line(spans[0])))
     assert [kept.get(span) for span in reversed(spans)] == values[::-1]
     assert list(tmp_path.iterdir()) == []
     kept.close()
@@ -26,6 +26,16 @@ def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeyp
 
 def test_a_folder_that_is_not_there_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-
-    with pytest.raises(StorageError, match="name another folder with TMPDIR"):
+    with pytest.raises(StorageError, match="TMPDIR"):
         KeptLines()
+
+
+def test_a_disk_that_is_full_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    kept = KeptLines()
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(StorageError, match="TMPDIR"):
+        kept.put("a")
+    kept.close()

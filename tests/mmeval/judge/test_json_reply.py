@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.judge.json_reply import MAX_CHARS, MAX_DEPTH, ReplyError, read_object
+from mmeval.judge.json_reply import ReplyError, read_object, strict_json
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
@@ -28,6 +27,10 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     "the same object twice": ('{"grade": 4, "a": 1} so {"a": 1, "grade": 4}', {"a": 1, "grade": 4}),
     "another object beside it": ('{"note": 1} {"grade": 4} {"grad": 5}', {"grade": 4}),
     "an object in a list": ('[{"grade": 4}]', {"grade": 4}),
+    "escapes of blanks": (r'{"grade": "\t\r\b\f\\"}', {"grade": "\t\r\b\f\\"}),
+    "as deep as it may be": ('{"grade": ' + "[" * 32 + "]" * 32 + "}", {"grade": json.loads("[" * 32 + "]" * 32)}),
+    "as long as it may be": ('{"grade": 4}'.ljust(200_000), {"grade": 4}),
+    "as many digits as there may be": ('{"grade": %s}' % ("1" * 64), {"grade": int("1" * 64)}),
     "numbers": ('{"grade": -1.5e2, "n": 0}', {"grade": -150.0, "n": 0}),
 }
 
@@ -55,23 +58,18 @@ REFUSED = {
     "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
     "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
     "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
-    "a piece of one that is cut off in a word, after a brace in a text": (
-        """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
-        "malformed",
-    ),
+    "cut off in a word, after a brace in a text": ("""{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""", "malformed"),
     "a piece of a text that is cut off after a brace": ("""{"a": x, "b": "} {'grade': 4} \\""", "malformed"),
-    "a quotation in one whose first key lacks a mark": (
-        """{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""",
-        "malformed",
-    ),
+    "a first key that lacks a mark": ("""{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""", "malformed"),
     "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
     "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
     "no number of JSON": ('{"grade": NaN}', "malformed"),
     "a range": ('{"grade": 1-5}', "malformed"),
     "leading zeros": ('{"grade": 04}', "malformed"),
     "a number without end": ('{"grade": 1e999}', "too large"),
-    "too deep": ('{"grade": ' + "[" * (MAX_DEPTH + 1), "nested deeper"),
-    "too long": (" " * (MAX_CHARS + 1), f"more than {MAX_CHARS} characters"),
+    "too deep": ('{"grade": ' + "[" * 33, "nested deeper"),
+    "too long": ('{"grade": 4}'.ljust(200_001), "more than 200000"),
+    "too many digits": ('{"grade": %s}' % ("1" * 65), "malformed"),
 }
 
 
@@ -81,46 +79,43 @@ def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -
         read_object(text, ["grade"])
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
+def test_a_text_that_is_only_json_has_a_value() -> None:
+    texts = ('{"a": 1}', " [1] ", "1 2", "", "[" * 100_000)
+    assert [*map(strict_json, texts)] == [{"a": 1}, [1], None, None, None]
+
+
+SCALARS = (
+    *(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False)),
+    st.text(max_size=9),
 )
-PROSE = st.text(st.characters(exclude_characters="{"))
+JSON = st.recursive(
+    st.one_of(SCALARS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+PROSE = st.text(st.characters(exclude_characters="{"), max_size=20)
+WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, aé\n"), max_size=12)
+QUICKLY = settings(max_examples=50, deadline=None)
 
 
-@given(PROSE, st.dictionaries(st.text(), JSON), PROSE)
+@given(PROSE, st.dictionaries(st.text(max_size=5), JSON, max_size=4), PROSE)
+@QUICKLY
 def test_every_object_between_any_prose_is_read_as_it_was_written(
     before: str, meant: dict[str, Any], after: str
 ) -> None:
     assert json.dumps(read_object(f"{before}{json.dumps(meant)}{after}")) == json.dumps(meant)
 
 
-TEXT_WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, a") | st.characters())
-
-
-@given(st.dictionaries(TEXT_WITH_BRACES, JSON | st.dictionaries(TEXT_WITH_BRACES, JSON), min_size=1), st.data())
+@given(st.dictionaries(WITH_BRACES, WITH_BRACES | st.dictionaries(WITH_BRACES, WITH_BRACES), min_size=1), st.data())
+@QUICKLY
 def test_an_object_that_is_cut_off_anywhere_is_never_read(meant: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(meant)
     with pytest.raises(ReplyError):
         read_object(text[: data.draw(st.integers(0, len(text) - 1))])
 
 
-@given(st.text(alphabet="{}[]\"'\\,:1tn \n"))
+@given(st.text(alphabet="{}[]\"'\\,:1tn \n", max_size=60))
+@QUICKLY
 def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
     with contextlib.suppress(ReplyError):
         assert isinstance(read_object(text), dict)
-
-
-@pytest.mark.parametrize(
-    "piece", ['{"a":', "{'", "{", '{"a":{}x', '{"a":1},', '{"a":"\\', "{{'\"", '{"a":[{"a":1},x'], ids=repr
-)
-def test_a_hostile_reply_costs_time_that_grows_with_its_length_alone(piece: str) -> None:
-    started = time.process_time()
-    with contextlib.suppress(ReplyError):
-        read_object(piece * (MAX_CHARS // len(piece)), ["b"])
-    assert time.process_time() - started < 2

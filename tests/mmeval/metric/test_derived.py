@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,14 +19,13 @@ from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.score import Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows, lines_so_far
 
-PIECES = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
-ENTRY = {
-    "metric": "overall",
-    "switches": {"of": ["a", "b"], "combine": "product"},
-    "profile": "standard",
-    "pieces": {"a": [0, 1], "b": [0, 1]},
-}
+UNIT = (0.0, 1.0)
+PIECES = {"a": UNIT, "b": UNIT}
+SWITCHES = {"of": ["a", "b"], "combine": "product"}
+ENTRY = {"metric": "overall", "switches": SWITCHES, "profile": "standard", "pieces": {"a": [0, 1], "b": [0, 1]}}
 PLAN = {"metrics": [{"metric": "m"}, ENTRY], "outputs": ["a", "b"]}
+RULED = Score(0.5, evidence={"missing_output": True})
+LOST, SILENT, NO_JUDGE = Score.unscored("lost"), Score.inapplicable("no sound"), Score.unavailable("no judge")
 
 
 def product(ranges: Mapping[str, tuple[float, float]] = PIECES) -> Derivation:
@@ -52,50 +51,51 @@ def finished(run: Path, *lines: bytes) -> list[Any]:
     return [found["scores"].get("overall") for found in rows]
 
 
-def test_there_is_no_score_while_a_piece_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("pieces", "status", "reason", "bounds"),
+    [
+        ({"a": Score(0.5), "b": NO_JUDGE}, "unavailable", "b: no judge", None),
+        *(({"a": other, "b": SILENT}, "inapplicable", "b: no sound", None) for other in (Score(0.5), LOST, NO_JUDGE)),
+        ({"a": SILENT, "b": NO_JUDGE}, "inapplicable", "a: no sound", None),
+        ({"a": Score(0.5), "b": LOST}, "unscored", None, (0.0, 0.5)),
+        ({"a": Score(0.5), "b": Score.unscored("x", bounds=(0.5, 1.0))}, "unscored", None, (0.25, 0.5)),
+    ],
+)
+def test_a_piece_without_a_score_decides_the_derived_one(
+    pieces: dict[str, Score], status: str, reason: str | None, bounds: tuple[float, float] | None
+) -> None:
+    found = product().scores(pieces)["overall"]
+    assert (found.status, found.value, found.bounds) == (status, None, bounds)
+    assert reason in (None, found.reason)
+
+
+def test_there_is_no_score_while_a_piece_is_missing_and_a_ruled_one_is_passed_on() -> None:
     assert product().scores({"a": Score(0.0)}) == {}
+    assert product().scores({"a": RULED, "b": NO_JUDGE}) == {"overall": RULED}
+    assert product().scores({"a": Score(0.5), "b": Score(0.5)})["overall"].value == 0.25
 
 
-def test_a_piece_that_is_unavailable_makes_it_unavailable_with_the_reason() -> None:
-    found = product().scores({"a": Score(0.0), "b": Score.unavailable("no judge")})["overall"]
-    assert (found.status, found.reason) == ("unavailable", "b: no judge")
-
-
-def test_the_rule_for_a_missing_output_gives_the_same_score_and_no_product() -> None:
-    ruled = Score(0.5, evidence={"missing_output": True})
-    assert product().scores({"a": ruled, "b": ruled}) == {"overall": ruled}
-
-
-def test_an_unscored_piece_lies_in_its_range_where_it_has_no_bounds_of_its_own() -> None:
-    assert product().scores({"a": Score(0.5), "b": Score.unscored("x")})["overall"].bounds == (0.0, 0.5)
-    endless = product({"a": (0.0, 1.0), "b": (0.0, math.inf)})
-    assert endless.scores({"a": Score(0.5), "b": Score.unscored("x")})["overall"].bounds is None
+def test_an_unscored_piece_of_an_endless_range_has_no_bounds() -> None:
+    endless = product({"a": UNIT, "b": (0.0, math.inf)})
+    assert endless.scores({"a": Score(0.5), "b": LOST})["overall"].bounds is None
 
 
 def test_a_row_gets_what_follows_from_its_scores_as_they_are_now() -> None:
     stale = row(a=0.5, b=0.5, overall=Score.unscored("b: gone"))
     assert with_derived(stale, [product()])["scores"]["overall"]["value"] == 0.25
-    left = with_derived(row(a=0.5, overall=1.0), [product()])
-    assert list(left["scores"]) == ["a"]
-
-
-def test_a_trial_without_an_answer_has_none() -> None:
-    failed = row(status="failed")
+    assert list(with_derived(row(a=0.5, overall=1.0), [product()])["scores"]) == ["a"]
+    failed = row(status="failed", a=0.5, b=0.5)
     assert with_derived(failed, [product()]) == failed
 
 
 def test_one_may_be_made_of_another(site: None) -> None:
-    twice = Derivation(bind(load_metric("halved"), {"of": ["overall"]}), {"overall": (0.0, 1.0)})
+    twice = Derivation(bind(load_metric("halved"), {"of": ["overall"]}), {"overall": UNIT})
     assert with_derived(row(a=0.5, b=1.0), [product(), twice])["scores"]["halved"]["value"] == 0.25
 
 
 def test_pieces_that_come_one_after_the_other_are_put_together(tmp_path: Path) -> None:
     assert finished(tmp_path, line(a=0.5)) == [None]
-    assert [score["value"] for score in finished(tmp_path, line(b=0.5))] == [0.25]
-
-
-def test_a_piece_that_is_scored_later_replaces_what_followed_from_it(tmp_path: Path) -> None:
-    (before,) = finished(tmp_path, line(a=0.5, b=Score.lost("gone")))
+    (before,) = finished(tmp_path, line(b=Score.lost("gone")))
     (after,) = finished(tmp_path, line(b=1.0))
     assert (before["status"], before["bounds"], after["value"]) == ("unscored", [0.0, 0.5], 0.5)
 
@@ -128,14 +128,13 @@ def test_a_damaged_plan_leaves_the_rows_as_they_are(damage: bytes, tmp_path: Pat
     assert [*lines_so_far(scores.folder)] == [line(a=0.5, b=0.5)]
 
 
-def test_a_metric_that_is_not_here_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_plan_names_the_derived_metrics_that_can_be_computed(caplog: pytest.LogCaptureFixture) -> None:
+    endless = {**ENTRY, "pieces": {"a": [None, 1], "b": [0, None]}}
+    (found,) = derivations({"metrics": [{"metric": "m"}, {**ENTRY, "unavailable": "a is not here"}, endless]})
+    assert found.ranges == {"a": (-math.inf, 1), "b": (0, math.inf)}
     with caplog.at_level(logging.WARNING):
         assert derivations({"metrics": [{**ENTRY, "metric": "elsewhere"}]}) == []
-    assert "elsewhere is not shown: unknown metric" in caplog.text
-
-
-def test_one_that_is_unavailable_is_not_computed() -> None:
-    assert derivations({"metrics": [{**ENTRY, "unavailable": "a is not here"}]}) == []
+    assert [(record.levelname, record.args[0]) for record in caplog.records] == [("WARNING", "elsewhere")]  # type: ignore[index]
 
 
 def halved(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> float:
@@ -158,24 +157,12 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     plugins._registered.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        (0.25, "ValueError: no such luck"),
-        (0.75, "the metric gave 3, outside its range 0..1"),
-        (0.5, "the metric's evidence cannot be written"),
-    ],
-)
-def test_one_that_misbehaves_leaves_its_own_score_out(value: float, reason: str, site: None) -> None:
-    made = Derivation(bind(load_metric("odd"), {"of": ["a"]}), {"a": (0.0, 1.0)})
+@pytest.mark.parametrize(("value", "word"), [(0.25, "ValueError: no such luck"), (0.75, "0..1"), (0.5, "evidence")])
+def test_one_that_misbehaves_leaves_its_own_score_out(value: float, word: str, site: None) -> None:
+    made = Derivation(bind(load_metric("odd"), {"of": ["a"]}), {"a": UNIT})
     scores = with_derived(row(a=value), [made])["scores"]
     assert (scores["a"]["value"], scores["odd"]["status"]) == (value, "unscored")
-    assert scores["odd"]["reason"].startswith(reason)
-
-
-def test_one_without_the_switch_of_is_refused() -> None:
-    with pytest.raises(PluginError, match="it needs the switch of"):
-        metric(range=(0, 1), version="1", source="")(lambda scores, *, word="": 0.0)
+    assert word in scores["odd"]["reason"]
 
 
 def with_model(scores: Any, *, of: Any = (), model: Annotated[str, HubModel(("a",))] = "o/n") -> float:
@@ -186,44 +173,40 @@ def with_prompt(scores: Any, *, of: Any = (), prompt: Annotated[str, JudgePrompt
     return 0.0
 
 
-@pytest.mark.parametrize("function", [with_model, with_prompt])
-def test_one_that_would_open_a_model_or_a_prompt_is_refused(function: Callable[..., Any]) -> None:
-    with pytest.raises(PluginError, match="it is made of scores, so that it cannot use what its switch"):
+def asking(scores: Any, *, of: Any = ()) -> Iterator[Any]:
+    yield []
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        (lambda scores, *, word="": 0.0, "switch of"),
+        *((with_model, "'model'"), (with_prompt, "'prompt'")),
+        *((lambda scores, judge, *, of=(): 0.0, "a role"), (asking, "a role")),
+    ],
+    ids=["no pieces", "a model", "a prompt", "a role", "a program"],
+)
+def test_one_that_needs_more_than_scores_is_refused(function: Any, word: str) -> None:
+    with pytest.raises(PluginError, match=word):
         metric(range=(0, 1), version="1", source="")(function)
 
 
-def test_one_that_would_ask_a_role_is_refused() -> None:
-    with pytest.raises(PluginError, match="it cannot ask a role"):
-        metric(range=(0, 1), version="1", source="")(lambda scores, judge, *, of=(): 0.0)
-
-
-def taking(**scores: Score | float) -> Score:
-    """What a metric that takes missing pieces is handed for the pieces a, b and c, of which the run skips c."""
+def taking(**scores: Score | float) -> Score | None:
+    """What a metric that takes missing pieces gets for the pieces a, b and c, of which the run skips c."""
 
     @metric(range=(0, 1), version="1", source="tests", takes_missing=True)
     def counted(scores: Mapping[str, Score], *, of: Sequence[str] = ("a", "b", "c")) -> Score:
         return Score(1.0, evidence={name: scores[name].status for name in of})
 
     given = {name: one if isinstance(one, Score) else Score(one) for name, one in scores.items()}
-    found: Mapping[str, Score] = Derivation(bind(counted), PIECES).scores(given)
-    return found["counted"] if found else Score.unscored("none yet")
+    return Derivation(bind(counted), PIECES).scores(given).get("counted")
 
 
-def test_a_piece_that_is_inapplicable_makes_it_inapplicable_whatever_the_others_are() -> None:
-    silent = Score.inapplicable("no sound")
-    for other in (Score(0.5), Score.unscored("lost"), Score.unavailable("no judge")):
-        found = product().scores({"a": other, "b": silent})["overall"]
-        assert (found.status, found.reason, found.value) == ("inapplicable", "b: no sound", None)
-
-
-def test_a_metric_that_takes_missing_pieces_is_handed_what_there_is() -> None:
-    found = taking(a=Score.inapplicable("no sound"), b=Score.unavailable("no judge"))
-    assert found.evidence == {"a": "inapplicable", "b": "unavailable", "c": "unavailable"}
-    assert taking(a=0.5, b=Score.unscored("lost")).evidence == {"a": "scored", "b": "unscored", "c": "unavailable"}
-
-
-def test_it_too_waits_for_its_pieces_and_follows_the_rule_for_a_missing_output() -> None:
-    ruled = Score(0.0, evidence={"missing_output": True})
-
-    assert taking(a=0.5).reason == "none yet"
-    assert taking(a=ruled, b=Score.unavailable("no judge")) == ruled
+@pytest.mark.parametrize(
+    ("a", "b", "statuses"),
+    [(SILENT, NO_JUDGE, ["inapplicable", "unavailable"]), (Score(0.5), LOST, ["scored", "unscored"])],
+)
+def test_a_metric_that_takes_missing_pieces_gets_what_there_is(a: Score, b: Score, statuses: list[str]) -> None:
+    assert taking(a=a, b=b) == Score(1.0, evidence=dict(zip("abc", [*statuses, "unavailable"], strict=True)))
+    assert taking(a=a) is None
+    assert taking(a=RULED, b=b) == RULED

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import resource
 import struct
 import sys
 import time
@@ -16,15 +17,18 @@ from typing import NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.errors import ContentError
+from tests.support import documents
 from tests.support import tiny_media as tiny
 from tests.support.hostile import archives
 from tests.support.hostile.opening import OPENERS
 
 SLOW_SECONDS = 2.0
+MOST_KIB = 200 * 1024
+HEAD = 100
 _NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
-class Grown(NamedTuple):
+class Whole(NamedTuple):
     """A medium that is valid, and those who are to open what becomes of it."""
 
     name: str
@@ -32,30 +36,26 @@ class Grown(NamedTuple):
     data: bytes
 
 
-def media() -> Iterator[Grown]:
+def media() -> Iterator[Whole]:
     """One of every format."""
     for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"):
-        yield Grown(form, ("image",), tiny.picture(form, size=(33, 17)))
+        yield Whole(form, ("image",), tiny.picture(form, size=(33, 17)))
     for form, coding in (("WAV", None), ("FLAC", None), ("OGG", "VORBIS"), ("MP3", None), ("AIFF", None)):
-        yield Grown(form, ("audio",), tiny.sound(form, coding, frames=4000))
+        yield Whole(form, ("audio",), tiny.sound(form, coding, frames=4000))
     for form, codec in (("mp4", "mpeg4"), ("mp4", "libx264"), ("webm", "vp9"), ("avi", "mjpeg"), ("flv", "flv")):
-        yield Grown(f"{form} {codec}", ("video", "video_info"), _clip(form, codec))
-    yield Grown("mp4 with sound", ("audio", "video"), tiny.clip(frames=5, with_sound=True))
-    yield Grown("pdf", ("pages", "document_text"), tiny.pdf(pages=2))
-    yield Grown("svg", ("image",), _SVG)
-    for name, mesh in (
-        ("obj", tiny.PLAIN_OBJ),
-        ("off", tiny.PLAIN_OFF),
-        ("ply", tiny.PLAIN_PLY),
-        ("stl", tiny.PLAIN_STL),
-    ):
-        yield Grown(name, ("mesh",), mesh)
-    yield Grown("binary stl", ("mesh",), tiny.binary_stl(3))
-    yield Grown("glb", ("mesh",), tiny.glb())
-    yield Grown("zip", ("archive",), archives.small_zip())
-    yield Grown("tar", ("archive",), archives.small_tar())
-    yield Grown("tar.gz", ("archive",), archives.small_tar("gz"))
-    yield Grown("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())
+        yield Whole(f"{form} {codec}", ("video", "video_info"), _clip(form, codec))
+    yield Whole("mp4 with sound", ("audio", "video"), tiny.clip(frames=5, with_sound=True))
+    yield Whole("pdf", ("pages", "document_text"), tiny.pdf(pages=2))
+    yield Whole("svg", ("image",), _SVG)
+    plain = {"obj": tiny.PLAIN_OBJ, "off": tiny.PLAIN_OFF, "ply": tiny.PLAIN_PLY, "stl": tiny.PLAIN_STL}
+    for name, mesh in {**plain, "binary stl": tiny.binary_stl(3), "glb": tiny.glb()}.items():
+        yield Whole(name, ("mesh",), mesh)
+    packed = {"zip": archives.small_zip(), "tar": archives.small_tar(), "tar.gz": archives.small_tar("gz")}
+    for name, archive in packed.items():
+        yield Whole(name, ("archive",), archive)
+    for name, office in {"docx": tiny.word("Dear guest"), "xlsx": _SHEET, "pptx": _SLIDE}.items():
+        yield Whole(name, ("document_text",), office)
+    yield Whole("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())
 
 
 def _clip(form: str, codec: str) -> bytes:
@@ -65,6 +65,8 @@ def _clip(form: str, codec: str) -> bytes:
         return tiny.clip(form, frames=5) if form in ("mp4", "avi") else tiny.clip("mp4", frames=5)
 
 
+_SHEET = documents.workbook({"Food": documents.row(1, documents.words_in("A1", "x"))})
+_SLIDE = documents.slides("<a:p><a:r><a:t>First</a:t></a:r></a:p>")
 _SVG = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 20"><defs><g id="a"><path '
     b'd="M0 0L9 9C1 2 3 4 5 6z" fill="url(#b)"/></g><linearGradient id="b"><stop offset="0.5" stop-color="red"/>'
@@ -95,13 +97,20 @@ def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
     return bytes(found)
 
 
+def lies(data: bytes) -> Iterator[bytes]:
+    """The medium with a telling number at each place of its first bytes, where headers state sizes and counts."""
+    for at in range(min(len(data) - 4, HEAD)):
+        for number in (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xf0", bytes(4)):
+            yield data[:at] + number + data[at + 4 :]
+
+
 def main(count: int, seed: int) -> None:
-    grown = list(media())
-    for number in range(count):
-        for item in grown:
-            dice = random.Random(f"{seed} {number} {item.name}")
-            data = mutated(item.data, dice.choice(grown).data, dice)
-            mime = Media.from_bytes(item.data, f"a.{item.name}").mime
+    whole = list(media())
+    for item in whole:
+        mime = Media.from_bytes(item.data, f"a.{item.name}").mime
+        dice = [random.Random(f"{seed} {number} {item.name}") for number in range(count)]
+        changed = [mutated(item.data, one.choice(whole).data, one) for one in dice]
+        for number, data in enumerate((*changed, *lies(item.data))):
             for opener in item.openers:
                 print(json.dumps([item.name, opener, number]), flush=True)
                 fault = _fault(opener, Media(data=data, mime=mime, size=len(data), name="a"))
@@ -111,16 +120,17 @@ def main(count: int, seed: int) -> None:
 
 def _fault(opener: str, medium: Media) -> str:
     """What is wrong with the way in which it ended; empty where nothing is."""
-    start = time.process_time()
+    start, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         OPENERS[opener](medium)
     except ContentError as error:
         if not str(error):
-            return "it says nothing"
+            return "an empty message"
     except Exception as error:
         return f"untyped {type(error).__name__}: {error}"
-    took = time.process_time() - start
-    return f"{took:.1f} seconds" if took > SLOW_SECONDS else ""
+    took, grown = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+    slow = f"{took:.1f} seconds" if took > SLOW_SECONDS else ""
+    return slow or (f"{grown} KiB" if grown > MOST_KIB else "")
 
 
 if __name__ == "__main__":

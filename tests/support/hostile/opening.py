@@ -1,6 +1,6 @@
 """Opens hostile files in this process, one after the other, and measures what each one costs.
 
-A process that is meant to be started for it: ``python -m tests.support.hostile.opening NAME...`` (all where none is
+A process that is meant to be started for it: ``python -m tests.support.hostile.opening KIND...`` (all where none is
 named) prints a row of JSON for every file and opener.
 """
 
@@ -27,20 +27,19 @@ from tests.support.decoders import DECODERS
 from tests.support.hostile.corpus import corpus
 
 _PROC = Path("/proc")
-_APART = ("image", "pages", "document_text", "mesh")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+_APART = {"image": _SVG, "pages": tiny.pdf(), "document_text": tiny.pdf(), "mesh": tiny.glb()}
 
 
 class Opened(NamedTuple):
-    """``outcome`` is ``decoded`` or the error's type; ``seconds`` are of the clock; ``busy`` are of a processor, which
-    other work on the machine does not lengthen; ``grown`` counts bytes above the memory held before, at the worst
-    moment. The processes that this one has started count as well."""
+    """``outcome`` is ``decoded`` or the error's type; ``busy`` are seconds of a processor, which other work on the
+    machine does not lengthen; ``grown`` counts bytes above the memory held before, at the worst moment. The processes
+    that this one has started count as well."""
 
     name: str
     opener: str
     outcome: str
-    said: str
-    seconds: float
+    message: str
     busy: float
     grown: int
 
@@ -55,32 +54,35 @@ def _archive(media: Media) -> None:
 OPENERS: Mapping[str, Callable[[Media], object]] = {**DECODERS, "document_text": document_text, "archive": _archive}
 
 
-def main(names: list[str]) -> None:
-    _warm_up()
+def main(kinds: list[str]) -> None:
+    for opener, data in (  # what the libraries themselves weigh is not part of any file's cost
+        *(("image", tiny.picture(form)) for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")),
+        *(("audio", tiny.sound(form)) for form in ("WAV", "FLAC", "MP3")),
+        *((opener, tiny.clip(with_sound=True)) for opener in ("video", "video_info", "audio")),
+    ):
+        OPENERS[opener](Media.from_bytes(data))
     for case in corpus():
-        if names and case.name not in names:
-            continue
-        data = case.make()
-        for opener in case.openers:
-            print(json.dumps([case.name, opener]), flush=True)
-            print(json.dumps(opened(case.name, opener, data)), flush=True)
+        if not kinds or case.name.partition(":")[0] in kinds:
+            data = case.make()
+            for opener in case.openers:
+                print(json.dumps([case.name, opener]), flush=True)
+                print(json.dumps(opened(case.name, opener, data)), flush=True)
 
 
 def opened(name: str, opener: str, data: bytes) -> Opened:
-    if opener in _APART:
-        _warm_up_apart()
-    watch = _Memory()
-    start, busy = time.monotonic(), _busy()
-    outcome, said = "decoded", ""
-    with watch.watching():
+    if opener in _APART:  # the last file may have cost a process apart that knows its libraries
+        for other, small in _APART.items():
+            OPENERS[other](Media.from_bytes(small))
+    busy, outcome, message = _busy(), "decoded", ""
+    with _grown() as peaks:
         try:
             OPENERS[opener](Media.from_bytes(data, name))
         except ContentError as error:
-            outcome, said = type(error).__name__, str(error)
+            outcome, message = type(error).__name__, str(error)
         except Exception as error:
-            outcome, said = f"untyped {type(error).__name__}", str(error)
-        seconds, busy = time.monotonic() - start, _busy() - busy
-    return Opened(name, opener, outcome, said, seconds, busy, watch.grown)
+            outcome, message = f"untyped {type(error).__name__}", str(error)
+        busy = _busy() - busy
+    return Opened(name, opener, outcome, message, busy, sum(peaks.values()))
 
 
 def _busy() -> float:
@@ -94,56 +96,34 @@ def _busy() -> float:
     return found
 
 
-def _warm_up() -> None:
-    """What the libraries themselves weigh is no file's doing."""
-    for opener, data in (
-        *(("image", tiny.picture(form)) for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")),
-        *(("audio", tiny.sound(form)) for form in ("WAV", "FLAC", "MP3")),
-        *((opener, tiny.clip(with_sound=True)) for opener in ("video", "video_info", "audio")),
-        ("document_text", tiny.pdf()),
-    ):
-        OPENERS[opener](Media.from_bytes(data))
+@contextlib.contextmanager
+def _grown() -> Iterator[dict[int, int]]:
+    """By process, how much its memory grows in the block at most; that of children is read while they live."""
+    before: dict[int, int] = {}
+    grown: dict[int, int] = {}
+    for pid in (os.getpid(), *_children()):
+        with contextlib.suppress(OSError):
+            (_PROC / str(pid) / "clear_refs").write_text("5")
+            before[pid] = _status(pid, "VmRSS")
+    usual = max((size for pid, size in before.items() if pid != os.getpid()), default=0)
+    over = threading.Event()
 
-
-def _warm_up_apart() -> None:
-    """A process apart that knows its libraries, where the last file has cost one."""
-    for opener, data in (("image", _SVG), ("pages", tiny.pdf()), ("mesh", tiny.glb())):
-        OPENERS[opener](Media.from_bytes(data))
-
-
-class _Memory:
-    """The peak of memory, reset at the beginning; that of processes beside this one is looked at while they live."""
-
-    def __init__(self) -> None:
-        self.grown = 0
-        self._before: dict[int, int] = {}
-        self._peaks: dict[int, int] = {}
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        for pid in (os.getpid(), *_children()):
-            with contextlib.suppress(OSError):
-                (_PROC / str(pid) / "clear_refs").write_text("5")
-                self._before[pid] = _status(pid, "VmRSS")
-        over = threading.Event()
-        looking = threading.Thread(target=self._look, args=(over,))
-        looking.start()
-        try:
-            yield
-        finally:
-            over.set()
-            looking.join()
-        usual = max((size for pid, size in self._before.items() if pid != os.getpid()), default=0)
-        self.grown = sum(max(0, peak - self._before.get(pid, usual)) for pid, peak in self._peaks.items())
-
-    def _look(self, over: threading.Event) -> None:
+    def watch() -> None:
         while True:
             last = over.wait(0.002)
             for pid in (os.getpid(), *_children()):
                 with contextlib.suppress(OSError):
-                    self._peaks[pid] = max(self._peaks.get(pid, 0), _status(pid, "VmHWM"))
+                    grown[pid] = max(grown.get(pid, 0), _status(pid, "VmHWM") - before.get(pid, usual))
             if last:
                 return
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield grown
+    finally:
+        over.set()
+        watching.join()
 
 
 def _children() -> list[int]:

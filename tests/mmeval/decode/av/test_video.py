@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mmeval import decode
 from mmeval.content.media import Media
-from mmeval.decode import DecodeLimits
+from mmeval.decode import DecodeLimits, VideoInfo
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame
+
+FRAMES: dict[str, Callable[..., Any]] = {
+    "every frame": every_frame,
+    "count": decode.frame_count,
+    "by place": lambda media, limits: list(decode.frames_at(media, [19], limits=limits)),
+    "by time": lambda media, limits: list(decode.video(media, times=[1.9], limits=limits)),
+}
 
 
 @pytest.mark.parametrize(("form", "codec"), [("mp4", "mpeg4"), ("webm", "libvpx-vp9"), ("avi", "mpeg4")])
@@ -22,16 +31,24 @@ def test_all_frames_of_a_video_come_in_order_with_their_times(form: str, codec: 
     assert frames[0].rgb.mean() < frames[19].rgb.mean()
 
 
-def test_frames_are_found_by_time() -> None:
-    frames = list(decode.video(Media.from_bytes(tiny.clip(frames=80)), times=[-1.0, 0.0, 0.55, 0.55, 6.21, 100.0]))
-    assert [frame.time for frame in frames] == pytest.approx([0.0, 0.0, 0.5, 0.5, 6.2, 7.9])
-
-
-def test_a_jump_finds_the_same_frame_as_reading_on() -> None:
+def test_frames_are_found_by_time_and_a_jump_finds_the_same_as_reading_on() -> None:
     media = Media.from_bytes(tiny.clip(frames=80))
     straight = list(decode.video(media))
-    (jumped,) = decode.video(media, times=[5.0])
-    assert np.array_equal(jumped.rgb, straight[50].rgb)
+    frames = list(decode.video(media, times=[-1.0, 0.0, 0.55, 0.55, 6.21, 100.0]))
+    assert [frame.time for frame in frames] == pytest.approx([0.0, 0.0, 0.5, 0.5, 6.2, 7.9])
+    assert np.array_equal(frames[4].rgb, straight[62].rgb) and np.array_equal(frames[5].rgb, straight[79].rgb)
+    with pytest.raises(CorruptMediaError, match="ascend"):
+        list(decode.video(media, times=[1.0, 0.5]))
+
+
+def test_frames_are_counted_and_found_by_their_place() -> None:
+    media = Media.from_bytes(tiny.clip(frames=12))
+    every = list(decode.video(media))
+    found = list(decode.frames_at(media, [7, 2, 99]))
+    assert decode.frame_count(media) == 12
+    assert [(frame.index, frame.time) for frame in found] == [(2, 0.2), (7, 0.7)]
+    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
+    assert list(decode.frames_at(media, [])) == []
 
 
 def test_frames_are_decoded_only_as_far_as_they_are_asked_for() -> None:
@@ -41,47 +58,26 @@ def test_frames_are_decoded_only_as_far_as_they_are_asked_for() -> None:
         next(frames)
 
 
-@pytest.mark.parametrize("limits", [DecodeLimits(max_video_pixels=511), DecodeLimits(max_seconds=0.0)])
-def test_a_video_above_a_limit_is_refused(limits: DecodeLimits) -> None:
-    with pytest.raises(MediaLimitError, match="above the limit"):
-        every_frame(Media.from_bytes(tiny.clip()), limits=limits)
+@pytest.mark.parametrize("work", FRAMES.values(), ids=FRAMES)
+def test_a_video_above_a_limit_is_refused(work: Callable[..., Any]) -> None:
+    media = Media.from_bytes(tiny.clip())
+    assert work(media, limits=DecodeLimits(max_video_frames=20))
+    for limits in (DecodeLimits(max_video_frames=19), DecodeLimits(max_video_pixels=511), DecodeLimits(max_seconds=0)):
+        with pytest.raises(MediaLimitError, match="above the limit"):
+            work(media, limits=limits)
 
 
 def test_a_video_declares_its_size_rate_and_length() -> None:
-    info = decode.video_info(Media.from_bytes(tiny.clip()))
-    assert (info.width, info.height, info.rate, info.seconds) == (32, 16, 10.0, 2.0)
+    media = Media.from_bytes(tiny.clip())
+    assert decode.video_info(media, limits=DecodeLimits(max_video_pixels=512)) == VideoInfo(32, 16, 10.0, 2.0)
+    with pytest.raises(MediaLimitError, match="max_video_pixels = 511"):
+        decode.video_info(media, limits=DecodeLimits(max_video_pixels=511))
 
 
-def test_a_playlist_is_never_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("work", [every_frame, decode.frame_count, decode.video_info])
+def test_a_sound_alone_and_a_playlist_are_no_video(work: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "secret.mp4").write_bytes(tiny.clip())
     playlist = f"#EXTM3U\n#EXTINF:1,\nfile://{tmp_path}/secret.mp4\n#EXT-X-ENDLIST\n".encode()
-    with pytest.raises(CorruptMediaError):
-        every_frame(Media(data=playlist, mime="video/x-msvideo"))
-
-
-def test_frames_are_counted_and_found_by_their_place() -> None:
-    media = Media.from_bytes(tiny.clip(frames=12))
-    every = list(decode.video(media))
-
-    assert decode.frame_count(media) == 12
-    found = list(decode.frames_at(media, [7, 2, 99]))
-
-    assert [frame.index for frame in found] == [2, 7]
-    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
-    assert list(decode.frames_at(media, [])) == []
-
-
-@pytest.mark.parametrize("limits", [DecodeLimits(max_video_frames=3), DecodeLimits(max_seconds=0.0)])
-def test_counting_and_finding_have_the_same_limits(limits: DecodeLimits) -> None:
-    media = Media.from_bytes(tiny.clip())
-    for work in (
-        lambda: decode.frame_count(media, limits=limits),
-        lambda: list(decode.frames_at(media, [9], limits=limits)),
-    ):
-        with pytest.raises(MediaLimitError, match="above the limit"):
-            work()
-
-
-def test_a_sound_alone_has_no_frames_to_count() -> None:
-    with pytest.raises(CorruptMediaError):
-        decode.frame_count(Media(data=tiny.sound_clip(), mime="video/mp4", size=1))
+    for data, mime in ((tiny.sound_clip(), "video/mp4"), (playlist, "video/x-msvideo"), (tiny.wav(), "audio/wav")):
+        with pytest.raises(CorruptMediaError):
+            work(Media(data=data, mime=mime))
