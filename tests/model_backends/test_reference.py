@@ -36,14 +36,12 @@ def test_the_first_reference_is_the_answer() -> None:
 )
 def test_only_the_wanted_kinds_are_given(wants: list[PartKind], raw: str) -> None:
     output = answer(wants, TRUTH).output
-
     assert output is not None
     assert output.raw == raw
 
 
 def test_a_sample_without_reference_is_unsupported_and_named() -> None:
     error = answer(["text"]).error
-
     assert error is not None
     assert error.kind == "unsupported"
     assert "'s/1' has no reference" in error.message
@@ -51,12 +49,10 @@ def test_a_sample_without_reference_is_unsupported_and_named() -> None:
 
 def test_it_is_a_sample_backend_that_its_name_creates() -> None:
     backend = create_backend("reference", {})
-
     assert isinstance(backend, SampleBackend)
     assert backend.identity == {"backend": "reference"}
 
 
 def test_it_takes_and_gives_every_kind_at_once() -> None:
     request = Request((user("a", PICTURE),), wants=PART_KINDS)
-
     assert ReferenceBackend().capabilities.missing(request) == []

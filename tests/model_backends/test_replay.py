@@ -35,7 +35,6 @@ def ahead(*samples: Sample, repeats: int = 1, protocol: str = "single") -> list[
 def test_it_is_a_sample_backend_with_whole_answers_that_its_name_creates(tmp_path: Path) -> None:
     replay(tmp_path, "an oak")
     backend = create_backend("replay", {"path": str(tmp_path)})
-
     assert isinstance(backend, SampleBackend)
     assert isinstance(backend, WholeAnswers)
     assert backend.capabilities.missing(Request((user("?"),), wants=PART_KINDS)) == []
@@ -43,13 +42,11 @@ def test_it_is_a_sample_backend_with_whole_answers_that_its_name_creates(tmp_pat
 
 def test_an_answer_costs_nothing(tmp_path: Path) -> None:
     response = replay(tmp_path, "an oak").answer("t", SAMPLES[0], 0, Request(SAMPLES[0].input))
-
     assert (response.text, response.usage.input_tokens, response.latency) == ("an oak", 0, 0.0)
 
 
 def test_no_answer_is_an_error_of_its_own_kind(tmp_path: Path) -> None:
     error = replay(tmp_path, "an oak", None).answer("t", SAMPLES[1], 0, Request(SAMPLES[1].input)).error
-
     assert error is not None
     assert error.kind == "no_answer"
 
@@ -64,10 +61,7 @@ def test_its_name_is_no_part_of_who_answers(tmp_path: Path) -> None:
     [
         (ahead(*SAMPLES[:2]), []),
         (ahead(*SAMPLES), ["t: 1 of 3 answers are not there; the first: "]),
-        (
-            ahead(SAMPLES[0], repeats=2),
-            ["t: 1 of 2 answers are not", "t: 1 of 2 answers there are not asked for"],
-        ),
+        (ahead(SAMPLES[0], repeats=2), ["t: 1 of 2 answers are not", "t: 1 of 2 answers there are not asked for"]),
     ],
     ids=["all", "missing", "repeats"],
 )
@@ -76,7 +70,6 @@ def test_what_is_missing_or_left_over_is_said_before_the_run(
 ) -> None:
     with caplog.at_level(logging.WARNING, "mmeval"):
         replay(tmp_path, "an oak", "an elm").foresee(asked)
-
     assert len(caplog.messages) == len(said)
     assert all(message.startswith(begin) for message, begin in zip(caplog.messages, said, strict=True))
 
@@ -89,14 +82,12 @@ def test_an_answer_that_cannot_be_read_is_missing_and_not_left_over(
     file.write_text(json.dumps({"doc": SAMPLES[0].to_json(), "parts": [[part]]}) + "\n")
     with caplog.at_level(logging.WARNING, "mmeval"):
         ReplayBackend(str(file)).foresee(ahead(SAMPLES[0]))
-
     assert [message.partition(";")[0] for message in caplog.messages] == ["t: 1 of 1 answer are not there"]
 
 
 def test_that_nothing_is_asked_or_spent_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "mmeval"):
         replay(tmp_path, "an oak").foresee(ahead(SAMPLES[0], protocol="episode"))
-
     assert caplog.messages[0] == "t: answers are replayed whole; its protocol episode is not followed"
     assert caplog.messages[1].endswith("1 of 1 are there; no model is asked, and nothing is spent")
 

@@ -63,7 +63,6 @@ def test_the_answer_is_one_png_of_the_size_that_was_asked(backend: DiffusersBack
 
 def test_the_same_seed_draws_the_same_file_and_another_seed_another(backend: DiffusersBackend) -> None:
     first, again, other = (answers(backend, wanted(seed=seed))[0].output for seed in (1, 1, 2))
-
     assert first == again
     assert first != other
 
@@ -75,39 +74,31 @@ def test_the_prompt_is_the_words_of_all_messages(backend: DiffusersBackend, monk
     )
     asked = wanted()
     earlier = (user("a hare"), Message("assistant", Interleaved.from_text("Here <<image1>>")), user("and its \ud800"))
-
     answers(backend, replace(asked, messages=earlier))
-
     assert told == ["a hare\n\nHere <<image1>>\n\nand its ?"]
 
 
 def test_an_option_of_the_request_overrules_the_argument(backend: DiffusersBackend) -> None:
     two, five = answers(backend, wanted())[0], answers(backend, wanted(steps=5))[0]
-
     assert two.output != five.output
 
 
 def test_a_row_that_cannot_be_drawn_harms_no_other(backend: DiffusersBackend) -> None:
     shown = replace(wanted(), messages=(user("like this:", picture()),))
-
     found = answers(backend, wanted(""), wanted(), shown)
-
     assert errors(found) == ["bad_request", "", "unsupported"]
     assert found[1].output == answers(backend, wanted())[0].output
 
 
 def test_an_option_with_a_value_that_means_nothing_fails_its_rows(backend: DiffusersBackend) -> None:
     (response,) = answers(backend, wanted(size="huge"))
-
     assert response.error is not None
     assert (response.error.kind, "as in 1024x768" in response.error.message) == ("bad_request", True)
 
 
 def test_what_the_pipeline_refuses_is_said_in_its_words(backend: DiffusersBackend) -> None:
     found: dict[int, Response] = {}
-
     answer_batch(backend, [wanted("a", size="33x32"), wanted("b", size="33x32")], found.__setitem__)
-
     assert errors([found[0], found[1]]) == ["bad_request"] * 2
     assert found[0].error is not None
     assert "have to be divisible by 8" in found[0].error.message
@@ -133,7 +124,6 @@ def test_a_picture_of_another_size_than_was_asked_is_said(
 def test_what_a_pipeline_has_no_use_for_is_said(backend: DiffusersBackend) -> None:
     asked = wanted()
     (response,) = answers(backend, replace(asked, params=replace(asked.params, temperature=0.5, max_tokens=9)))
-
     assert response.warnings == ("a text-to-image pipeline has no use for max_tokens, temperature",)
 
 
@@ -143,9 +133,7 @@ def test_a_picture_that_the_safety_checker_blanked_is_left_out_and_said(
     monkeypatch.setattr(
         f"{PIPELINE}.run_safety_checker", lambda self, image, device, dtype: (image * 0, [True] + [False] * 1)
     )
-
     unfit, fit = answers(backend, wanted("a"), wanted("b"))
-
     assert (unfit.output, unfit.finish_reason) == (Interleaved(()), "content_filter")
     assert "safety checker" in unfit.warnings[0]
     assert (len(fit.output.media()) if fit.output else 0, fit.finish_reason) == (1, "stop")
@@ -157,9 +145,7 @@ def test_pixels_that_are_no_numbers_are_a_failure_and_no_black_picture(
     monkeypatch.setattr(
         f"{PIPELINE}.run_safety_checker", lambda self, image, device, dtype: (image * float("nan"), None)
     )
-
     (response,) = answers(backend, wanted())
-
     assert response.error is not None
     assert "NaN" in response.error.message
     assert "dtype=bfloat16" in response.error.message
@@ -191,26 +177,18 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
 def test_who_answers_is_the_pipelines_bytes_and_what_it_is_told() -> None:
     folder = str(tiny_model("sd"))
     plain, told = (DiffusersBackend(pretrained=folder, size=size).identity for size in ("", "32x32"))
-
     assert (plain["model"], plain["pipeline"]) == ("sd", "StableDiffusionPipeline")
     assert told == {**plain, "drawing": {"width": 32, "height": 32}}
 
 
 def test_no_guidance_at_all_is_something_to_ask_for() -> None:
     made = create_backend("diffusers", {"pretrained": str(tiny_model("sd")), "guidance_scale": 0})
-
     assert made.identity["drawing"] == {"guidance_scale": 0.0}
 
 
 def test_it_is_made_without_loading_anything() -> None:
     made = DiffusersBackend(pretrained=str(tiny_model("sd")), device="cuda:7")
-
-    assert made.capabilities.options == {
-        "image.size",
-        "image.steps",
-        "image.guidance_scale",
-        "image.negative_prompt",
-    }
+    assert made.capabilities.options == {"image.size", "image.steps", "image.guidance_scale", "image.negative_prompt"}
     assert made.provenance["device"] == "cuda:7"
 
 
@@ -229,7 +207,6 @@ def test_what_cannot_be_used_is_refused_before_the_run(
     index: dict[str, Any], arguments: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps(index))
-
     with pytest.raises(UsageError, match=message):
         DiffusersBackend(pretrained=str(tmp_path), **arguments)
 

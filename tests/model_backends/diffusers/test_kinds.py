@@ -38,7 +38,6 @@ def test_an_index_without_a_pipeline_is_refused(index: dict[str, Any]) -> None:
 
 def test_code_of_its_own_is_seen_in_the_index() -> None:
     mine = {"_class_name": ["pipeline_mine", "MyPipeline"]}
-
     assert (pipeline_class(mine, "here"), own_code(mine)) == ("MyPipeline", True)
     assert not own_code({"_class_name": "FluxPipeline"})
 

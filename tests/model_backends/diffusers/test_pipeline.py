@@ -47,7 +47,6 @@ def pipeline() -> Iterator[Pipeline]:
 
 def test_a_picture_is_an_array_of_numbers_from_black_to_white(pipeline: Pipeline) -> None:
     (drawn,) = pipeline.draw([Prompt("a hare")], [1], {"num_inference_steps": 2})
-
     assert drawn.pixels.shape == (64, 64, 3)
     assert drawn.pixels.min() >= 0
     assert drawn.pixels.max() <= 1
@@ -59,7 +58,6 @@ def test_size_and_steps_reach_the_pipeline(pipeline: Pipeline) -> None:
         next(pipeline.draw([Prompt("a hare")], [1], {"width": 32, "height": 48, "num_inference_steps": steps}))
         for steps in (1, 2)
     )
-
     assert one.pixels.shape == (48, 32, 3)
     assert (one.pixels != two.pixels).any()
 
@@ -69,7 +67,6 @@ def test_a_negative_prompt_changes_the_picture(pipeline: Pipeline) -> None:
         next(pipeline.draw([Prompt("a hare")], [1], {"num_inference_steps": 1, "guidance_scale": 9.0, **more}))
         for more in ({}, {"negative_prompt": "a dog in the rain"})
     )
-
     assert (plain.pixels != other.pixels).any()
 
 
@@ -79,13 +76,11 @@ def test_a_prompt_that_fits_is_read_as_it_is(pipeline: Pipeline) -> None:
 
 def test_a_prompt_that_is_too_long_is_said_to_be_cut(pipeline: Pipeline) -> None:
     read = pipeline.read("hare" * 40)
-
     assert read.warnings == ("the prompt has 162 tokens and the pipeline's tokenizer reads the first 77",)
 
 
 def test_a_control_token_in_the_words_stays_words(pipeline: Pipeline) -> None:
     read = pipeline.read("a sign that says </s> in red")
-
     assert "</s>" not in read.text
     assert read.warnings == ("control tokens in the text were made plain words: </s>",)
 
@@ -111,14 +106,12 @@ def test_arguments_of_the_user_that_the_call_does_not_take_end_the_loading() -> 
 @pytest.mark.parametrize("name", ["DreamPipeline", "models"])
 def test_a_class_that_the_library_does_not_know_is_said_to_be_newer(name: str) -> None:
     folder = tiny_model("sd")
-
     with pytest.raises(UsageError, match=rf"knows no {name}; a newer one may: pip install -U diffusers"):
         Pipeline(folder, Settings(str(folder)), name, own_code=False)
 
 
 def test_files_that_cannot_be_loaded_are_one_message(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-
     with pytest.raises(MissingDataError, match=r"the pipeline cannot be loaded \(.*\); fetch it again"):
         loaded(tmp_path)
 
@@ -128,7 +121,6 @@ def test_weights_that_are_none_are_one_message(written: bytes, tmp_path: Path) -
     shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
     for file in tmp_path.glob("*/*.safetensors"):
         file.write_bytes(written)
-
     with pytest.raises(MissingDataError, match=r"the pipeline cannot be loaded \(.*\); fetch it again"):
         loaded(tmp_path)
 
@@ -139,7 +131,6 @@ def test_weights_that_are_none_are_one_message(written: bytes, tmp_path: Path) -
 )
 def test_a_network_that_is_not_all_there_is_refused_by_name(part: str, lacking: str, tmp_path: Path) -> None:
     folder = changed_weights(tmp_path, part, lambda name, _: None if re.fullmatch(lacking, name) else ...)
-
     with pytest.raises(MissingDataError, match=rf": {part}: 1 of its weights are not in its files \({lacking}\); f"):
         loaded(folder)
 
@@ -147,7 +138,6 @@ def test_a_network_that_is_not_all_there_is_refused_by_name(part: str, lacking: 
 @pytest.mark.parametrize(("part", "other"), [("unet", "conv_in.bias"), ("text_encoder", "final_layer_norm.bias")])
 def test_a_network_with_weights_of_another_size_is_refused_by_name(part: str, other: str, tmp_path: Path) -> None:
     folder = changed_weights(tmp_path, part, lambda name, tensor: tensor[:-1] if name.endswith(other) else ...)
-
     with pytest.raises(MissingDataError, match=rf": {part}: \d of its weights have another shape .*{other}: \[\d+\]"):
         loaded(folder)
 
@@ -175,7 +165,6 @@ def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path:
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS, "vae": ["diffusers", "VQ"], **index}))
     for name in index:
         (tmp_path / name).mkdir()
-
     assert networks(tmp_path, None, "here") == {}
 
 
@@ -205,9 +194,7 @@ def test_code_that_comes_with_a_pipeline_runs_where_that_is_allowed(
     index = json.loads((folder / "model_index.json").read_text())
     (folder / "model_index.json").write_text(json.dumps({**index, "_class_name": ["mine", "Mine"]}))
     (folder / "mine.py").write_text(f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n")
-
     made = Pipeline(folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True)
-
     assert type(made._pipe).__name__ == "Mine"
 
 

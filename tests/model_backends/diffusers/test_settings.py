@@ -12,7 +12,6 @@ def test_options_become_the_arguments_of_a_pipelines_call() -> None:
         "image.guidance_scale": 3,
         "image.negative_prompt": "no fog",
     }
-
     assert drawing(options) == {
         "width": 1024,
         "height": 768,

@@ -10,7 +10,6 @@ from tests.support.tiny_models import tiny_model
 
 def test_the_local_backend_is_found_by_its_name_and_loads_nothing_when_it_is_made() -> None:
     made = create_backend("hf", {"pretrained": str(tiny_model("llm"))})
-
     assert isinstance(made, BatchBackend)
     assert isinstance(made, Startable)
     assert made.identity["model"] == "llm"

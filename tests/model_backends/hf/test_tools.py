@@ -7,9 +7,7 @@ from tests.support.local_models import loaded, says
 
 def test_a_speech_model_plays_the_tool_text_to_speech() -> None:
     tool = load_tool("text_to_speech")
-
     call = tool.call("the hare was quick")
-
     assert (tool.makes, tool.takes, call.role) == ("audio", ("text",), "text_to_speech")
     [speech] = says(loaded("vits", "auto"), call.request).output.media("audio")  # type: ignore[union-attr]  # answered
     assert decode.audio(speech).rate == 16000

@@ -88,7 +88,6 @@ def test_the_run_ends_well(right: Finished, served: Finished) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_task_is_scored_or_unavailable_with_its_reason(served: Finished, name: str) -> None:
     row, metrics = served.overall(name), served.found["mmeval"]["metrics"][name]
-
     if name in NEED_WEIGHTS:
         assert (row["value"], row["unavailable"]) == (None, row["n"])
         assert "is not here" in metrics["overall"]["unavailable"]
@@ -108,7 +107,6 @@ PARTLY = {"mmmg_text_editing": 0.5}
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NEED_WEIGHTS])
 def test_right_answers_get_the_best_value(right: Finished, name: str) -> None:
     row = right.overall(name)
-
     assert row["scored"] == row["n"] > 0
     assert row["value"] == pytest.approx(PARTLY.get(name, 1.0))
 
@@ -121,7 +119,6 @@ def test_instrument_and_tempo_share_the_answers_to_their_common_rows(tmp_path: P
     with MockServer() as model:
         found = run(tmp_path, *openai(model, outputs="audio"), tasks="a_music_attribute")
         asked = model.stats()["requests"]
-
     trials = {name: found.overall(name)["n"] for name in ("mmmg_instrument_inclusion", "mmmg_music_tempo")}
     assert trials == {"mmmg_instrument_inclusion": 8, "mmmg_music_tempo": 8}
     assert asked == 12  # three different rows, four times each

@@ -198,7 +198,6 @@ ODD_SOUNDS: Mapping[str, Callable[[], Media]] = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_answer_whose_pictures_are_none_is_wrong(name: str, kind: str) -> None:
     found = scores(with_media(name, WRONG_PICTURES[kind]()), tasks()[name])
-
     check(found, tasks()[name])
     assert found["overall"].value == (1.0 if name in ORDERS and kind == "damaged" else 0.0)
 
@@ -207,7 +206,6 @@ def test_an_answer_whose_pictures_are_none_is_wrong(name: str, kind: str) -> Non
 @pytest.mark.parametrize("name", SPOKEN)
 def test_an_answer_whose_sounds_are_none_is_wrong(name: str, kind: str) -> None:
     found = scores(with_media(name, WRONG_SOUNDS[kind]()), tasks()[name])
-
     check(found, tasks()[name])
     assert found["overall"].value == (1.0 if name in ORDERS and kind != "a picture" else 0.0)
 
@@ -216,7 +214,6 @@ def test_an_answer_whose_sounds_are_none_is_wrong(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_odd_pictures_have_a_score(name: str, kind: str) -> None:
     found = scores(with_media(name, ODD_PICTURES[kind]()), tasks()[name])
-
     check(found, tasks()[name])
     assert {metric for metric, score in found.items() if score.value is None} <= asked(tasks()[name]) | {"overall"}
 
@@ -225,7 +222,6 @@ def test_odd_pictures_have_a_score(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", SPOKEN)
 def test_odd_sounds_have_a_score(name: str, kind: str) -> None:
     found = scores(with_media(name, ODD_SOUNDS[kind]()), tasks()[name])
-
     check(found, tasks()[name])
     assert all(score.value is not None for score in found.values())
 
@@ -234,7 +230,6 @@ def test_odd_sounds_have_a_score(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", SPOKEN)
 def test_twenty_minutes_of_sound_have_a_score(name: str) -> None:
     found = scores(with_media(name, twenty_minutes()), tasks()[name])
-
     check(found, tasks()[name])
     assert all(score.value is not None for score in found.values())
 
@@ -254,7 +249,6 @@ def asked(task: Task) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_answer_without_media_is_wrong(name: str) -> None:
     found = scores(answered(name, text_part("I cannot do that.")), tasks()[name])
-
     check(found, tasks()[name])
     assert found["overall"].value == 0
 
@@ -265,7 +259,6 @@ def test_an_answer_with_too_many_media_is_wrong(name: str) -> None:
     assert output is not None
     more = [media_part(part.media) for part in output.parts if part.media is not None] * 2
     found = scores(answered(name, *output.parts, *more), tasks()[name])
-
     check(found, tasks()[name])
     assert found["overall"].value == 0
 
@@ -278,7 +271,6 @@ def test_an_answer_of_ten_thousand_placeholders_has_a_score(name: str, dangling:
     text = f"<{kind}_start><{kind}_0><{kind}_end>" * PLACEHOLDERS
     output = Interleaved.from_reply(text, () if dangling else (medium,))
     found = scores(Trial(right(name).sample, output=output), tasks()[name])
-
     check(found, tasks()[name])
     assert not dangling or found["overall"].value == 0
 
@@ -286,7 +278,6 @@ def test_an_answer_of_ten_thousand_placeholders_has_a_score(name: str, dangling:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_official_profile_has_a_score_or_a_reason_too(name: str) -> None:
     task, makers = tasks("official")[name], OF_SOUNDS if name in SPOKEN else OF_PICTURES
-
     for make in makers:
         check(scores(with_media(name, make()), task), task)
     check(scores(answered(name, text_part("I cannot do that.")), task), task)
@@ -314,7 +305,6 @@ REPLIES = {
 @pytest.mark.parametrize("says", REPLIES)
 def test_whatever_judges_reply_the_answer_has_a_score_or_a_reason(says: str, profile: str) -> None:
     judged = [task for task in tasks(profile).values() if asked(task)]
-
     assert len(judged) == 27
     for task in judged:
         metrics = [metric.bound for metric in task.metrics if metric.bound.metric.judged]

@@ -45,7 +45,6 @@ def sample_of(folder: Path, **fields: Any) -> Sample:
 
 def test_the_prompt_is_the_paraphrase_and_the_scoring_fields_are_labels(tmp_path: Path) -> None:
     sample = sample_of(tmp_path)
-
     assert (sample.id, sample.input[0].content.raw) == ("a_structure/0", "Say it.")
     assert sample.metadata == {"order": ["at"], "file": "a_structure"}
     assert sample.references == ()
@@ -53,9 +52,7 @@ def test_the_prompt_is_the_paraphrase_and_the_scoring_fields_are_labels(tmp_path
 
 def test_a_numbered_sound_follows_the_prompt(tmp_path: Path) -> None:
     file = write_sound(tmp_path, 3)
-
     parts = sample_of(tmp_path, audio_list=[3]).input[0].content.parts
-
     assert [part.kind for part in parts] == ["text", "audio"]
     assert parts[1].media is not None
     assert parts[1].media.path == file
@@ -64,33 +61,26 @@ def test_a_numbered_sound_follows_the_prompt(tmp_path: Path) -> None:
 def test_the_file_number_of_a_picture_and_of_a_sound_are_told_apart(tmp_path: Path) -> None:
     write_sound(tmp_path, 0)
     write_picture(tmp_path, 0)
-
     parts = sample_of(tmp_path, audio_list=[0], image_list=[0]).input[0].content.parts
-
     assert [part.label for part in parts[1:]] == ["image0", "audio0"]
 
 
 def test_a_reference_is_read_as_an_answer_with_spans(tmp_path: Path) -> None:
     file = write_sound(tmp_path, 5)
     response = "<audio_start><audio_0><audio_end> done"
-
     answer = sample_of(tmp_path, reference={"response": response, "audio_list": [5]}).references[0]
-
     assert answer.raw == response
     assert [medium.path for medium in answer.media("audio")] == [file]
 
 
 def test_the_folder_with_the_instruction_files_itself_is_read(tmp_path: Path) -> None:
     sample_of(tmp_path)
-
     assert len(dataset(tmp_path / "seed_instruction")) == 1
 
 
 def test_the_pictures_to_compare_with_are_the_reference_and_not_in_the_prompt(tmp_path: Path) -> None:
     file = write_picture(tmp_path, 7)
-
     sample = sample_of(tmp_path, ref_image_list=[7])
-
     assert [part.kind for part in sample.input[0].content.parts] == ["text"]
     assert [medium.path for medium in sample.references[0].media("image")] == [file]
     assert "ref_image_list" not in sample.metadata
@@ -99,18 +89,14 @@ def test_the_pictures_to_compare_with_are_the_reference_and_not_in_the_prompt(tm
 def test_an_answer_of_ours_comes_before_the_pictures_to_compare_with(tmp_path: Path) -> None:
     write_picture(tmp_path, 7)
     answer = {"response": "<image_start><image_0><image_end> blue", "image_list": [7]}
-
     references = sample_of(tmp_path, ref_image_list=[7], reference=answer).references
-
     assert [reference.raw for reference in references] == [answer["response"]]
 
 
 def test_several_files_are_read_one_after_the_other(tmp_path: Path) -> None:
     sample_of(tmp_path)
     (tmp_path / "seed_instruction" / "b.jsonl").write_text(json.dumps({"instruction_para": "Draw it."}))
-
     both = dataset(tmp_path, ["b", "a_structure"])
-
     assert [(sample.id, sample.metadata["file"]) for sample in both] == [("b/0", "b"), ("a_structure/0", "a_structure")]
     assert len(both) == 2
 
@@ -119,9 +105,7 @@ def test_rows_with_a_field_keep_their_place_in_the_file(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"instrument": "flute"}, {"tempo": 90}, {"tempo": 0, "instrument": "drums"}]
     write_lines(tmp_path, *(json.dumps({"instruction_para": "Play.", **row}) for row in rows))
     source = DataSource("t", tmp_path, options={"file": "a_structure", "having": "tempo"})
-
     found = load(source)
-
     assert [sample.id for sample in found] == ["a_structure/1", "a_structure/2"]
     assert len(found) == 2
     assert found.fingerprint != dataset(tmp_path).fingerprint
@@ -130,14 +114,12 @@ def test_rows_with_a_field_keep_their_place_in_the_file(tmp_path: Path) -> None:
 def test_a_medium_of_a_row_that_is_left_out_may_be_missing(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"audio_list": [3]}, {"tempo": 90}]
     write_lines(tmp_path, *(json.dumps({"instruction_para": "Play.", **row}) for row in rows))
-
     assert len(load(DataSource("t", tmp_path, options={"file": "a_structure", "having": "tempo"}))) == 1
 
 
 def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
     row = json.dumps({"instruction_para": "Say it."})
     write_lines(tmp_path, row, "", row, "")
-
     assert [sample.id for sample in dataset(tmp_path)] == ["a_structure/0", "a_structure/1"]
     assert len(dataset(tmp_path)) == 2
 
@@ -159,7 +141,6 @@ def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
 )
 def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}), line)
-
     with pytest.raises(UsageError, match=rf"a_structure\.jsonl{message}"):
         list(dataset(tmp_path))
 
@@ -167,7 +148,6 @@ def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: 
 def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
-
     with pytest.raises(UsageError, match=":1: row 1 is longer than"):
         len(dataset(tmp_path))
 
@@ -182,7 +162,6 @@ def test_a_medium_that_goes_while_its_rows_are_read_is_told_with_its_line(tmp_pa
     write_lines(tmp_path, json.dumps({"instruction_para": "Say it.", "audio_list": [4]}))
     opened = dataset(tmp_path)
     file.unlink()
-
     with pytest.raises(MissingDataError, match=r"a_structure\.jsonl:1: .*a_structure_4\.wav.*--data_dir"):
         list(opened)
 
@@ -207,13 +186,11 @@ def test_the_fingerprint_follows_the_rows(tmp_path: Path) -> None:
     sample_of(tmp_path)
     before = dataset(tmp_path).fingerprint
     sample_of(tmp_path, order=["ta"])
-
     assert dataset(tmp_path).fingerprint != before
 
 
 def test_every_bundled_answer_has_its_sounds() -> None:
     samples = list(dataset(BUNDLED))
-
     assert len(samples) == 6
     assert all(sample.references[0].media("audio") for sample in samples)
     assert not [part.raw for sample in samples for part in sample.references[0].parts if part.dangling or not part.raw]

@@ -36,7 +36,6 @@ def spanned(text: str, **media: Media) -> Interleaved:
 )
 def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(output: Interleaved) -> None:
     flat = flattened(output)
-
     assert flat.response == output.text
     assert read_flat(flat) == output
 
@@ -56,23 +55,19 @@ def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(outpu
 )
 def test_any_other_answer_is_numbered_as_the_layout_counts(output: Interleaved, response: str) -> None:
     flat = flattened(output)
-
     assert flat.response == response
     assert [m.sha256 for m in read_flat(flat).media()] == [m.sha256 for m in output.media()]
 
 
 def test_a_placeholder_that_had_no_medium_gets_no_other() -> None:
     output = spanned(f"{FIRST} lost, {SECOND} there", image1=HARE)
-
     kinds = [(part.kind, part.dangling) for part in read_flat(flattened(output)).parts if part.kind == "image"]
-
     assert kinds == [("image", True), ("image", False)]
 
 
 def test_kinds_without_a_list_stay_out_of_the_lists() -> None:
     film = Media.from_bytes(b"\x00\x00\x00\x18ftypmp42")
     flat = flattened(Interleaved((text_part("see "), media_part(film))))
-
     assert flat == Flat("see ", {"image": [], "audio": []})
 
 

@@ -156,9 +156,7 @@ CASES: Mapping[str, Callable[[], list[Case]]] = {
         edit("identical", 31, [40, 30, 90, 80], (150, 120), 1, [25, 18, 105, 92]),
         edit("resized", 34, [10, 10, 60, 60], (300, 240), 0.9831510239090072, [0, 0, 75, 72]),
     ],
-    "ssim": lambda: [
-        Case("same", {"answer": [picture(noise(96, 96, 41))], "target": [picture(noise(96, 96, 41))]}, 1),
-    ],
+    "ssim": lambda: [Case("same", {"answer": [picture(noise(96, 96, 41))], "target": [picture(noise(96, 96, 41))]}, 1)],
     "silence_segments": lambda: [
         pauses("one pause", (1.5, 2.0, 1.5), 1, [34304, 33962]),
         pauses("two pauses", (1.0, 1.5, 1.0, 1.5, 1.0), 0, [23552, 24064, 22732]),
@@ -231,9 +229,7 @@ def test_the_released_values_are_reproduced_through_the_verb(
     rows = [{"name": case.name, **written(case.row, tmp_path, str(at))} for at, case in enumerate(cases)]
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
     code = main(["metric", metric, "--cases", str(file), "--profile", "official"])
-
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (code, [row["name"] for row in found]) == (0, [case.name for case in cases])
     for row, case in zip(found, cases, strict=True):

@@ -106,7 +106,6 @@ def test_each_switch_is_tried(name: str) -> None:
         return
     tried = {effect.switch for effect in effects() if effect.metric == name}
     metric = load_metric(name)
-
     assert set(metric.switches) - set(metric.models) - tried <= {switch for of, switch in ITS_OWN if of == name}
 
 
@@ -119,7 +118,6 @@ def test_each_value_makes_a_difference() -> None:
             for scored in effect.answers
         )
     ]
-
     assert idle == []
 
 

@@ -66,7 +66,6 @@ def test_the_name_that_a_task_had_still_chooses_it() -> None:
 def test_the_expected_rows_and_media_are_those_of_the_paper(counted: Counted) -> None:
     (file,) = choose([counted.task], TaskIndex()).tasks.values()
     expected = file.keys.expected
-
     assert expected.rows == counted.rows
     assert expected.media == {k: n for k, n in (("image", counted.pictures), ("audio", counted.sounds)) if n}
 
@@ -79,14 +78,12 @@ def test_all_of_it_is_937_rows_487_pictures_and_42_sounds() -> None:
 @pytest.mark.parametrize("category", CATEGORIES, ids=lambda category: category.name)
 def test_the_groups_hold_what_the_papers_tables_do(category: Any) -> None:
     chosen = choose([category.name, "mmmg_leaderboard"], TaskIndex())
-
     assert chosen.groups[category.name].members == category.tasks
     assert {group.members for group in chosen.groups.values()} > set(category.groups.values())
 
 
 def test_every_group_weighs_its_tasks_alike() -> None:
     groups = choose(["mmmg", "mmmg_leaderboard"], TaskIndex()).groups
-
     assert len(groups) == 1 + 4 + 13
     assert {(m.metric, m.weight_by_size) for group in groups.values() for m in group.metrics} == {("overall", False)}
     assert [name for name, group in groups.items() if not group.metrics] == ["mmmg"]
@@ -104,7 +101,6 @@ def test_each_instruction_is_generated_four_times(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_answer_is_wrong_by_a_rule_of_the_task_or_of_its_metric(name: str) -> None:
     rule = task_of(name).missing_output
-
     assert rule == (None if name == "mmmg_transcript_generation" else 0)
 
 
@@ -113,7 +109,6 @@ def test_a_missing_recording_is_wrong_or_an_empty_text_that_may_keep_to_constrai
     profile: str, values: list[float]
 ) -> None:
     task = next(task for task in bundled(profile) if task.name == "mmmg_transcript_generation")
-
     assert scores_of("empty", task, "transcript_constraints") == values
 
 
@@ -121,7 +116,6 @@ def test_a_missing_recording_is_wrong_or_an_empty_text_that_may_keep_to_constrai
 def test_judges_are_asked_without_chance(name: str) -> None:
     task = task_of(name)
     asked = {role for metric in task.metrics for role in metric.bound.roles}
-
     assert asked == set(task.roles)
     assert {(params.temperature, params.top_p) for params in task.roles.values()} <= {(0, 1)}
 
@@ -129,7 +123,6 @@ def test_judges_are_asked_without_chance(name: str) -> None:
 def test_without_the_second_judge_six_tasks_are_unavailable() -> None:
     tasks = select(["mmmg"], overrides=TaskOverrides(data="bundled"), roles=frozenset({"judge"}))
     lacking = [task.name for task in tasks if any("'gemini'" in metric.unavailable for metric in task.metrics)]
-
     assert lacking == [
         "mmmg_absolute_spatial",
         "mmmg_multilingual_text_rendering",
@@ -154,7 +147,6 @@ def test_nothing_to_compare_with_reaches_the_model(name: str) -> None:
         compared = {medium.sha256 for reference in sample.references for medium in reference.media()}
         sent = {medium.sha256 for message in request.messages for medium in message.content.media()}
         words = "".join(message.content.raw for message in request.messages)
-
         assert sent.isdisjoint(compared)
         assert not any(reference.raw and reference.raw in words for reference in sample.references)
 
@@ -162,7 +154,6 @@ def test_nothing_to_compare_with_reaches_the_model(name: str) -> None:
 def test_the_views_to_compare_with_are_other_pictures_than_the_given_one() -> None:
     ((sample, request),) = requests(task_of("mmmg_multi_view"))
     sent = {medium.sha256 for medium in request.messages[0].content.media()}
-
     assert len(sent) == 1
     assert sent.isdisjoint(medium.sha256 for medium in sample.references[0].media("image"))
 
@@ -175,7 +166,6 @@ def test_the_views_to_compare_with_are_other_pictures_than_the_given_one() -> No
 def test_every_bundled_sample_can_be_scored_by_every_metric(name: str, profile: str) -> None:
     task = next(task for task in bundled(profile) if task.name == name)
     samples = selected_samples(task)
-
     assert samples
     assert [m.bound.sample_fault(s) for s in samples for m in task.metrics if m.bound.metric.check] in (
         [""] * len(samples) * sum(m.bound.metric.check is not None for m in task.metrics),
@@ -189,7 +179,6 @@ def test_the_kinds_of_the_task_are_those_of_its_samples(name: str) -> None:
     answered = {
         p.kind for s in task.dataset() for r in s.references for p in r.parts if p.kind != "text" or p.raw.strip()
     }
-
     assert given == set(task.input_modalities)
     assert not answered or answered <= set(task.wanted(next(iter(task.dataset()))))
 
@@ -215,7 +204,6 @@ SCORED_BY_PROGRAMS = {
 @pytest.mark.parametrize(("name", "metric"), SCORED_BY_PROGRAMS.items())
 def test_a_right_answer_is_right_by_both_profiles(name: str, metric: str, profile: str) -> None:
     task = next(task for task in bundled(profile) if task.name == name)
-
     assert set(scores_of("reference", task, metric)) == {1.0}
 
 
@@ -225,7 +213,6 @@ def test_an_empty_answer_is_in_no_order() -> None:
 
 def test_reference_media_of_the_samples_are_there() -> None:
     answers = [answered_by("reference", task, s) for task in bundled() for s in task.dataset() if s.references]
-
     assert len(answers) > 40
     assert not [part for answer in answers if answer.output for part in answer.output.parts if part.dangling]
 
@@ -236,6 +223,5 @@ def test_reference_media_of_the_samples_are_there() -> None:
 @pytest.mark.parametrize("name", ["mmmg_audio_text_order", "mmmg_multilingual_text_rendering"])
 def test_without_data_the_way_to_get_them_is_said(name: str) -> None:
     task = select([name]).tasks[0]
-
     with pytest.raises(MissingDataError, match=r"no seed_instruction/\w+\.jsonl.*--data_dir.*--data bundled"):
         task.dataset()

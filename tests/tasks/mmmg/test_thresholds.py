@@ -34,9 +34,7 @@ ONE_SPEAKER: Numbers = {"threshold": 0.93, "seconds": 60}
 
 THRESHOLDS: dict[str, dict[str, Numbers]] = {
     "mmmg_object_count": {"judge_count": THREE_TO_SIX},
-    "mmmg_region_fill": {
-        "region_fill": {"half": 0.5, "thirds": [0.33, 0.67], "quarters": [0.25, 0.5, 0.75], **COLOR},
-    },
+    "mmmg_region_fill": {"region_fill": {"half": 0.5, "thirds": [0.33, 0.67], "quarters": [0.25, 0.5, 0.75], **COLOR}},
     "mmmg_border_fill": {"border_fill": {"border": 0.1, **COLOR}},
     "mmmg_interleaved_object_adding": {"edit_outside_ssim": PADDED, "dreamsim": PADDED},
     "mmmg_interleaved_color_modifying": {"edit_outside_ssim": PADDED, "dreamsim": PADDED},
@@ -100,7 +98,6 @@ def matters(entry: MetricKeys, switch: str) -> bool:
 @pytest.mark.parametrize("task", [counted.task for counted in TASKS])
 def test_the_task_files_have_the_published_numbers(task: str) -> None:
     written = {kind: {s: entry.switches[s] for s in numbers(entry.switches)} for kind, entry in pieces(task).items()}
-
     assert {kind: found for kind, found in written.items() if found} == THRESHOLDS.get(task, {})
 
 

@@ -55,9 +55,7 @@ def test_only_the_paraphrase_and_the_given_pictures_are_sent(tmp_path: Path, tas
         "image_list": given,
         "ref_image_list": [2, 3, 4, 5],
     }
-
     bodies = sent(tmp_path, task, file, row | labels)
-
     shown = [n for n in range(6) if any(base64.b64encode(picture(n)).decode() in body for body in bodies)]
     assert (len(bodies), shown) == (4, given)
     assert all("Draw it." in body for body in bodies)

@@ -59,7 +59,6 @@ def test_every_row_loads_renders_and_can_be_scored_by_every_metric(folder: Path,
             assert task.prompt(sample) == sample.input
             checks = [metric.bound for metric in task.metrics if metric.bound.metric.check]
             faults += [(sample.id, one.name, fault) for one in checks if (fault := one.sample_fault(sample))]
-
     assert faults == []
 
 
@@ -74,7 +73,6 @@ def test_the_rows_and_media_are_those_that_the_paper_counts(whole: Selection) ->
         for part in content.parts
         if part.media is not None
     }
-
     assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
     assert len(distinct) == 937 == sum(map(len, samples.values())) - SHARED_ROWS
     assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487
@@ -98,7 +96,6 @@ def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:
     prepared = mmeval("prepare", "mmmg", "--data_dir", folder)
     ahead = mmeval("--tasks", "mmmg", "--model", "empty", "--judge", "empty", "--role", "gemini=empty", "--data_dir",
                    folder, "--dry_run", "--verbosity", "ERROR")  # fmt: skip
-
     assert prepared.code == 0, prepared.out
     assert prepared.out.splitlines()[-2:] == [
         "ready  mmmg as a whole: 937 different rows; media: 42 audio files, 487 image files",
@@ -116,5 +113,4 @@ def test_without_media_just_the_tasks_that_name_some_are_missing(tmp_path: Path)
             task.dataset()
         except MissingDataError:
             missing.append(task.name)
-
     assert missing == [counted.task for counted in TASKS if counted.pictures or counted.sounds]

@@ -71,7 +71,6 @@ def block(tokens: BlockTokens, height: int, width: int, *, rows: int | None = No
 
 def test_text_and_pictures_come_in_the_order_of_the_stream() -> None:
     response = says(emu3(), wanting(PROMPT))
-
     first, picture, last = parts(response)
     assert (first.text, last.text) == ("Here is one: ", " and done.")
     assert (picture.kind, sizes(response)) == ("image", [(32, 32)])
@@ -80,7 +79,6 @@ def test_text_and_pictures_come_in_the_order_of_the_stream() -> None:
 
 def test_equal_answers_are_equal_files() -> None:
     one, same = answers(emu3(), [wanting(PROMPT, seed=seed) for seed in (1, 2)])
-
     assert parts(one) == parts(same)
 
 
@@ -92,7 +90,6 @@ def test_it_keeps_what_the_conformance_kit_asks_for(wants: tuple[PartKind, ...])
 
 def test_the_embedded_model_keeps_it_too() -> None:
     prompts = [message("user", "tell me of ", end) for end in ("hares", "squares", "a day", "this.", "nothing?")]
-
     checks.check_backend(started(embedded_tiny()), prompts, params=GenerationParams(max_tokens=100), wants=[BOTH])
 
 
@@ -102,10 +99,8 @@ def test_a_picture_in_the_prompt_has_the_same_codes_beside_a_larger_one_as_alone
         wanting("see", drawn((0, 0, 200), (64, 64))),
         wanting("see nothing"),
     ]
-
     rows = [adapter().row(position, request) for position, request in enumerate(requests)]
     together = adapter().encode(rows)["input_ids"]
-
     for row, ids in zip(rows, together.tolist(), strict=True):
         (alone,) = adapter().encode([row])["input_ids"].tolist()
         assert ids[-len(alone) :] == alone
@@ -116,9 +111,7 @@ def test_a_picture_has_the_colours_that_the_librarys_own_processor_gives_it() ->
     made, tokens = adapter(), adapter()._masks.tokens
     codes = sorted(tokens.codes)
     ids = [codes[3], codes[9], tokens.line_end, codes[20], codes[50], tokens.line_end]
-
     mine = np.asarray(image(made._picture(Block(2, 2, tuple(ids)))), dtype=int)
-
     pixels = made.model.decode_image_tokens(image_tokens=torch.tensor([[*ids, 0, 0, 0]]), height=2, width=2)
     theirs = np.asarray(made.processor.postprocess(pixels)["pixel_values"][0], dtype=int)
     assert np.abs(mine - theirs).max() <= 1
@@ -131,7 +124,6 @@ def test_an_answer_without_pictures_has_none_where_none_is_wanted() -> None:
 
 def test_a_picture_alone_is_one_picture_of_the_usual_size() -> None:
     response = says(emu3(), wanting("anything", wants=("image",)))
-
     assert (kinds(response), sizes(response), response.finish_reason) == (["image"], [(64, 64)], "stop")
 
 
@@ -151,7 +143,6 @@ def test_no_limit_given_is_room_for_a_picture() -> None:
 )
 def test_options_fix_the_size_of_a_picture(options: dict[str, Any], size: tuple[int, int]) -> None:
     response = says(emu3(), wanting("anything", wants=("image",), options=options))
-
     assert sizes(response) == [size]
 
 
@@ -167,14 +158,12 @@ def test_options_fix_the_size_of_a_picture(options: dict[str, Any], size: tuple[
 )
 def test_options_that_mean_nothing_are_said(options: dict[str, Any], said: str) -> None:
     error = says(emu3(), wanting(PROMPT, options=options)).error
-
     assert error is not None
     assert (error.kind, said in error.message) == ("bad_request", True)
 
 
 def test_a_picture_that_is_cut_by_the_limit_is_dangling_and_said() -> None:
     response = says(emu3(), wanting(PROMPT, max_tokens=25))
-
     assert parts(response) == (parts(response)[0], Part("image"))
     assert response.finish_reason == "length"
     assert response.warnings == ("a picture is cut off: 6 of its 16 codes are there; raise max_tokens",)
@@ -182,25 +171,20 @@ def test_a_picture_that_is_cut_by_the_limit_is_dangling_and_said() -> None:
 
 def test_two_pictures_in_an_answer_stay_two() -> None:
     tokens, words = adapter()._masks.tokens, adapter().tokenizer.encode("so", add_special_tokens=False)
-
     made = adapter().split(wanting(PROMPT), [*block(tokens, 1, 2), *words, *block(tokens, 2, 1)])
-
     assert [part.kind for part in made.parts] == ["image", "text", "image"]
     assert [image(part.media).size for part in made.parts if part.media] == [(16, 8), (8, 16)]
 
 
 def test_what_a_model_writes_wrongly_without_a_grammar_is_said_and_its_words_are_kept() -> None:
     tokens, words = adapter()._masks.tokens, adapter().tokenizer.encode("so", add_special_tokens=False)
-
     made = adapter().split(wanting(PROMPT), [*block(tokens, 2, 2, rows=1), *words])
-
     assert [(part.kind, part.text) for part in made.parts] == [("image", None), ("text", "so")]
     assert made.warnings == ("a picture is malformed: its codes are not 2 rows of 2",)
 
 
 def test_a_word_that_ends_answers_ends_this_one() -> None:
     response = says(emu3(), wanting(PROMPT, stop=("and",)))
-
     assert (kinds(response), parts(response)[-1].text, response.finish_reason) == (
         ["text", "image", "text"],
         " ",
@@ -211,7 +195,6 @@ def test_a_word_that_ends_answers_ends_this_one() -> None:
 @pytest.mark.parametrize("token", ["<image>", "<|image start|>", "<|visual token 000001|>", "<|extra_204|>"])
 def test_control_tokens_in_a_text_stay_words(token: str) -> None:
     odd, plain = answers(emu3(), [wanting(f"see {token}", drawn()), wanting(PROMPT)])
-
     assert odd.error is None
     assert f"control tokens in the text were made plain words: {token}" in odd.warnings
     assert kinds(plain) == ["text", "image", "text"]
@@ -219,14 +202,12 @@ def test_control_tokens_in_a_text_stay_words(token: str) -> None:
 
 def test_a_picture_of_one_pixel_is_enlarged_aloud() -> None:
     response = says(emu3(), wanting("see", drawn(size=(1, 1))))
-
     assert response.error is None
     assert any("was enlarged" in warning for warning in response.warnings)
 
 
 def test_a_picture_that_the_processor_refuses_fails_its_row_alone() -> None:
     thin, plain = answers(emu3(), [wanting("see", drawn(size=(1200, 5))), wanting(PROMPT)])
-
     assert (thin.error and thin.error.kind, kinds(plain)) == ("bad_request", ["text", "image", "text"])
 
 
@@ -236,9 +217,7 @@ def test_numbers_that_are_none_are_an_error_with_the_way_out(broken: str) -> Non
     for name, weights in backend.adapter.model.named_parameters():  # type: ignore[attr-defined]  # the adapter's own
         if broken in name:
             weights.data.fill_(float("nan"))
-
     error = says(backend, wanting(PROMPT)).error
-
     assert error is not None
     assert (error.kind, "dtype=float32" in error.message) == ("internal", True)
 
@@ -246,7 +225,6 @@ def test_numbers_that_are_none_are_an_error_with_the_way_out(broken: str) -> Non
 def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path) -> None:
     folder = copied("emu3", tmp_path)
     (folder / "chat_template.jinja").unlink()
-
     found = started(folder).adapter
     assert isinstance(found, Emu3Adapter)
     assert found.row(0, wanting("a ", drawn(), " b", system="be brief")).text == "be brief\na <image> b"
@@ -254,8 +232,6 @@ def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path
 
 def test_its_files_alone_tell_what_it_takes_and_gives(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "emu3"}))
-
     found = HFBackend(pretrained=str(tmp_path)).capabilities
-
     assert ({*found.inputs}, {*found.outputs}, found.output_mode) == ({*BOTH, "code"}, {*BOTH, "code"}, "interleaved")
     assert found.options == {"image.ratio", "image.area"}

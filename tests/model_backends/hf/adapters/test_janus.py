@@ -47,7 +47,6 @@ def picture(response: Response) -> Media:
 
 def test_a_call_that_wants_a_picture_gives_one_and_a_call_that_wants_words_gives_words() -> None:
     made, said = says(janus(), drawing("a hare")), says(janus(), asked("a hare"))
-
     assert decode.image(picture(made)).size == (32, 32)
     assert (made.usage.output_tokens, made.finish_reason) == (16, "stop")
     assert said.text and not said.output.media()  # type: ignore[union-attr]  # it has just been shown to be there
@@ -79,7 +78,6 @@ def test_words_are_drawn_by_the_seed_of_their_row_too() -> None:
 
 def test_what_the_model_does_not_see_is_left_out_of_the_prompt_and_said() -> None:
     seen, bare = says(janus(), drawing("a hare ", drawn(), "running")), says(janus(), drawing("a hare ", "running"))
-
     assert picture(seen) == picture(bare)
     assert (seen.warnings, bare.warnings) == ((LEFT_OUT,), ())
     assert says(janus(), asked("a hare ", drawn(), "running")).text != says(janus(), asked("a hare running")).text
@@ -102,7 +100,6 @@ def test_guidance_changes_a_picture_and_its_checkpoint_may_say_how_much(tmp_path
     )
     assert len({weak, usual, strong}) == 3
     assert usual == picture(says(janus(), drawing("a hare")))
-
     folder = copied("janus", tmp_path)
     rewritten(folder / "generation_config.json", guidance_scale=50)
     own = started(folder)
@@ -148,9 +145,7 @@ def test_black_and_white_are_those_of_the_processor(monkeypatch: pytest.MonkeyPa
 
 def test_a_prompt_that_leaves_no_room_for_a_picture_is_too_long_and_harms_no_neighbour() -> None:
     backend = started(tiny_model("janus"), max_length=60)
-
     short, long = answers(backend, [drawing("a hare"), drawing("a hare " * 6)])
-
     assert picture(short) == picture(says(janus(), drawing("a hare")))
     assert long.error is not None
     assert (long.error.kind, "44 fit with the picture" in long.error.message) == ("too_long", True), long.error
@@ -188,10 +183,8 @@ def test_an_interleaved_answer_comes_of_a_protocol_and_the_results_say_so(tmp_pa
         "metadata": {"version": 1},
     }
     run: dict[str, Any] = {"model_args": {"pretrained": str(tiny_model("janus"))}, "output_path": tmp_path / "runs"}
-
     refused = evaluate(model="hf", tasks=[task], run_id="single", **run)
     answered = evaluate(model="hf", tasks=[task], run_id="passes", protocol="text_then_media", log_samples=True, **run)
-
     assert (refused.results[0].unsupported, answered.results[0].unsupported) == (1, 0)
     assert answered.results[0].scored == 1
     assert answered.document["mmeval"]["protocols"] == {"shown": "text_then_media"}

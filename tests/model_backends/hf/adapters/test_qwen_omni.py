@@ -16,16 +16,7 @@ from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from tests.support.local_models import (
-    answers,
-    asked,
-    copied,
-    drawn,
-    loaded,
-    rewritten,
-    says,
-    started,
-)
+from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
 from tests.support.tiny_media import wav
 from tests.support.tiny_models import tiny_model
 
@@ -64,7 +55,6 @@ def speech(response: Response) -> Media:
 
 def test_a_text_is_followed_by_its_speech() -> None:
     said = says(omni(), wanting("hm", system="x"))
-
     assert kinds(said) == ["text", "audio"]
     sound = decode.audio(speech(said))
     assert (sound.rate, sound.samples.shape[1]) == (24_000, 1)
@@ -74,7 +64,6 @@ def test_a_text_is_followed_by_its_speech() -> None:
 
 def test_unwanted_parts_are_left_out() -> None:
     text, audio = says(omni(), asked("what is this")), says(omni(), wanting("what is this", wants=("audio",)))
-
     assert (kinds(text), kinds(audio)) == (["text"], ["audio"])
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
@@ -82,9 +71,7 @@ def test_unwanted_parts_are_left_out() -> None:
 def test_pictures_and_sounds_are_heard_of_and_spoken_about() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
     prompts = [wanting(*parts, system="x") for parts in (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",))]
-
     together = answers(omni(), prompts)
-
     assert [speech(response) for response in together] == [speech(says(omni(), prompt)) for prompt in prompts]
     assert len({speech(response) for response in together}) == 3
 
@@ -109,7 +96,6 @@ def test_a_row_has_its_own_seed_in_any_batch(wants: tuple[PartKind, ...]) -> Non
     first, other, again = answers(
         omni(), [wanting("hm", wants=wants, temperature=1.0, seed=seed) for seed in (1, 2, 1)]
     )
-
     assert first.output == again.output == says(omni(), wanting("hm", wants=wants, temperature=1.0, seed=1)).output
     assert first.output != other.output
 
@@ -117,7 +103,6 @@ def test_a_row_has_its_own_seed_in_any_batch(wants: tuple[PartKind, ...]) -> Non
 def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> None:
     own = Qwen25OmniAdapter.speech_system
     spoken, written = adapter().row(0, wanting("hm")), adapter().row(0, asked("hm"))
-
     assert (own in spoken.text, own in written.text) == (True, False)
     assert (spoken.request.messages, spoken.warnings) == (wanting("hm").messages, ())
 
@@ -131,7 +116,6 @@ def test_another_system_message_stays_and_is_warned_of_where_speech_is_wanted() 
 def test_a_voice_that_the_model_lacks_is_refused_with_those_it_has() -> None:
     spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
     error = says(omni(), wanting("hm", options={"audio.voice": "Ethan"})).error
-
     assert speech(spoken) == speech(says(omni(), wanting("hm")))
     assert error is not None
     assert (error.kind, error.message) == (
@@ -174,7 +158,6 @@ def test_no_speech_is_longer_than_the_library_s_own_limit(monkeypatch: pytest.Mo
 
 def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:
     plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
-
     assert plain.text == greedy.text
     assert speech(plain) != speech(greedy)
     same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
@@ -255,9 +238,7 @@ def test_a_checkpoint_without_a_talker_writes_and_needs_no_voices(tmp_path: Path
     folder = copied("qwen2_5_omni", tmp_path)
     rewritten(folder / "config.json", enable_audio_output=False)
     (folder / "spk_dict.pt").unlink()
-
     backend = started(folder)
-
     assert (set(backend.capabilities.outputs), backend.capabilities.output_mode) == ({"text", "code"}, "single")
     assert backend.capabilities.options == frozenset()
     assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
@@ -281,19 +262,15 @@ class Bomb:
 def test_no_code_comes_out_of_the_file_of_voices(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").write_bytes(pickle.dumps({"Chelsie": Bomb(tmp_path / "boom")}))
-
     with pytest.raises(UsageError, match="its voices cannot be loaded"):
         started(folder)
-
     assert not (tmp_path / "boom").exists()
 
 
 def test_the_third_generation_speaks_with_the_voices_of_its_configuration() -> None:
     newer = loaded("qwen3_omni", "auto")
-
     said = says(newer, wanting("hm", "!"))
     other = says(newer, wanting("hm", "!", options={"audio.voice": "chelsie"}))
-
     assert decode.audio(speech(said)).rate == 24_000
     assert speech(said) == speech(says(newer, wanting("hm", "!", options={"audio.voice": "Ethan"})))
     assert speech(said) != speech(other)
@@ -305,6 +282,5 @@ def test_the_third_generation_speaks_with_the_voices_of_its_configuration() -> N
 def test_the_third_generation_speaks_under_any_system_message() -> None:
     newer = loaded("qwen3_omni", "auto").adapter
     assert isinstance(newer, Qwen3OmniAdapter)
-
     assert newer.row(0, wanting("hm")).text == newer.row(0, asked("hm")).text
     assert newer.row(0, wanting("hm", system="Be brief.")).warnings == ()

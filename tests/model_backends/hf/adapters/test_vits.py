@@ -29,7 +29,6 @@ def speech(response: Response) -> Media:
 
 def test_words_become_sound_at_the_rate_of_the_model() -> None:
     sound = decode.audio(speech(says(vits(), asked("hello there"))))
-
     assert (sound.rate, sound.samples.shape[1]) == (16000, 1)
     assert abs(sound.samples).max() > 0.1
     assert sound.seconds > decode.audio(speech(says(vits(), asked("hi")))).seconds
@@ -37,7 +36,6 @@ def test_words_become_sound_at_the_rate_of_the_model() -> None:
 
 def test_a_row_has_its_own_seed_in_any_batch() -> None:
     first, again, other = (speech(r) for r in answers(vits(), [asked("one", seed=s) for s in (1, 1, 2)]))
-
     assert first == again == speech(says(vits(), asked("one", seed=1)))
     assert first != other
 
@@ -49,9 +47,7 @@ def test_what_steers_words_has_no_effect_on_a_voice(temperature: float) -> None:
 
 def test_all_is_spoken_but_the_system_message_and_that_is_said() -> None:
     turns = [message("user", "one"), message("assistant", "two")]
-
     spoken = says(vits(), asked("three", system="whisper", before=turns))
-
     assert speech(spoken) == speech(says(vits(), asked("one two\nthree")))
     assert spoken.warnings == (
         "the system message was left out: this model speaks its prompt and follows no instructions",
@@ -60,7 +56,6 @@ def test_all_is_spoken_but_the_system_message_and_that_is_said() -> None:
 
 def test_letters_that_the_model_does_not_know_are_named() -> None:
     spoken = says(vits(), asked("Grün, grün: 5€"))
-
     assert speech(spoken) == speech(says(vits(), asked("grn, grn 5")))
     assert spoken.warnings == ("not spoken, as the model's vocabulary lacks them: ':', 'ü', '€'",)
 
@@ -76,7 +71,6 @@ def test_letters_that_the_model_does_not_know_are_named() -> None:
 )
 def test_silence_is_never_an_answer(text: str, complaint: str) -> None:
     before, refused, after = answers(vits(), [asked("one"), asked(text), asked("two")])
-
     assert refused.error is not None
     assert (refused.error.kind, complaint in refused.error.message) == ("bad_request", True), refused.error
     assert speech(before) == speech(says(vits(), asked("one")))
@@ -85,7 +79,6 @@ def test_silence_is_never_an_answer(text: str, complaint: str) -> None:
 
 def test_a_text_is_not_spoken_beyond_max_length() -> None:
     backend = started(tiny_model("vits"), max_length=20)
-
     assert speech(says(backend, asked("short")))
     error = says(backend, asked("this is rather long")).error
     assert error is not None and error.kind == "too_long"

@@ -99,6 +99,5 @@ def test_the_backend_declares_its_copies_and_says_the_same_of_itself_in_each() -
     folder: Path = tiny_model("llava")
     whole = HFBackend(pretrained=str(folder), device="cpu", data_parallel_size=2)
     copy = HFBackend(**{"pretrained": str(folder), **whole.workers[1]})
-
     assert (len(whole.workers), copy.workers) == (2, ())
     assert copy.identity == whole.identity

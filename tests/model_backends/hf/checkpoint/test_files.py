@@ -31,7 +31,6 @@ def fingerprint(folder: Path) -> str:
 def test_a_fingerprint_does_not_depend_on_the_place_of_the_folder(tmp_path: Path) -> None:
     here = model(tmp_path / "here", model__safetensors="weights")
     shutil.copytree(here, there := tmp_path / "there" / "deeper")
-
     assert fingerprint(here) == fingerprint(there)
 
 
@@ -45,7 +44,6 @@ def test_what_is_hidden_is_no_part_of_a_fingerprint(tmp_path: Path) -> None:
     before = fingerprint(model(tmp_path, model__safetensors="weights"))
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "lock").write_text("")
-
     assert fingerprint(tmp_path) == before
 
 
@@ -54,7 +52,6 @@ def test_a_fingerprint_changes_with_one_byte(changed: str, tmp_path: Path) -> No
     before = fingerprint(model(tmp_path, model__safetensors="weights"))
     path = tmp_path / changed
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-
     assert fingerprint(tmp_path) != before
 
 
@@ -67,7 +64,6 @@ def test_of_large_weights_some_parts_are_taken(
     monkeypatch.setattr(files, "SAMPLE_BYTES", 4)
     before = fingerprint(model(tmp_path, model__safetensors="x" * 40))
     (tmp_path / "model.safetensors").write_text("x" * at + "y" + "x" * (39 - at))
-
     assert (fingerprint(tmp_path) != before) == seen
 
 
@@ -78,7 +74,6 @@ def test_of_large_weights_the_small_files_beside_them_are_taken_whole(
     monkeypatch.setattr(files, "SAMPLE_BYTES", 4)
     before = fingerprint(model(tmp_path, model__safetensors="x" * 40))
     (tmp_path / "config.json").write_text('{"model_type": "boy"}')
-
     assert fingerprint(tmp_path) != before
 
 
@@ -88,7 +83,6 @@ def test_the_fingerprint_of_a_snapshot_is_its_commit(tmp_path: Path) -> None:
 
 def test_a_folder_is_a_model_of_its_own_name(tmp_path: Path) -> None:
     found = find_files(f"{model(tmp_path / 'toy')}/", "main")
-
     assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
 
 
@@ -110,7 +104,6 @@ def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub(given: str) -> 
 )
 def test_a_folder_without_a_model_says_what_it_holds(there: str, advice: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("{}")
-
     with pytest.raises(MissingDataError, match=rf"config\.json: there is no such file; .*{advice}"):
         find_files(str(tmp_path), "main")
 
@@ -127,7 +120,6 @@ def test_a_folder_with_a_model_where_a_pipeline_is_wanted_says_so(tmp_path: Path
 )
 def test_a_configuration_that_is_none_is_refused(written: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(written)
-
     with pytest.raises(UsageError, match=message):
         find_files(str(tmp_path), "main")
 
@@ -136,7 +128,6 @@ def test_what_the_hub_does_not_have_is_not_a_folder_either(monkeypatch: pytest.M
     monkeypatch.setattr(
         hub, "snapshot", lambda *args, **more: _raise(MissingDataError("me/toy at main: no such model"))
     )
-
     with pytest.raises(MissingDataError, match=r"no such model\. A folder of that name is not here either"):
         find_files("me/toy", "main")
 
@@ -145,7 +136,6 @@ def test_a_bare_model_that_cannot_be_had_says_whose_it_is_and_what_else_there_is
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hub, "snapshot", lambda *args, **more: _raise(MissingDataError("not in the cache")))
-
     with pytest.raises(MissingDataError, match=r"bare --model hf.*=FOLDER.*pretrained=tiny needs no download"):
         find_model(Settings())
 
@@ -219,7 +209,6 @@ def test_a_snapshot_that_is_not_whole_is_said(
     contents: dict[str, str], lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = snapshot_of(tmp_path, contents, monkeypatch)
-
     with pytest.raises(MissingDataError, match=f"me/toy at {COMMIT}: there are {lacking}"):
         found.fetch_weights()
 

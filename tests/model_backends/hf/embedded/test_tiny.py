@@ -44,15 +44,12 @@ def test_any_prompt_is_answered_with_text_a_picture_and_text(
     length: int, pictures: int, temperature: float | None
 ) -> None:
     text = ("the quick brown fox, 6*8 times: jumps! " * 200)[:length]
-
     (response,) = answers(model(), [request(text, pictures=pictures, temperature=temperature)])
-
     assert (shape(response), response.finish_reason) == (["text", "image", "text"], "stop")
 
 
 def test_requests_show_different_pictures_by_their_seeds() -> None:
     found = answers(model(), [request("Use each tag once.", seed=seed) for seed in range(8)])
-
     assert all(shape(response) == ["text", "image", "text"] for response in found)
     assert len({response.text for response in found}) > 1
     assert len({response.output for response in found}) > 2
@@ -62,9 +59,7 @@ def test_its_name_is_tiny_and_its_scores_are_said_to_mean_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(embedded_cache()))
-
     backend = HFBackend(pretrained="tiny")
-
     assert (backend.identity["model"], backend.adapter_name) == ("tiny", "emu3")
     assert backend.identity["weights"] == f"builder {tiny.VERSION}"  # its last digits are another machine's
     assert any("its scores mean nothing" in message for message in caplog.messages)
@@ -73,7 +68,6 @@ def test_its_name_is_tiny_and_its_scores_are_said_to_mean_nothing(
 @pytest.mark.slow
 def test_it_is_made_of_the_same_bytes_every_time(tmp_path: Path) -> None:
     again = tiny_model(tmp_path)
-
     files = {path.name: path.read_bytes() for path in again.iterdir()}
     assert files == {path.name: path.read_bytes() for path in embedded_tiny().iterdir()}
 
@@ -111,9 +105,7 @@ def test_a_damaged_one_is_made_again(
     damage: Callable[[Path], None], name: str, tmp_path: Path, builder: list[Path]
 ) -> None:
     damage(tiny_model(tmp_path) / name)
-
     again = tiny_model(tmp_path)
-
     assert len(builder) == 2
     assert (again / "model.safetensors").read_bytes() == (embedded_tiny() / "model.safetensors").read_bytes()
 
@@ -123,7 +115,6 @@ def test_another_version_of_its_builder_makes_another_one(
 ) -> None:
     before = tiny_model(tmp_path)
     monkeypatch.setattr(tiny, "VERSION", tiny.VERSION + 1)
-
     assert tiny_model(tmp_path) != before
     assert len(builder) == 2
 
@@ -131,7 +122,6 @@ def test_another_version_of_its_builder_makes_another_one(
 def test_several_may_ask_for_it_at_once(tmp_path: Path, builder: list[Path]) -> None:
     with ThreadPoolExecutor(8) as pool:
         folders = set(pool.map(lambda _: tiny_model(tmp_path), range(8)))
-
     (folder,) = folders
     assert tiny._whole(folder)
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
@@ -143,9 +133,7 @@ def test_another_process_may_put_it_there_first(
     folder = tiny_model(tmp_path)
     made = shutil.copytree(folder, tmp_path / "made")
     monkeypatch.setattr(Path, "exists", lambda _path: False)  # as it was when it was looked for
-
     tiny._replace(folder, made)
-
     assert tiny._whole(folder)
 
 
@@ -163,7 +151,6 @@ def test_what_is_left_of_a_broken_attempt_is_nothing(tmp_path: Path, monkeypatch
 
 def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-
     with pytest.raises(StorageError, match=r"the model tiny cannot be kept there .*MMEVAL_CACHE_DIR"):
         tiny_model(tmp_path / "file")
 
@@ -175,7 +162,6 @@ class Full:
 
 def test_a_full_disk_is_said_as_such_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiny, "_build_apart", lambda folder: tiny_builder._save(Full(), folder))
-
     with pytest.raises(StorageError, match=r"cannot be kept there \(No space left .*\); free space"):
         tiny_model(tmp_path)
     assert list((tmp_path / "models").iterdir()) == []
@@ -184,11 +170,9 @@ def test_a_full_disk_is_said_as_such_and_leaves_nothing(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("end", ["Tell me all.", "Which colours.", "Look at them all."])
 def test_a_prompt_that_ends_like_an_answer_is_answered(end: str) -> None:
     (response,) = answers(model(), [request(end, temperature=0.0)])
-
     assert shape(response) == ["text", "image", "text"]
 
 
 def test_no_token_of_its_answers_is_in_two_sentences() -> None:
     phrases = [phrase for sentence in (*tiny_builder.OPENINGS, *tiny_builder.CLOSINGS) for phrase in sentence]
-
     assert len(set(phrases)) == len(phrases)

@@ -2,15 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.model_backends.hf.generation.blocks import (
-    Block,
-    BlockTokens,
-    BrokenBlock,
-    Piece,
-    Words,
-    split,
-    split_runs,
-)
+from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, BrokenBlock, Piece, Words, split, split_runs
 
 A, B = 0, 1
 BEGIN, WRAPPER, LINE, FRAME, END, PLACEHOLDER = range(100, 106)
@@ -56,7 +48,6 @@ def test_an_empty_stream_has_no_pieces() -> None:
 @pytest.mark.parametrize("length", range(1, len(block())))
 def test_a_picture_that_the_stream_ends_in_is_cut_off(length: int) -> None:
     first, broken = pieces(A, *block()[:length])
-
     assert first == Words((A,))
     assert isinstance(broken, BrokenBlock)
     assert (broken.cut, broken.reason.partition(":")[0]) == (True, "a picture is cut off")
@@ -97,7 +88,6 @@ def test_a_picture_that_is_written_wrongly_is_malformed(ids: list[int], reason: 
 
 def test_words_that_follow_a_picture_without_an_end_are_kept() -> None:
     broken, words = pieces(BEGIN, *size("2*1"), WRAPPER, C1, A, B)
-
     assert (isinstance(broken, BrokenBlock) and not broken.cut, words) == (True, Words((A, B)))
 
 
@@ -108,13 +98,11 @@ def test_a_picture_may_begin_inside_of_one_that_has_no_end() -> None:
 @pytest.mark.parametrize("stray", [C1, LINE, WRAPPER, FRAME, END, PLACEHOLDER])
 def test_codes_outside_of_a_picture_are_one_broken_picture_a_run(stray: int) -> None:
     outside = BrokenBlock("picture codes stand outside of a picture")
-
     assert pieces(A, stray, stray, B) == [Words((A,)), outside, Words((B,))]
 
 
 def test_pictures_of_a_fixed_length_are_cut_out_of_their_stream() -> None:
     run = [BEGIN, C1, C2, END]
-
     assert list(split_runs([A, *run, B, *run], TOKENS, 2)) == [
         Words((A,)),
         Block(1, 2, (C1, C2)),
@@ -130,6 +118,5 @@ def test_pictures_of_a_fixed_length_are_cut_out_of_their_stream() -> None:
 )
 def test_a_picture_of_a_fixed_length_that_lacks_codes_is_broken(run: list[int], rest: list[int], cut: bool) -> None:
     broken, *words = split_runs([*run, *rest], TOKENS, 2)
-
     assert isinstance(broken, BrokenBlock)
     assert (broken.cut, words) == (cut, [Words((A,))] if rest else [])

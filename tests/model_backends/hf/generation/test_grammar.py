@@ -40,7 +40,6 @@ def pieces(ids: list[int]) -> list[Piece]:
 def test_every_picture_of_a_model_that_draws_at_random_is_whole_or_cut_off(seed: int) -> None:
     for row in generated(FREE, rows=3, length=100, seed=seed):
         *before, last = pieces(row)
-
         assert not any(isinstance(piece, BrokenBlock) for piece in before)
         assert not isinstance(last, BrokenBlock) or last.cut
         assert any(isinstance(piece, Block) for piece in before)
@@ -49,36 +48,29 @@ def test_every_picture_of_a_model_that_draws_at_random_is_whole_or_cut_off(seed:
 @pytest.mark.parametrize("seed", range(8))
 def test_no_picture_is_larger_than_allowed(seed: int) -> None:
     found = [piece for row in generated(FREE, rows=3, length=100, seed=seed) for piece in pieces(row)]
-
     assert max(piece.height * piece.width for piece in found if isinstance(piece, Block)) <= 6
 
 
 def test_rows_do_not_see_each_other() -> None:
     grammar = BlockGrammar(BlockMasks(TOKENS, (EOS,)), FREE, 2)
     grammar(torch.tensor([[A], [A]]), torch.zeros(2, VOCABULARY))
-
     after = grammar(torch.tensor([[A, BEGIN], [A, A]]), torch.zeros(2, VOCABULARY))
-
     assert (after[0, A].item(), after[1, A].item(), after[1, C1].item()) == (-float("inf"), 0.0, -float("inf"))
 
 
 def test_where_no_picture_is_wanted_none_is_begun() -> None:
     (row,) = generated(PictureRule(pictures=False))
-
     assert [type(piece) for piece in pieces(row)] == [Words]
 
 
 def test_where_only_pictures_are_wanted_the_answer_is_one_picture() -> None:
     rows = generated(PictureRule(text=False, max_codes=6), rows=4, fond_of=A)
-
     assert [[type(piece) for piece in pieces(row)] for row in rows] == [[Block]] * 4
 
 
 def test_a_fixed_size_is_written_as_the_tokenizer_writes_it() -> None:
     rule = PictureRule(text=False, max_codes=6, fixed=tuple(size("2*3")))
-
     ((first, *_),) = (pieces(row) for row in generated(rule))
-
     assert isinstance(first, Block)
     assert (first.height, first.width) == (2, 3)
 
@@ -88,7 +80,6 @@ def test_the_size_may_be_written_in_pieces_of_several_digits() -> None:
     state = RowState(tokens, FREE)
     for token in (BEGIN, 40, 41, WRAPPER, *[C1] * 12):
         state.advance(token)
-
     assert state.key == ("line end", "")
     state.advance(LINE)
     assert state.key == ("frame end", "")
@@ -98,11 +89,9 @@ def test_a_row_that_is_given_up_inside_of_a_picture_is_over() -> None:
     state = RowState(TOKENS, FREE, ends=(EOS,))
     for token in (BEGIN, EOS, A):
         state.advance(token)
-
     assert state.key == ("over", "")
 
 
 def test_an_answer_has_so_many_pictures_and_no_more() -> None:
     (row,) = generated(PictureRule(max_codes=1), length=MAX_PICTURES * 12)
-
     assert sum(isinstance(piece, Block) for piece in pieces(row)) == MAX_PICTURES

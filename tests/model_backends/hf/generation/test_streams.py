@@ -10,14 +10,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import Sampling
-from mmeval.model_backends.hf.generation.streams import (
-    DEFAULT_MAX_TOKENS,
-    Own,
-    context_of,
-    cut,
-    settle,
-    words_that_end,
-)
+from mmeval.model_backends.hf.generation.streams import DEFAULT_MAX_TOKENS, Own, context_of, cut, settle, words_that_end
 from tests.support.local_models import chat_adapter
 
 END, PAD = 2, 0
