@@ -28,9 +28,9 @@ def sent(asked: Request, **arguments: Any) -> Any:
     return json.loads(endpoint(**arguments).encode(asked).body)
 
 
-def received(*choices: Any, asked: Request = request("q"), **fields: Any) -> Response:
+def received(*choices: Any, asked: Request | None = None, **fields: Any) -> Response:
     body = json.dumps({"choices": list(choices), **fields}).encode()
-    return endpoint().decode(Received(200, {}, body, 0.5), asked)
+    return endpoint().decode(Received(200, {}, body, 0.5), asked or request("q"))
 
 
 def shape(response: Response) -> list[str]:
