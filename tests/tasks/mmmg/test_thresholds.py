@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
-import pytest
-
 from mmeval.metric.contract import load_metric
 from mmeval.task.index import TaskIndex
 from mmeval.task.schema import MetricKeys
@@ -67,10 +65,13 @@ THRESHOLDS: dict[str, dict[str, Numbers]] = {
 }
 
 
+INDEX = TaskIndex()
+
+
 @cache
 def pieces(task: str) -> dict[str, MetricKeys]:
     """The metrics of a task, as its file has them."""
-    (file,) = choose([task], TaskIndex()).tasks.values()
+    (file,) = choose([task], INDEX).tasks.values()
     return {entry.metric: entry for entry in file.keys.metric_list}
 
 
@@ -95,32 +96,23 @@ def matters(entry: MetricKeys, switch: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("task", [counted.task for counted in TASKS])
-def test_the_task_files_have_the_published_numbers(task: str) -> None:
-    written = {kind: {s: entry.switches[s] for s in numbers(entry.switches)} for kind, entry in pieces(task).items()}
-    assert {kind: found for kind, found in written.items() if found} == THRESHOLDS.get(task, {})
+def test_the_task_files_have_the_published_numbers_and_no_other_number_has_an_effect() -> None:
+    for task in [counted.task for counted in TASKS]:
+        given = THRESHOLDS.get(task, {})
+        for kind, entry in pieces(task).items():
+            assert {name: entry.switches[name] for name in numbers(entry.switches)} == given.get(kind, {}), task
+            own = [switch for switch in numbers(dict(load_metric(kind).switches)) if matters(entry, switch)]
+            assert sorted(own) == sorted(given.get(kind, {})), (task, kind)
+        assert given.keys() <= pieces(task).keys()
 
 
-@pytest.mark.parametrize("task", [counted.task for counted in TASKS])
-def test_every_number_that_has_an_effect_is_in_the_task_file(task: str) -> None:
-    for kind, entry in pieces(task).items():
-        own = [switch for switch in numbers(dict(load_metric(kind).switches)) if matters(entry, switch)]
-        assert sorted(own) == sorted(THRESHOLDS.get(task, {}).get(kind, {})), kind
-
-
-@pytest.mark.parametrize("task", THRESHOLDS)
-def test_no_number_is_one_that_a_profile_would_set(task: str) -> None:
-    for kind, given in THRESHOLDS[task].items():
-        assert all(given.keys().isdisjoint(switches) for switches in load_metric(kind).profiles.values())
-
-
-def test_outside_of_a_task_the_numbers_are_the_same() -> None:
-    other = [
-        (kind, switch)
-        for found in THRESHOLDS.values()
-        for kind, given in found.items()
+def test_the_numbers_are_no_matter_of_profiles_and_are_the_same_outside_of_a_task() -> None:
+    entries = [(load_metric(kind), given) for found in THRESHOLDS.values() for kind, given in found.items()]
+    assert all(given.keys().isdisjoint(set_) for metric, given in entries for set_ in metric.profiles.values())
+    other = {
+        (metric.name, switch)
+        for metric, given in entries
         for switch, value in given.items()
-        if (own := load_metric(kind).switches[switch]) != (tuple(value) if isinstance(value, list) else value)
-        and own != value
-    ]
-    assert set(other) == {("sound_class", "threshold")}, "instruments have a threshold of their own"
+        if metric.switches[switch] not in (value, tuple(value) if isinstance(value, list) else value)
+    }
+    assert other == {("sound_class", "threshold")}, "instruments have a threshold of their own"

@@ -17,7 +17,6 @@ from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import message
-from mmeval.testing import checks
 from tests.support.local_models import answers, asked, drawn, files_of, loaded, says, settings_for
 from tests.support.tiny_models import tiny_model
 
@@ -59,10 +58,6 @@ def drawn_by(*requests: Request) -> list[Response]:
 
 def wanting(*wants: PartKind, words: str = "draw", max_tokens: int = 60, **params: Any) -> Request:
     return replace(asked(words, max_tokens=max_tokens, **{"temperature": 1.0, **params}), wants=wants)
-
-
-def test_it_keeps_the_rules_of_backends() -> None:
-    checks.check_backend(chameleon())
 
 
 def test_turns_stand_between_separators_and_the_last_one_ends_with_one() -> None:

@@ -16,9 +16,7 @@ from mmeval.decode import image
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens
-from mmeval.records import GenerationParams, Request, Response, message
-from mmeval.testing import checks
-from tests.support.embedded import embedded_tiny
+from mmeval.records import Request, Response
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, says, started
 
 pytestmark = pytest.mark.xdist_group("tiny emu3")
@@ -77,15 +75,6 @@ def test_text_and_pictures_come_in_the_order_of_the_stream_and_equal_ones_are_eq
     assert (picture.kind, sizes(response)) == ("image", [(32, 32)])
     assert (response.finish_reason, response.warnings, response.usage.output_tokens) == ("stop", (), 51)
     assert parts(response) == parts(same)
-
-
-def test_it_keeps_the_rules_of_backends() -> None:
-    checks.check_backend(emu3(), params=GenerationParams(max_tokens=100), wants=[("image",)])
-
-
-def test_the_embedded_model_keeps_them_too() -> None:
-    prompts = [message("user", "tell me of ", end) for end in ("hares", "squares", "this.", "nothing?")]
-    checks.check_backend(started(embedded_tiny()), prompts, params=GenerationParams(max_tokens=100), wants=[BOTH])
 
 
 def test_a_picture_in_the_prompt_has_the_same_codes_beside_a_larger_one_as_alone() -> None:
