@@ -185,5 +185,5 @@ def test_arguments_that_cannot_be_used_are_refused_before_the_run(
 
 
 def test_a_folder_with_a_chat_model_is_sent_to_the_backend_for_those() -> None:
-    with pytest.raises(MissingDataError, match=r"model_index\.json: .*--model hf"):
+    with pytest.raises(MissingDataError, match=r"index\.json: .*--model hf"):
         DiffusersBackend(pretrained=str(tiny_model("llava")))

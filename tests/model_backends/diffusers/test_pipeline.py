@@ -79,7 +79,7 @@ def test_a_prompt_is_read_with_warnings_of_its_cut_and_of_its_control_tokens(
 
 def test_arguments_that_the_call_does_not_take_are_named_and_end_the_loading(pipeline: Pipeline) -> None:
     assert pipeline.unknown({"width": 1, "true_cfg_scale": 2.0}) == ["true_cfg_scale"]
-    with pytest.raises(UsageError, match=f"{CLASS} takes no true_cfg_scale"):
+    with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
         loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
 
 
@@ -160,7 +160,7 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path
 
 
 def test_a_device_that_is_not_there_is_one_message() -> None:
-    with pytest.raises(UsageError, match=r"device=gpu \(.*such as cpu"):
+    with pytest.raises(UsageError, match=r"device=gpu \(.* cpu$"):
         loaded(tiny_model("sd"), device="gpu")
 
 

@@ -26,24 +26,24 @@ def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
 
 
 @pytest.mark.parametrize(
-    ("url", "advice"),
+    ("advice", "urls"),
     [
-        ("localhost:8000/v1", "http://localhost:8000/v1"),
-        ("ftp://host/v1", "http address"),
-        ("http://", "http address"),
-        ("http://a b/v1", "http address"),
-        ("http://host:99999/v1", "write it like"),
-        ("http://me:hunter2@host/v1", "OPENAI_API_KEY"),
-        ("me:hunter2@host/v1", "OPENAI_API_KEY"),
-        ("http://host/v1?key=hunter2", "OPENAI_API_KEY"),
-        ("http://host/v1#hunter2", "OPENAI_API_KEY"),
-        ("http://host/v1/chat/completions", "before it"),
+        ("http://localhost:8000/v1", ["localhost:8000/v1"]),
+        ("http address", ["ftp://host/v1", "http://", "http://a b/v1"]),
+        ("write it like", ["http://host:99999/v1"]),
+        (
+            "OPENAI_API_KEY",
+            ["http://me:hunter2@host/v1", "me:hunter2@host/v1", "http://h/v1?k=hunter2", "http://h#hunter2"],
+        ),
+        ("before it", [f"http://h/v1/{end}" for end in ("chat/completions", "completions", "images/generations")]),
+        ("before it", ["http://h/v1/audio/speech"]),
     ],
 )
-def test_an_address_that_cannot_be_used_is_refused_with_advice(url: str, advice: str) -> None:
-    with pytest.raises(UsageError, match=advice) as caught:
-        checked_base_url(url)
-    assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
+def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls: list[str]) -> None:
+    for url in urls:
+        with pytest.raises(UsageError, match=advice) as caught:
+            checked_base_url(url)
+        assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
 
 
 def test_a_key_is_needed_but_for_a_local_server() -> None:

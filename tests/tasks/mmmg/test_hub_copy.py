@@ -82,7 +82,7 @@ def test_a_row_that_the_copy_does_not_have_is_missing_before_anything_is_asked(
 ) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, **row})
-    with pytest.raises(MissingDataError, match=r"image/edit_0\.png and 2 more"):
+    with pytest.raises(MissingDataError, match=r"edit_0\.png and 2 more"):
         samples(tmp_path)
 
 

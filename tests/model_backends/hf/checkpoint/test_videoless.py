@@ -37,7 +37,7 @@ def test_its_class_is_found_by_the_type_of_the_model_where_no_file_names_it(tmp_
         processor_without_video(files_of(folder), GIVEN)
 
 
-@pytest.mark.skipif(not without_torchvision(), reason="torchvision is installed, so nothing is lost")
+@pytest.mark.skipif(not without_torchvision(), reason="torchvision is installed")
 def test_lost_videos_are_a_warning_and_pictures_are_answered(caplog: pytest.LogCaptureFixture) -> None:
     assert "video" not in HFBackend(pretrained=str(tiny_model("qwen2_5_vl"))).capabilities.inputs
     assert [(one.levelname, "torchvision" in one.message) for one in caplog.records] == [("WARNING", True)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Part
+from mmeval.content.parts import Part, PartKind
 from mmeval.decode import DecodeLimits
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
@@ -64,16 +64,17 @@ def test_a_sound_from_a_video_is_heard() -> None:
     assert heard.ndim == 1
 
 
+def of(kind: PartKind, data: bytes) -> Part:
+    return Part(kind, media=Media.from_bytes(data))
+
+
 BAD = {
-    "no kind of its own": (asked(Part("3d", media=Media.from_bytes(b"solid a\nendsolid a\n"))), "unsupported"),
-    "a kind that is not taken": (asked(Part("document", media=Media.from_bytes(b"%PDF-1.4"))), "unsupported"),
-    "broken bytes": (asked(Part("audio", media=Media.from_bytes(wav()[:50]))), "bad_request"),
-    "another kind of bytes": (asked(Part("image", media=Media.from_bytes(wav()))), "bad_request"),
+    "no kind of its own": (asked(of("3d", b"solid a\nendsolid a\n")), "unsupported"),
+    "a kind that is not taken": (asked(of("document", b"%PDF-1.4")), "unsupported"),
+    "broken bytes": (asked(of("audio", wav()[:50])), "bad_request"),
+    "another kind of bytes": (asked(of("image", wav())), "bad_request"),
     "no words": (asked(" ", system="\n"), "bad_request"),
-    "a file that has gone": (
-        asked(Part("image", media=Media(path=Path("gone.png"), mime="image/png", size=9))),
-        "internal",
-    ),
+    "gone": (asked(Part("image", media=Media(path=Path("gone.png"), mime="image/png", size=9))), "internal"),
 }
 
 

@@ -27,7 +27,7 @@ OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
         ([5, 6, PAD, PAD, PAD], Stream([5, 6], "stop", 2)),
         ([5, 6], Stream([5, 6], "stop", 2)),
     ],
-    ids=["ended", "another end", "no words", "cut", "stopped by a word", "stopped with the whole batch"],
+    ids=["ended", "another end", "no words", "cut", "stopped by a word", "stopped as a batch"],
 )
 def test_a_row_ends_where_its_answer_does(generated: list[int], stream: Stream) -> None:
     assert cut(generated, OWN, 5) == stream
