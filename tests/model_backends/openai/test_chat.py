@@ -147,23 +147,14 @@ def test_the_reason_for_the_end_is_mapped() -> None:
     assert found == ["stop", "length", "length", "content_filter", "stop", "stop"]
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        [],
-        [None],
-        [{}],
-        [{"message": "x"}],
-        [{"message": {"role": "assistant"}}],
-        [{"message": {"content": 5}}],
-        [{"message": {"content": [5]}}],
-        [{"message": {"content": [{"type": "widget"}]}}],
-        [{"message": {"content": "x", "images": "y"}}],
-        [{"message": {"content": "x", "images": ["https://cdn/x.png"]}}],
-        [{"message": {"content": "x", "audio": {"transcript": "t"}}}],
-    ],
-    ids=str,
-)
+UNREADABLE: list[Any] = [
+    *("x", {"role": "assistant"}, {"content": 5}, {"content": [5]}, {"content": [{"type": "widget"}]}),
+    *({"content": "x", "images": "y"}, {"content": "x", "images": ["https://cdn/x.png"]}),
+    {"content": "x", "audio": {"transcript": "t"}},
+]
+
+
+@pytest.mark.parametrize("choices", [[], [None], [{}], *([{"message": message}] for message in UNREADABLE)], ids=str)
 def test_an_answer_that_cannot_be_read_is_a_bad_reply(choices: list[Any]) -> None:
     with pytest.raises(CallError) as caught:
         received(*choices)

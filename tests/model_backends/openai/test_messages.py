@@ -118,6 +118,7 @@ def test_media_of_a_last_answer_get_a_user_message_of_their_own() -> None:
 
 
 GARBAGE = medium(b"\x00garbage")
+FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
 
 
 @pytest.mark.parametrize(
@@ -130,13 +131,7 @@ GARBAGE = medium(b"\x00garbage")
         pytest.param(media_part(GARBAGE, "audio"), INPUTS, "bad_request", "octet-stream", id="no audio"),
         pytest.param(media_part(GARBAGE, "video"), INPUTS, "bad_request", "octet-stream", id="no video"),
         pytest.param(document(b"\xff\xfea", "a.txt"), INPUTS, "bad_request", "a.txt", id="unreadable words"),
-        pytest.param(
-            media_part(medium(b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>')),
-            INPUTS,
-            "bad_request",
-            "foreignObject",
-            id="unreadable drawing",
-        ),
+        pytest.param(media_part(medium(FOREIGN)), INPUTS, "bad_request", "foreignObject", id="unreadable drawing"),
     ],
 )
 def test_a_medium_without_a_field_is_unsupported_and_a_damaged_one_a_fault_of_the_data(

@@ -45,25 +45,23 @@ def test_a_picture_that_the_stream_ends_in_is_cut_off(length: int) -> None:
         assert "1 of its 2 codes" in broken.reason
 
 
+UNCODED = [block(body=body) for body in ((C1, C2, LINE, LINE), (C1, LINE, PLACEHOLDER, LINE))]
+
+
 @pytest.mark.parametrize(
-    ("ids", "reason"),
+    ("reason", "written"),
     [
-        (block("2*2"), "2 rows of 2"),
-        (block(body=(C1, C2, LINE, LINE)), "2 rows of 1"),
-        (block(body=(C1, LINE, PLACEHOLDER, LINE)), "2 rows of 1"),
-        (block(tail=(END,)), "2 rows of 1"),
-        (block("0*1"), "'0*1'"),
-        (block("1*0"), "'1*0'"),
-        (block("21"), "'21'"),
-        (block("9999999*1"), "'9999999*1'"),
-        ([BEGIN, END], "no size"),
-        ([BEGIN, *size("2*1"), END], "no size"),
+        ("2 rows of 2", [block("2*2")]),
+        ("2 rows of 1", [*UNCODED, block(tail=(END,))]),
+        *((f"'{text}'", [block(text)]) for text in ("0*1", "1*0", "21", "9999999*1")),
+        ("no size", [[BEGIN, END], [BEGIN, *size("2*1"), END]]),
     ],
 )
-def test_a_picture_that_is_written_wrongly_is_malformed(ids: list[int], reason: str) -> None:
-    broken, words = pieces(*ids, A)
-    assert isinstance(broken, BrokenBlock)
-    assert (broken.cut, broken.reason.endswith(reason), words) == (False, True, Words((A,)))
+def test_a_picture_that_is_written_wrongly_is_malformed(reason: str, written: list[list[int]]) -> None:
+    for ids in written:
+        broken, words = pieces(*ids, A)
+        assert isinstance(broken, BrokenBlock)
+        assert (broken.cut, broken.reason.endswith(reason), words) == (False, True, Words((A,)))
 
 
 def test_words_or_a_picture_may_follow_a_picture_without_an_end() -> None:
