@@ -63,9 +63,8 @@ def test_it_keeps_the_rules_of_batch_backends(backend: DiffusersBackend) -> None
 def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(backend: DiffusersBackend) -> None:
     from mmeval import decode
 
-    first, again, other = (
-        only("image", one) for one in answers(backend, *(wanted(size="48x32", seed=n) for n in (1, 1, 2)))
-    )
+    requests = [wanted(size="48x32", seed=seed) for seed in (1, 1, 2)]
+    first, again, other = (only("image", response) for response in answers(backend, *requests))
     assert (first.mime, decode.image(first).size) == ("image/png", (48, 32))
     assert first == again != other
 

@@ -66,30 +66,21 @@ def test_every_row_loads_renders_and_can_be_scored_by_every_metric(folder: Path,
 def test_the_rows_and_media_are_those_that_the_paper_counts(whole: Selection) -> None:
     samples = {task.name: list(task.dataset()) for task in whole}
     distinct = {sample.id for found in samples.values() for sample in found}
-    media = {
-        (part.kind, str(part.media.path))
-        for found in samples.values()
-        for sample in found
-        for content in (*(message.content for message in sample.input), *sample.references)
-        for part in content.parts
-        if part.media is not None
-    }
+    rows = [sample for found in samples.values() for sample in found]
+    contents = [content for s in rows for content in (*(m.content for m in s.input), *s.references)]
+    media = {(part.kind, str(part.media.path)) for content in contents for part in content.parts if part.media}
     assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
     assert len(distinct) == 937 == sum(map(len, samples.values())) - SHARED_ROWS
     assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487
 
 
-def test_no_picture_to_compare_with_is_in_a_prompt(whole: Selection) -> None:
-    for task in whole:
-        for sample in task.dataset():
-            sent = {medium.path for message in task.prompt(sample) for medium in message.content.media()}
-            assert sent.isdisjoint({medium.path for reference in sample.references for medium in reference.media()})
-
-
-def test_the_kinds_of_each_task_are_those_of_its_rows(whole: Selection) -> None:
+def test_prompts_have_the_kinds_of_their_task_and_no_picture_to_compare_with(whole: Selection) -> None:
     for task in whole:
         given = {part.kind for s in task.dataset() for m in s.input for part in m.content.parts}
         assert given == set(task.input_modalities), task.name
+        for sample in task.dataset():
+            sent = {medium.path for message in task.prompt(sample) for medium in message.content.media()}
+            assert sent.isdisjoint({medium.path for reference in sample.references for medium in reference.media()})
 
 
 def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:

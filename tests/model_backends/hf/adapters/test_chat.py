@@ -41,9 +41,7 @@ def prompts(name: str, **params: Any) -> list[Request]:
     return [
         asked("Hi", seed=1, **params),
         asked("What is to be learned from this?", *media[:1], seed=2, **params),
-        asked(
-            "Compare", *media[:1], "with", *media[1:], "and tell me everything about both of them.", seed=3, **params
-        ),
+        asked("Compare", *media[:1], "with", *media[1:], "and tell me all about both of them.", seed=3, **params),
         asked("Another!", system="You are short of words.", before=turns, seed=4, **params),
     ]
 
@@ -193,14 +191,10 @@ def test_a_row_with_room_left_is_answered_whole_beside_one_that_has_none(tmp_pat
     assert found == alone(backend, requests)
 
 
-def test_placeholders_without_a_picture_are_words() -> None:
+def test_placeholders_without_a_picture_are_words_and_hidden_reasoning_is_not_sent() -> None:
     adapter = chat_adapter("llava")
     row = adapter.row(0, asked("See ", Part("image", raw="<image1>", label="image1"), " there"))
-    assert "See <image1> there" in row.text
-    assert row.chat.objects("image") == []
-
-
-def test_hidden_reasoning_is_not_sent() -> None:
+    assert ("See <image1> there" in row.text, row.chat.objects("image")) == (True, [])
     thought = Part("reasoning", text="hmm", raw="<think>hmm</think>")
     before = (message("user", "1+1"), message("assistant", thought, "2"))
     text = chat_adapter("llm").row(0, asked("2+2", before=before)).text

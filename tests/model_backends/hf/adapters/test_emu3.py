@@ -170,9 +170,8 @@ def test_control_tokens_in_a_text_stay_words(token: str) -> None:
 
 
 def test_a_tiny_picture_is_enlarged_and_one_that_the_processor_refuses_fails_its_row_alone() -> None:
-    small, thin, plain = answers(
-        emu3(), [wanting("see", drawn(size=(1, 1))), wanting("see", drawn(size=(1200, 5))), wanting(PROMPT)]
-    )
+    odd = [wanting("see", drawn(size=size)) for size in ((1, 1), (1200, 5))]
+    small, thin, plain = answers(emu3(), [*odd, wanting(PROMPT)])
     assert (small.error, any("enlarged" in warning for warning in small.warnings)) == (None, True)
     assert (fault(thin)[0], kinds(plain)) == ("bad_request", ["text", "image", "text"])
 

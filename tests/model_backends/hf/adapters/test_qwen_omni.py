@@ -246,10 +246,8 @@ def test_no_code_comes_out_of_the_file_of_voices(tmp_path: Path) -> None:
 
 def test_the_third_generation_speaks_with_the_voices_of_its_configuration_under_any_system_message() -> None:
     newer = loaded("qwen3_omni", "auto")
-    usual, ethan, other = (
-        says(newer, wanting("hm", "!", options=options))
-        for options in ({}, {"audio.voice": "Ethan"}, {"audio.voice": "chelsie"})
-    )
+    voices: list[dict[str, Any]] = [{}, {"audio.voice": "Ethan"}, {"audio.voice": "chelsie"}]
+    usual, ethan, other = (says(newer, wanting("hm", "!", options=voice)) for voice in voices)
     assert decode.audio(speech(usual)).rate == 24_000
     assert speech(usual) == speech(ethan) != speech(other)
     assert "chelsie, ethan" in fault(says(newer, wanting("hm", options={"audio.voice": "cherry"})))[1]
