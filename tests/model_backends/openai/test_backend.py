@@ -103,7 +103,7 @@ def test_identity_changes_with_every_argument_that_changes_answers_and_no_other(
         *({"outputs": "text+image"}, {"send_seed": False}, {"max_tokens_field": "max_completion_tokens"}),
         {"image_response_format": "b64_json"},
     ]
-    given = {"model": "m", "base_url": LOCAL}
+    given: dict[str, Any] = {"model": "m", "base_url": LOCAL}
     before = OpenAIBackend(**given).identity
     assert [change for change in changes if OpenAIBackend(**{**given, **change}).identity == before] == []
     other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text")
