@@ -91,19 +91,24 @@ def checked_base_url(given: str) -> str:
     """
     url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
     if "@" in url or "?" in url or "#" in url:
-        raise UsageError("base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY")
+        raise UsageError(
+            "base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY", name="base_url"
+        )
     if "://" not in url:
-        raise UsageError(f"base_url={url!r} has no scheme; write http://{url} or https://{url}")
+        raise UsageError(f"base_url={url!r} has no scheme; write http://{url} or https://{url}", name="base_url")
     try:
         parsed = urlsplit(url)
         _ = parsed.port
     except ValueError as error:
-        raise UsageError(f"base_url is no address ({error}); write it like http://localhost:8000/v1") from None
+        advice = "write it like http://localhost:8000/v1"
+        raise UsageError(f"base_url is no address ({error}); {advice}", name="base_url") from None
     url = url.rstrip("/")
     if parsed.scheme not in ("http", "https") or not parsed.hostname or any(c.isspace() for c in url):
-        raise UsageError(f"base_url={url!r} is no http address; write it like http://localhost:8000/v1")
+        advice = "write it like http://localhost:8000/v1"
+        raise UsageError(f"base_url={url!r} is no http address; {advice}", name="base_url")
     if url.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
-        raise UsageError(f"base_url={url!r} names an endpoint; give the part before it, which mostly ends in /v1")
+        advice = "give the part before it, which mostly ends in /v1"
+        raise UsageError(f"base_url={url!r} names an endpoint; {advice}", name="base_url")
     return url
 
 
@@ -116,7 +121,8 @@ def read_api_key(api_key_file: str, base_url: str) -> str:
     if not key and not is_local(urlsplit(base_url).hostname or ""):
         raise MissingDataError(
             f"{base_url} needs a key: set the environment variable OPENAI_API_KEY, or give a file that holds it "
-            "with api_key_file=FILE"
+            "with api_key_file=FILE",
+            name="OPENAI_API_KEY",
         )
     if not all("!" <= char <= "~" for char in key):
         origin = api_key_file or "OPENAI_API_KEY"
@@ -130,9 +136,9 @@ def _key_in_file(path: Path) -> str:
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {how_to_fix}") from None
+        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path) from None
     if not key:
-        raise MissingDataError(f"{path}: the key file is empty; {how_to_fix}")
+        raise MissingDataError(f"{path}: the key file is empty; {how_to_fix}", file=path)
     return key
 
 
@@ -182,5 +188,5 @@ def checked_positive(argument: str, value: object) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise UsageError(f"{argument}={value!r} is not a number above 0")
+        raise UsageError(f"{argument}={value!r} is not a number above 0", name=argument)
     return number

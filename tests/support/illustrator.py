@@ -51,12 +51,7 @@ class Illustrator:
         drawn = yield from ask_one(load_tool("text_to_image").call(asked, size="32x32", steps=1))
         spoken = yield from ask_one(load_tool("text_to_speech").call(asked))
         return answered(
-            (
-                text_part("Look: "),
-                *drawn.require().parts,
-                text_part(" And listen: "),
-                *spoken.require().parts,
-            )
+            (text_part("Look: "), *drawn.require().parts, text_part(" And listen: "), *spoken.require().parts)
         )
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Part
+from mmeval.content.parts import Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
@@ -101,3 +101,16 @@ def answers(backend: HFBackend, requests: Sequence[Request]) -> list[Response]:
 def drawn(colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40, 30)) -> Media:
     """A picture of one colour."""
     return Media.from_bytes(picture(size=size, colour=colour))
+
+
+def fault(response: Response) -> tuple[str, str]:
+    """Kind and message of the error of a response."""
+    assert response.error is not None
+    return response.error.kind, response.error.message
+
+
+def only(kind: PartKind, response: Response) -> Media:
+    """The one medium of a kind in an answer."""
+    assert response.output is not None, response.error
+    [found] = response.output.media(kind)
+    return found

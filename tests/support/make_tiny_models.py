@@ -1,23 +1,9 @@
 #!/usr/bin/env python3
-"""Build tiny, randomly initialised Hugging Face models for offline tests and demos.
+"""Build tiny, randomly initialised Hugging Face models for offline tests: make_tiny_models.py --out FOLDER
 
-Nothing is downloaded: every configuration, vocabulary, chat template and processor
-is written here, and weights come from a seeded random initialisation.  Each model is
-saved with ``save_pretrained`` next to its tokenizer / processor, so that the ordinary
-loading calls work on the result::
-
-    python make_tiny_models.py --out tiny/                 # everything
-    python make_tiny_models.py --out tiny/ --only janus emu3
-    python make_tiny_models.py --list
-
-The outputs are noise by design (one exception: ``emu3`` is fitted for a few seconds to
-recite one interleaved answer, so that a whole text/image/text response can be parsed
-without constrained decoding; ``--no-fit`` leaves it random).  Use these models to test
-plumbing: prompt building, batching, decoding, media files, scorers' input and output
-shapes.  Never report a number obtained with them.
-
-Needs: torch, transformers, tokenizers, pillow, numpy; ``sd`` also needs diffusers.
-No torchvision is required; the PIL image processors are used throughout.
+Nothing is downloaded: every configuration, vocabulary, chat template and processor is written here, and weights come
+from a seeded random initialisation. Each model is saved with ``save_pretrained`` next to its tokenizer or processor.
+Their outputs are noise, except that ``emu3`` is fitted for a few seconds to recite one interleaved answer.
 """
 
 from __future__ import annotations
@@ -26,9 +12,6 @@ import argparse
 import json
 import os
 import shutil
-import sys
-import time
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any, Callable
@@ -50,27 +33,19 @@ tf.utils.logging.disable_progress_bar()
 # Registry
 # --------------------------------------------------------------------------------------
 
-BUILDERS: dict[str, dict[str, Any]] = {}
+BUILDERS: dict[str, Callable[[Path], Any]] = {}
+SEED = 0
 
 
-def model(name: str, inputs: str, outputs: str, about: str):
+def model(name: str):
     """Register a builder. The function gets a folder and fills it."""
 
-    def wrap(fn: Callable[[Path, argparse.Namespace], Any]):
-        BUILDERS[name] = {
-            "build": fn,
-            "inputs": inputs.split(),
-            "outputs": outputs.split(),
-            "about": about,
-        }
+    def wrap(fn: Callable[[Path], Any]):
+        BUILDERS[name] = fn
         return fn
 
     return wrap
 
-
-# --------------------------------------------------------------------------------------
-# Shared pieces
-# --------------------------------------------------------------------------------------
 
 # One template for every chat model here. Message content is either a string or a list of
 # typed parts; media parts become the model's own placeholder token, in order.
@@ -146,20 +121,18 @@ def ids(tok, **kwargs) -> dict[str, int]:
     return dict(bos_token_id=tok.bos_token_id, eos_token_id=tok.eos_token_id, pad_token_id=tok.pad_token_id, **kwargs)
 
 
-def llama_text(tok, hidden: int = 32, layers: int = 2, **kwargs) -> dict[str, Any]:
-    return dict(
-        model_type="llama",
-        vocab_size=len(tok),
-        hidden_size=hidden,
-        intermediate_size=hidden * 2,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=hidden // 4,
-        max_position_embeddings=4096,
-        **ids(tok),
-        **kwargs,
-    )
+TINY = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4)
+LM = dict(**TINY, num_key_value_heads=2, max_position_embeddings=4096)
+QWEN_VISION = dict(
+    depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+    temporal_patch_size=2, out_hidden_size=32,
+)
+QWEN_EARS = dict(num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32)
+QWEN_ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
+
+
+def llama_text(tok) -> dict[str, Any]:
+    return dict(model_type="llama", vocab_size=len(tok), head_dim=8, **LM, **ids(tok))
 
 
 def generation_config(tok, **kwargs) -> tf.GenerationConfig:
@@ -193,13 +166,9 @@ def save(folder: Path, *parts) -> None:
         p.save_pretrained(folder)
 
 
-# --------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------
-
-
-@model("llm", "text", "text", "Llama-style causal LM with a chat template")
-def build_llm(out: Path, args) -> None:
+# Llama-style causal LM with a chat template
+@model("llm")
+def build_llm(out: Path) -> None:
     tok = byte_tokenizer(template=chat_template())
     cfg = tf.LlamaConfig(**{k: v for k, v in llama_text(tok).items() if k != "model_type"}, tie_word_embeddings=True)
     m = tf.LlamaForCausalLM(cfg)
@@ -208,20 +177,13 @@ def build_llm(out: Path, args) -> None:
     save(out, m, tok)
 
 
-# --------------------------------------------------------------------------------------
-# Vision-language, text out
-# --------------------------------------------------------------------------------------
-
-
-@model("llava", "text image", "text", "LLaVA: CLIP vision tower + Llama; simplest VLM, works without torchvision")
-def build_llava(out: Path, args) -> None:
+# LLaVA: CLIP vision tower + Llama; simplest VLM, works without torchvision
+@model("llava")
+def build_llava(out: Path) -> None:
     size, patch = 32, 8
     tok = byte_tokenizer(named={"image_token": "<image>"}, template=chat_template(image="<image>"))
     cfg = tf.LlavaConfig(
-        vision_config=tf.CLIPVisionConfig(
-            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            image_size=size, patch_size=patch, projection_dim=32,
-        ),
+        vision_config=tf.CLIPVisionConfig(**TINY, image_size=size, patch_size=patch, projection_dim=32),
         text_config=tf.LlamaConfig(**{k: v for k, v in llama_text(tok).items() if k != "model_type"}),
         image_token_index=tok.image_token_id,
         vision_feature_select_strategy="default",
@@ -243,8 +205,9 @@ def build_llava(out: Path, args) -> None:
     save(out, m, proc)
 
 
-@model("idefics3", "text image", "text", "Idefics3 (SmolVLM family), any number of images per prompt")
-def build_idefics3(out: Path, args) -> None:
+# Idefics3 (SmolVLM family), any number of images per prompt
+@model("idefics3")
+def build_idefics3(out: Path) -> None:
     size, patch, scale = 32, 4, 2
     seq = (size // patch) ** 2 // scale**2
     tok = byte_tokenizer(
@@ -266,10 +229,7 @@ def build_idefics3(out: Path, args) -> None:
     )
     tok = proc.tokenizer  # the processor may have added tokens
     cfg = tf.Idefics3Config(
-        vision_config=dict(
-            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            image_size=size, patch_size=patch,
-        ),
+        vision_config=dict(**TINY, image_size=size, patch_size=patch),
         text_config=llama_text(tok),
         scale_factor=scale,
         image_token_id=tok.convert_tokens_to_ids("<image>"),
@@ -281,8 +241,9 @@ def build_idefics3(out: Path, args) -> None:
     save(out, m, proc)
 
 
-@model("qwen2_5_vl", "text image", "text", "Qwen2.5-VL: native resolution, patches of all images concatenated")
-def build_qwen2_5_vl(out: Path, args) -> None:
+# Qwen2.5-VL: native resolution, patches of all images concatenated
+@model("qwen2_5_vl")
+def build_qwen2_5_vl(out: Path) -> None:
     tok = byte_tokenizer(
         extra_tokens=["<|vision_start|>", "<|vision_end|>"],
         named={"image_token": "<|image_pad|>", "video_token": "<|video_pad|>"},
@@ -292,15 +253,8 @@ def build_qwen2_5_vl(out: Path, args) -> None:
     )
     tid = tok.convert_tokens_to_ids
     cfg = tf.Qwen2_5_VLConfig(
-        text_config=dict(
-            vocab_size=len(tok), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, max_position_embeddings=4096, **ids(tok),
-            rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]},
-        ),
-        vision_config=dict(
-            depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
-            temporal_patch_size=2, window_size=16, out_hidden_size=32, fullatt_block_indexes=[1],
-        ),
+        text_config=dict(vocab_size=len(tok), **LM, **ids(tok), rope_parameters=QWEN_ROPE),
+        vision_config=dict(**QWEN_VISION, window_size=16, fullatt_block_indexes=[1]),
         image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
         vision_start_token_id=tid("<|vision_start|>"), vision_end_token_id=tid("<|vision_end|>"),
     )
@@ -308,17 +262,12 @@ def build_qwen2_5_vl(out: Path, args) -> None:
     m.generation_config = generation_config(tok)
     spread(m)
     save(out, m, tok)
-    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
-    image_processor = tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size)
-    write_processor_config(
-        out, "Qwen2_5_VLProcessor", image_processor=image_processor,
-        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
-                         "temporal_patch_size": 2, "size": size},
-    )
+    write_qwen_processor(out, "Qwen2_5_VLProcessor")
 
 
-@model("qwen2_audio", "text audio", "text", "Qwen2-Audio: Whisper encoder + Qwen2; any number of sounds per prompt")
-def build_qwen2_audio(out: Path, args) -> None:
+# Qwen2-Audio: Whisper encoder + Qwen2; any number of sounds per prompt
+@model("qwen2_audio")
+def build_qwen2_audio(out: Path) -> None:
     marks = ["<|audio_bos|>", "<|audio_eos|>"]
     tok = byte_tokenizer(
         extra_tokens=marks,
@@ -327,10 +276,7 @@ def build_qwen2_audio(out: Path, args) -> None:
     )
     text = {k: v for k, v in llama_text(tok).items() if k not in ("model_type", "head_dim")}
     cfg = tf.Qwen2AudioConfig(
-        audio_config=dict(
-            num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
-            max_source_positions=1500,
-        ),
+        audio_config=dict(**QWEN_EARS, max_source_positions=1500),
         text_config=dict(model_type="qwen2", **text),
         audio_token_index=tok.audio_token_id,
     )
@@ -341,27 +287,23 @@ def build_qwen2_audio(out: Path, args) -> None:
     save(out, m, tf.Qwen2AudioProcessor(feature_extractor=ears, tokenizer=tok, chat_template=tok.chat_template))
 
 
-def write_processor_config(out: Path, cls: str, **parts) -> None:
+def write_qwen_processor(out: Path, cls: str, **parts) -> None:
     """Write processor_config.json by hand, for processors that cannot be built without torchvision.
 
     Class names are stored without the backend suffix, as save_pretrained does.
     """
+    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
+    patches = {"patch_size": 4, "merge_size": 2, "temporal_patch_size": 2, "size": size}
     config: dict[str, Any] = {"processor_class": cls}
-    for name, part in parts.items():
-        if not isinstance(part, dict):
-            key = f"{name}_type"
-            part = {**part.to_dict(), key: type(part).__name__.removesuffix("Pil")}
-        config[name] = part
+    for name, part in {"image_processor": tf.Qwen2VLImageProcessorPil(**patches), **parts}.items():
+        config[name] = {**part.to_dict(), f"{name}_type": type(part).__name__.removesuffix("Pil")}
+    config["video_processor"] = {"video_processor_type": "Qwen2VLVideoProcessor", **patches}
     (out / "processor_config.json").write_text(json.dumps(config, indent=2, default=str))
 
 
-# --------------------------------------------------------------------------------------
-# Text + image out
-# --------------------------------------------------------------------------------------
-
-
-@model("janus", "text image", "text image", "Janus: text OR image per call, chosen with generation_mode")
-def build_janus(out: Path, args) -> None:
+# Janus: text OR image per call, chosen with generation_mode
+@model("janus")
+def build_janus(out: Path) -> None:
     size, patch = 32, 8
     n_tokens = (size // patch) ** 2
     tok = byte_tokenizer(
@@ -375,8 +317,7 @@ def build_janus(out: Path, args) -> None:
     cfg = tf.JanusConfig(
         text_config=llama_text(tok),
         vision_config=dict(
-            hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=size, patch_size=patch,
-            mlp_ratio=2.0, projection_dim=32, depth=2, num_image_tokens=n_tokens,
+            hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=size, patch_size=patch, mlp_ratio=2.0, projection_dim=32, depth=2, num_image_tokens=n_tokens,
         ),
         # the decoder upsamples by 2 ** (len(channel_multiplier) - 1): 4 x 4 codes -> 32 x 32 pixels
         vq_config=dict(
@@ -399,8 +340,9 @@ def build_janus(out: Path, args) -> None:
     save(out, m, proc)
 
 
-@model("chameleon", "text image", "text", "Chameleon: reads interleaved images; HF masks image tokens in its output")
-def build_chameleon(out: Path, args) -> None:
+# Chameleon: reads interleaved images; HF masks image tokens in its output
+@model("chameleon")
+def build_chameleon(out: Path) -> None:
     size, codes = 32, 64
     image_names = ["IMGIMG" + "".join(chr(ord("A") + int(d)) for d in str(i)) + "Z" for i in range(codes)]
     tok = byte_tokenizer(
@@ -409,8 +351,7 @@ def build_chameleon(out: Path, args) -> None:
         sep_token="<reserved08706>",
     )
     cfg = tf.ChameleonConfig(
-        vocab_size=len(tok), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=4096, **ids(tok),
+        vocab_size=len(tok), **{**LM, "num_key_value_heads": 4}, **ids(tok),
         vocabulary_map=tok.get_vocab(),
         # the encoder downsamples by 2 ** (len(channel_multiplier) - 1): 32 x 32 pixels -> 4 x 4 codes
         vq_config=dict(
@@ -435,8 +376,9 @@ EMU3_PROMPT = "draw a square"
 EMU3_ANSWER = ("Here is one: ", " and done.")
 
 
-@model("emu3", "text image", "text image", "Emu3: one token stream holds text and image codes (interleaved output)")
-def build_emu3(out: Path, args) -> None:
+# Emu3: one token stream holds text and image codes (interleaved output)
+@model("emu3")
+def build_emu3(out: Path) -> None:
     codes, grid = 64, 4
     named = {
         "image_token": "<image>",
@@ -470,46 +412,41 @@ def build_emu3(out: Path, args) -> None:
     m = tf.Emu3ForConditionalGeneration(cfg)
     m.generation_config = generation_config(tok)
 
-    if not args.no_fit:
-        # Recite one answer: text, an image block, text, end. The block has the shape the real
-        # model writes: <start> H*W <wrapper> row ... <eol> (H rows) <eof> <end>.
-        rng = np.random.default_rng(args.seed)
-        rows = "".join(
-            "".join(visual[int(c)] for c in rng.integers(0, codes, grid)) + named["eol_token"] for _ in range(grid)
-        )
-        block = (
-            f"{named['boi_token']}{grid}*{grid}{named['image_wrapper_token']}{rows}"
-            f"{named['eof_token']}{named['eoi_token']}"
-        )
-        prompt = proc.apply_chat_template(
-            [{"role": "user", "content": [{"type": "text", "text": EMU3_PROMPT}]}], add_generation_prompt=True
-        )
-        answer = EMU3_ANSWER[0] + block + EMU3_ANSWER[1] + tok.eos_token
-        full = tok(tok.bos_token + prompt + answer, return_tensors="pt", add_special_tokens=False)["input_ids"]
-        start = tok(tok.bos_token + prompt, return_tensors="pt", add_special_tokens=False)["input_ids"].shape[1]
-        labels = full.clone()
-        labels[:, :start] = -100
-        params = [p for n, p in m.named_parameters() if "vqmodel" not in n]
-        opt = torch.optim.AdamW(params, lr=5e-3)
-        m.train()
-        for step in range(300):
-            loss = m(input_ids=full, labels=labels).loss
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-            if loss.item() < 5e-3:
-                break
-        m.eval()
+    # Recite one answer: text, an image block, text, end. The block has the shape the real
+    # model writes: <start> H*W <wrapper> row ... <eol> (H rows) <eof> <end>.
+    rng = np.random.default_rng(SEED)
+    rows = "".join(
+        "".join(visual[int(c)] for c in rng.integers(0, codes, grid)) + named["eol_token"] for _ in range(grid)
+    )
+    block = (
+        f"{named['boi_token']}{grid}*{grid}{named['image_wrapper_token']}{rows}"
+        f"{named['eof_token']}{named['eoi_token']}"
+    )
+    prompt = proc.apply_chat_template(
+        [{"role": "user", "content": [{"type": "text", "text": EMU3_PROMPT}]}], add_generation_prompt=True
+    )
+    answer = EMU3_ANSWER[0] + block + EMU3_ANSWER[1] + tok.eos_token
+    full = tok(tok.bos_token + prompt + answer, return_tensors="pt", add_special_tokens=False)["input_ids"]
+    start = tok(tok.bos_token + prompt, return_tensors="pt", add_special_tokens=False)["input_ids"].shape[1]
+    labels = full.clone()
+    labels[:, :start] = -100
+    params = [p for n, p in m.named_parameters() if "vqmodel" not in n]
+    opt = torch.optim.AdamW(params, lr=5e-3)
+    m.train()
+    for step in range(300):
+        loss = m(input_ids=full, labels=labels).loss
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        if loss.item() < 5e-3:
+            break
+    m.eval()
     save(out, m, proc)
 
 
-# --------------------------------------------------------------------------------------
-# Speech out
-# --------------------------------------------------------------------------------------
-
-
-@model("qwen2_5_omni", "text image audio", "text audio", "Qwen2.5-Omni: thinker (text) + talker + token2wav (speech)")
-def build_omni(out: Path, args) -> None:
+# Qwen2.5-Omni: thinker (text) + talker + token2wav (speech)
+@model("qwen2_5_omni")
+def build_omni(out: Path) -> None:
     named = {
         "image_token": "<|IMAGE|>", "audio_token": "<|AUDIO|>", "video_token": "<|VIDEO|>",
         "vision_bos_token": "<|vision_bos|>", "vision_eos_token": "<|vision_eos|>",
@@ -526,23 +463,13 @@ def build_omni(out: Path, args) -> None:
     )
     tid = tok.convert_tokens_to_ids
     hidden, mel = 32, 80
-    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
-    lm = dict(
-        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        max_position_embeddings=4096, rope_parameters=rope,
-    )
+    lm = dict(**LM, rope_parameters=QWEN_ROPE)
     shared = dict(
         audio_token_index=tid("<|AUDIO|>"), image_token_index=tid("<|IMAGE|>"), video_token_index=tid("<|VIDEO|>"),
         audio_start_token_id=tid("<|audio_bos|>"), audio_end_token_id=tid("<|audio_eos|>"),
     )
-    vision = dict(
-        depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
-        temporal_patch_size=2, window_size=16, out_hidden_size=hidden, fullatt_block_indexes=[1],
-    )
-    audio = dict(
-        num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
-        max_source_positions=1500, n_window=100, output_dim=hidden,
-    )
+    vision = dict(**QWEN_VISION, window_size=16, fullatt_block_indexes=[1])
+    audio = dict(**QWEN_EARS, max_source_positions=1500, n_window=100, output_dim=hidden)
     cfg = tf.Qwen2_5OmniConfig(
         thinker_config=dict(
             text_config=dict(vocab_size=len(tok), **lm, **ids(tok)), vision_config=vision, audio_config=audio,
@@ -578,7 +505,7 @@ def build_omni(out: Path, args) -> None:
     amplify(m.token2wav.code2wav_bigvgan_model.conv_post, 100.0)
     m.thinker.generation_config = generation_config(tok)
     m.save_pretrained(out)
-    g = torch.Generator().manual_seed(args.seed)
+    g = torch.Generator().manual_seed(SEED)
     # Speakers live outside the weights; from_pretrained insists on this file.
     torch.save(
         {"Chelsie": {"bos_token": tid("<tts_start>"), "cond": torch.randn(1, 8, generator=g),
@@ -586,18 +513,13 @@ def build_omni(out: Path, args) -> None:
         out / "spk_dict.pt",
     )
     tok.save_pretrained(out)
-    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
-    write_processor_config(
-        out, "Qwen2_5OmniProcessor",
-        image_processor=tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size),
-        feature_extractor=tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30),
-        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
-                         "temporal_patch_size": 2, "size": size},
-    )
+    ears = tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30)
+    write_qwen_processor(out, "Qwen2_5OmniProcessor", feature_extractor=ears)
 
 
-@model("qwen3_omni", "text image audio", "text audio", "Qwen3-Omni: experts in thinker and talker, codes in several books")
-def build_qwen3_omni(out: Path, args) -> None:
+# Qwen3-Omni: experts in thinker and talker, codes in several books
+@model("qwen3_omni")
+def build_qwen3_omni(out: Path) -> None:
     named = {
         "image_token": "<|image_pad|>", "audio_token": "<|audio_pad|>", "video_token": "<|video_pad|>",
         "vision_bos_token": "<|vision_start|>", "vision_eos_token": "<|vision_end|>",
@@ -618,11 +540,8 @@ def build_qwen3_omni(out: Path, args) -> None:
     tid = tok.convert_tokens_to_ids
     hidden, groups, codes = 32, 4, 64
     lm = dict(
-        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        max_position_embeddings=4096, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=8,
-        rope_parameters={
-            "rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2], "mrope_interleaved": True
-        },
+        **LM, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=8,
+        rope_parameters={**QWEN_ROPE, "mrope_interleaved": True},
     )
     media = dict(
         audio_token_id=tid("<|audio_pad|>"), image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
@@ -631,22 +550,15 @@ def build_qwen3_omni(out: Path, args) -> None:
     cfg = tf.Qwen3OmniMoeConfig(
         thinker_config=dict(
             text_config=dict(vocab_size=len(tok), **lm, **ids(tok)),
-            vision_config=dict(
-                depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
-                temporal_patch_size=2, out_hidden_size=hidden, num_position_embeddings=64, deepstack_visual_indexes=[0],
-            ),
-            audio_config=dict(
-                num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
-                output_dim=hidden, downsample_hidden_size=16,
-            ),
+            vision_config=dict(**QWEN_VISION, num_position_embeddings=64, deepstack_visual_indexes=[0]),
+            audio_config=dict(**QWEN_EARS, output_dim=hidden, downsample_hidden_size=16),
             user_token_id=tid("user"), vision_end_token_id=tid("<|vision_end|>"), **media,
         ),
         # The last 1024 codes of the talker are marks, of which it may say the end alone.
         talker_config=dict(
             text_config=dict(vocab_size=1024 + codes, shared_expert_intermediate_size=32, **lm),
             code_predictor_config=dict(
-                vocab_size=codes, hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-                num_key_value_heads=2, head_dim=8, num_code_groups=groups, max_position_embeddings=4096,
+                vocab_size=codes, head_dim=8, num_code_groups=groups, **LM,
             ),
             num_code_groups=groups, thinker_hidden_size=hidden, accept_hidden_layer=1, spatial_merge_size=2,
             codec_eos_token_id=1070, codec_nothink_id=1071, codec_think_bos_id=1072, codec_think_eos_id=1073,
@@ -672,18 +584,13 @@ def build_qwen3_omni(out: Path, args) -> None:
     amplify(m.code2wav.decoder[-1], 10.0)
     m.thinker.generation_config = generation_config(tok)
     save(out, m, tok)
-    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
-    write_processor_config(
-        out, "Qwen3OmniMoeProcessor",
-        image_processor=tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size),
-        feature_extractor=tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30),
-        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
-                         "temporal_patch_size": 2, "size": size},
-    )
+    ears = tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30)
+    write_qwen_processor(out, "Qwen3OmniMoeProcessor", feature_extractor=ears)
 
 
-@model("vits", "text", "audio", "VITS text-to-speech, the smallest waveform generator")
-def build_vits(out: Path, args) -> None:
+# VITS text-to-speech, the smallest waveform generator
+@model("vits")
+def build_vits(out: Path) -> None:
     symbols = ["<pad>", "<unk>"] + list(" abcdefghijklmnopqrstuvwxyz.,?!'-0123456789")
     vocab = {c: i for i, c in enumerate(symbols)}
     (out / "vocab.json").write_text(json.dumps(vocab))
@@ -701,18 +608,9 @@ def build_vits(out: Path, args) -> None:
     save(out, m, tok)
 
 
-# --------------------------------------------------------------------------------------
-# Image out through diffusers
-# --------------------------------------------------------------------------------------
-
-
-# --------------------------------------------------------------------------------------
-# Models of metrics: what they say is noise
-# --------------------------------------------------------------------------------------
-
-
-@model("clap", "audio", "embedding", "CLAP without feature fusion, its audio side as small as its pooling allows")
-def build_clap(out: Path, args) -> None:
+# CLAP without feature fusion, its audio side as small as its pooling allows
+@model("clap")
+def build_clap(out: Path) -> None:
     audio = dict(
         depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2], patch_embeds_hidden_size=8, hidden_size=64,
         projection_dim=16, enable_fusion=False,
@@ -723,8 +621,9 @@ def build_clap(out: Path, args) -> None:
     save(out, m, tf.ClapFeatureExtractor(truncation="rand_trunc", padding="repeatpad"))
 
 
-@model("whisper", "audio", "text", "Whisper with the languages and marks of the large one, a byte-level tokenizer")
-def build_whisper(out: Path, args) -> None:
+# Whisper with the languages and marks of the large one, a byte-level tokenizer
+@model("whisper")
+def build_whisper(out: Path) -> None:
     langs = [f"<|{code}|>" for code in ("en", "zh", "de")]
     marks = ["<|endoftext|>", "<|startoftranscript|>", *langs, "<|translate|>", "<|transcribe|>", "<|startoflm|>",
              "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"]
@@ -764,16 +663,18 @@ def tiny_speech(**kwargs) -> dict[str, Any]:
     )
 
 
-@model("wavlm_sv", "audio", "embedding", "WavLM with an x-vector head, for speaker verification")
-def build_wavlm_sv(out: Path, args) -> None:
+# WavLM with an x-vector head, for speaker verification
+@model("wavlm_sv")
+def build_wavlm_sv(out: Path) -> None:
     cfg = tf.WavLMConfig(**tiny_speech(tdnn_dim=[16, 16, 16, 16, 24], xvector_output_dim=16, num_buckets=32))
     m = tf.WavLMForXVector(cfg)
     amplify(m, 4.0)
     save(out, m, tf.Wav2Vec2FeatureExtractor(do_normalize=False, return_attention_mask=True))
 
 
-@model("wav2vec2_gender", "audio", "class", "wav2vec 2 with a classifier of two classes")
-def build_wav2vec2_gender(out: Path, args) -> None:
+# wav2vec 2 with a classifier of two classes
+@model("wav2vec2_gender")
+def build_wav2vec2_gender(out: Path) -> None:
     m = tf.Wav2Vec2ForSequenceClassification(tf.Wav2Vec2Config(**tiny_speech(num_labels=2, classifier_proj_size=16)))
     amplify(m, 4.0)
     save(out, m, tf.Wav2Vec2FeatureExtractor(do_normalize=True, return_attention_mask=True))
@@ -833,8 +734,9 @@ def beat_weights(stem: int = 4, head_dim: int = 4, width: int = 8) -> dict[str, 
     return w
 
 
-@model("beat_this", "audio", "beats", "a checkpoint with the names of Beat This, of another width")
-def build_beat_this(out: Path, args) -> None:
+# a checkpoint with the names of Beat This, of another width
+@model("beat_this")
+def build_beat_this(out: Path) -> None:
     FROZEN.seed(0)
     state = {f"model.{name}": tensor for name, tensor in beat_weights().items()}
     torch.save({"state_dict": state, "hyper_parameters": {"sum_head": True, "lr": 0.1}}, out / "final0.ckpt")
@@ -858,8 +760,9 @@ def vision_weights(width: int = 64, depth: int = 2) -> dict[str, torch.Tensor]:
     return w
 
 
-@model("dreamsim", "image", "embedding", "the files of DreamSim's ensemble, with narrow transformers")
-def build_dreamsim(out: Path, args) -> None:
+# the files of DreamSim's ensemble, with narrow transformers
+@model("dreamsim")
+def build_dreamsim(out: Path) -> None:
     FROZEN.seed(0)
     width, rank = 64, 4
     (out / "checkpoints").mkdir()
@@ -883,8 +786,9 @@ def build_dreamsim(out: Path, args) -> None:
     (out / "ensemble_lora" / "adapter_config.json").write_text(json.dumps(settings))
 
 
-@model("sd", "text", "image", "Stable Diffusion pipeline (diffusers), for agents that call an image tool")
-def build_sd(out: Path, args) -> None:
+# Stable Diffusion pipeline (diffusers), for agents that call an image tool
+@model("sd")
+def build_sd(out: Path) -> None:
     import diffusers
 
     tok = byte_tokenizer(wrap_bos_eos=True, pad="</s>")
@@ -912,74 +816,17 @@ def build_sd(out: Path, args) -> None:
 
 
 
-# --------------------------------------------------------------------------------------
-# Command line
-# --------------------------------------------------------------------------------------
-
-
-def folder_bytes(folder: Path) -> int:
-    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-
-
-def main(argv: list[str] | None = None) -> int:
+def main() -> None:
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--out", type=Path, help="folder to fill, one subfolder per model")
-    p.add_argument("--only", nargs="+", metavar="NAME", help="build just these")
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--no-fit", action="store_true", help="leave emu3 random instead of fitting it to recite an answer")
-    p.add_argument("--force", action="store_true", help="rebuild models that are already there")
-    p.add_argument("--threads", type=int, default=2)
-    p.add_argument("--list", action="store_true", help="list model names and exit")
-    args = p.parse_args(argv)
-
-    if args.list:
-        for name, b in BUILDERS.items():
-            print(f"{name:14s} {' '.join(b['inputs']):18s} -> {' '.join(b['outputs']):12s} {b['about']}")
-        return 0
-    if args.out is None:
-        p.error("--out is required")
-    unknown = set(args.only or ()) - set(BUILDERS)
-    if unknown:
-        p.error(f"unknown model(s): {', '.join(sorted(unknown))}; see --list")
-
-    torch.set_num_threads(args.threads)
-    args.out.mkdir(parents=True, exist_ok=True)
-    manifest_path = args.out / "manifest.json"
-    manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
-    failed = 0
-    for name in args.only or BUILDERS:
-        b = BUILDERS[name]
-        folder = args.out / name
-        entry = manifest.get(name, {})
-        try:
-            if args.force or not (folder / ".done").exists():
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir(parents=True)
-                tf.set_seed(args.seed)
-                t0 = time.perf_counter()
-                b["build"](folder, args)
-                entry = {
-                    "inputs": b["inputs"], "outputs": b["outputs"], "about": b["about"],
-                    "build_s": round(time.perf_counter() - t0, 2), "bytes": folder_bytes(folder), "seed": args.seed,
-                }
-                (folder / ".done").touch()
-            status = "ok"
-        except Exception as exc:  # keep going; report at the end
-            failed += 1
-            shutil.rmtree(folder, ignore_errors=True)
-            status = "FAILED"
-            entry["error"] = f"{type(exc).__name__}: {exc}"
-            traceback.print_exc()
-        else:
-            entry.pop("error", None)
-        manifest[name] = entry
-        print(
-            f"{name:14s} {status:7s} {entry.get('bytes', 0) / 1e6:6.2f} MB  build {entry.get('build_s', 0):6.2f} s",
-            flush=True,
-        )
-        manifest_path.write_text(json.dumps(manifest, indent=2) + "\n")
-    return 1 if failed else 0
+    p.add_argument("--out", type=Path, required=True, help="folder to fill, one subfolder per model")
+    out = p.parse_args().out
+    torch.set_num_threads(2)
+    for name, build in BUILDERS.items():
+        shutil.rmtree(out / name, ignore_errors=True)
+        (out / name).mkdir(parents=True)
+        tf.set_seed(SEED)
+        build(out / name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

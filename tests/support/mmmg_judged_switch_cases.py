@@ -51,7 +51,7 @@ ASKED: Mapping[str, tuple[Trial, Any]] = {
 
 NUMBERS: Mapping[str, Mapping[str, Any]] = {
     "judge_presence": {
-        **{"object_key": "others", "scene": True, "wanted": False, "pictures": "each", "region": "bbox"},
+        **{"object_key": "others", "scene": True, "wanted": False, "pictures": "each", "region": "bbox"}
     },
     "judge_count": {"object_key": "others", "count_key": "counts", "fewest": 2, "most": 7},
     "judge_position": {"constraint_key": "others"},

@@ -16,6 +16,7 @@ from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dty
 from mmeval.model_backends.diffusers.settings import Settings
 from tests.support.tiny_models import tiny_model
 
+pytestmark = pytest.mark.xdist_group("tiny sd")
 CLASS = "StableDiffusionPipeline"
 
 
@@ -45,91 +46,61 @@ def pipeline() -> Iterator[Pipeline]:
     yield loaded(tiny_model("sd"))
 
 
-def test_a_picture_is_an_array_of_numbers_from_black_to_white(pipeline: Pipeline) -> None:
-    (drawn,) = pipeline.draw([Prompt("a hare")], [1], {"num_inference_steps": 2})
-
-    assert drawn.pixels.shape == (64, 64, 3)
-    assert drawn.pixels.min() >= 0
-    assert drawn.pixels.max() <= 1
-    assert not drawn.blanked
+def drawn(pipeline: Pipeline, **how: Any) -> Any:
+    (made,) = pipeline.draw([Prompt("a hare")], [1], how)
+    assert not made.blanked
+    return made.pixels
 
 
-def test_size_and_steps_reach_the_pipeline(pipeline: Pipeline) -> None:
-    one, two = (
-        next(pipeline.draw([Prompt("a hare")], [1], {"width": 32, "height": 48, "num_inference_steps": steps}))
-        for steps in (1, 2)
-    )
-
-    assert one.pixels.shape == (48, 32, 3)
-    assert (one.pixels != two.pixels).any()
-
-
-def test_a_negative_prompt_changes_the_picture(pipeline: Pipeline) -> None:
-    plain, other = (
-        next(pipeline.draw([Prompt("a hare")], [1], {"num_inference_steps": 1, "guidance_scale": 9.0, **more}))
-        for more in ({}, {"negative_prompt": "a dog in the rain"})
-    )
-
-    assert (plain.pixels != other.pixels).any()
+def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arguments(pipeline: Pipeline) -> None:
+    pixels = drawn(pipeline, num_inference_steps=2)
+    assert pixels.shape == (64, 64, 3)
+    assert 0 <= pixels.min() < pixels.max() <= 1
+    one, two = (drawn(pipeline, width=32, height=48, num_inference_steps=steps) for steps in (1, 2))
+    assert one.shape == (48, 32, 3)
+    assert (one != two).any()
+    guided = {"num_inference_steps": 1, "guidance_scale": 9.0}
+    assert (drawn(pipeline, **guided) != drawn(pipeline, **guided, negative_prompt="a dog in the rain")).any()
 
 
-def test_a_prompt_that_fits_is_read_as_it_is(pipeline: Pipeline) -> None:
-    assert pipeline.read("a hare") == Prompt("a hare")
-
-
-def test_a_prompt_that_is_too_long_is_said_to_be_cut(pipeline: Pipeline) -> None:
-    read = pipeline.read("hare" * 40)
-
-    assert read.warnings == ("the prompt has 162 tokens and the pipeline's tokenizer reads the first 77",)
-
-
-def test_a_control_token_in_the_words_stays_words(pipeline: Pipeline) -> None:
-    read = pipeline.read("a sign that says </s> in red")
-
-    assert "</s>" not in read.text
-    assert read.warnings == ("control tokens in the text were made plain words: </s>",)
-
-
-def test_the_bound_of_the_call_counts_too(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_is_read_with_warnings_of_its_cut_and_of_its_control_tokens(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from inspect import Parameter
 
+    assert pipeline.read("a hare") == Prompt("a hare")
+    assert ["162" in one and one.endswith(" 77") for one in pipeline.read("hare" * 40).warnings] == [True]
+    read = pipeline.read("a sign that says </s> in red")
+    assert ("</s>" in read.text, ["</s>" in one for one in read.warnings]) == (False, [True])
     bound = Parameter("max_sequence_length", Parameter.KEYWORD_ONLY, default=8)
     monkeypatch.setitem(pipeline._parameters, "max_sequence_length", bound)
+    assert pipeline.read("a hare in the snow").warnings[0].endswith(" 8")
 
-    assert "reads the first 8" in pipeline.read("a hare in the snow").warnings[0]
 
-
-def test_arguments_that_the_call_does_not_take_are_named(pipeline: Pipeline) -> None:
+def test_arguments_that_the_call_does_not_take_are_named_and_end_the_loading(pipeline: Pipeline) -> None:
     assert pipeline.unknown({"width": 1, "true_cfg_scale": 2.0}) == ["true_cfg_scale"]
-
-
-def test_arguments_of_the_user_that_the_call_does_not_take_end_the_loading() -> None:
-    with pytest.raises(UsageError, match=f"a {CLASS} takes no true_cfg_scale; leave it out"):
+    with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
         loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
 
 
 @pytest.mark.parametrize("name", ["DreamPipeline", "models"])
-def test_a_class_that_the_library_does_not_know_is_said_to_be_newer(name: str) -> None:
+def test_a_class_that_the_library_does_not_know_needs_a_newer_one(name: str) -> None:
     folder = tiny_model("sd")
-
-    with pytest.raises(UsageError, match=rf"knows no {name}; a newer one may: pip install -U diffusers"):
+    with pytest.raises(UsageError, match=f"knows no {name};"):
         Pipeline(folder, Settings(str(folder)), name, own_code=False)
 
 
-def test_files_that_cannot_be_loaded_are_one_message(tmp_path: Path) -> None:
-    (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-
-    with pytest.raises(MissingDataError, match=r"the pipeline cannot be loaded \(.*\); fetch it again"):
-        loaded(tmp_path)
-
-
-@pytest.mark.parametrize("written", [b"", b"\x02" + bytes(7) + b"[]", b"\xff" * 8], ids=["empty", "a list", "endless"])
-def test_weights_that_are_none_are_one_message(written: bytes, tmp_path: Path) -> None:
-    shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
-    for file in tmp_path.glob("*/*.safetensors"):
-        file.write_bytes(written)
-
-    with pytest.raises(MissingDataError, match=r"the pipeline cannot be loaded \(.*\); fetch it again"):
+@pytest.mark.parametrize(
+    "written", [None, b"", b"\x02" + bytes(7) + b"[]", b"\xff" * 8], ids=["no files", "empty", "a list", "endless"]
+)
+def test_files_that_cannot_be_loaded_are_one_message(written: bytes | None, tmp_path: Path) -> None:
+    if written is None:
+        (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS}))
+    else:
+        shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
+        for file in tmp_path.glob("*/*.safetensors"):
+            file.write_bytes(written)
+    with pytest.raises(MissingDataError, match="fetch it again"):
         loaded(tmp_path)
 
 
@@ -139,16 +110,14 @@ def test_weights_that_are_none_are_one_message(written: bytes, tmp_path: Path) -
 )
 def test_a_network_that_is_not_all_there_is_refused_by_name(part: str, lacking: str, tmp_path: Path) -> None:
     folder = changed_weights(tmp_path, part, lambda name, _: None if re.fullmatch(lacking, name) else ...)
-
-    with pytest.raises(MissingDataError, match=rf": {part}: 1 of its weights are not in its files \({lacking}\); f"):
+    with pytest.raises(MissingDataError, match=rf": {part}: 1 of .* \({lacking}\); "):
         loaded(folder)
 
 
 @pytest.mark.parametrize(("part", "other"), [("unet", "conv_in.bias"), ("text_encoder", "final_layer_norm.bias")])
 def test_a_network_with_weights_of_another_size_is_refused_by_name(part: str, other: str, tmp_path: Path) -> None:
     folder = changed_weights(tmp_path, part, lambda name, tensor: tensor[:-1] if name.endswith(other) else ...)
-
-    with pytest.raises(MissingDataError, match=rf": {part}: \d of its weights have another shape .*{other}: \[\d+\]"):
+    with pytest.raises(MissingDataError, match=rf": {part}: \d of .*{other}: \[\d+\]"):
         loaded(folder)
 
 
@@ -175,7 +144,6 @@ def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path:
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS, "vae": ["diffusers", "VQ"], **index}))
     for name in index:
         (tmp_path / name).mkdir()
-
     assert networks(tmp_path, None, "here") == {}
 
 
@@ -183,6 +151,7 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path
     import torch
     from safetensors.torch import save_file
 
+    assert saved_dtype(tmp_path) == "float32"
     for name, dtype, size in (("vae", torch.float32, 4), ("unet", torch.bfloat16, 400)):
         (tmp_path / name).mkdir()
         save_file({"weight": torch.zeros(size, dtype=dtype)}, tmp_path / name / "model.safetensors")
@@ -191,7 +160,7 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path
 
 
 def test_a_device_that_is_not_there_is_one_message() -> None:
-    with pytest.raises(UsageError, match=r"cannot be put on device=gpu \(.*\); name another device, such as cpu"):
+    with pytest.raises(UsageError, match=r"device=gpu \(.* cpu$"):
         loaded(tiny_model("sd"), device="gpu")
 
 
@@ -205,19 +174,11 @@ def test_code_that_comes_with_a_pipeline_runs_where_that_is_allowed(
     index = json.loads((folder / "model_index.json").read_text())
     (folder / "model_index.json").write_text(json.dumps({**index, "_class_name": ["mine", "Mine"]}))
     (folder / "mine.py").write_text(f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n")
-
     made = Pipeline(folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True)
-
     assert type(made._pipe).__name__ == "Mine"
-
-
-def test_weights_in_no_safe_format_are_loaded_as_float32(tmp_path: Path) -> None:
-    assert saved_dtype(tmp_path) == "float32"
 
 
 def test_a_dtype_that_is_named_is_used() -> None:
     import torch
 
-    pipeline = loaded(tiny_model("sd"), dtype="bfloat16")
-
-    assert pipeline._pipe.unet.dtype == torch.bfloat16
+    assert loaded(tiny_model("sd"), dtype="bfloat16")._pipe.unet.dtype == torch.bfloat16

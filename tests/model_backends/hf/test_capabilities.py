@@ -14,6 +14,7 @@ from mmeval.model_backends.hf.settings import Settings
 from tests.support.local_models import files_of
 
 OWN = Capabilities.of(["text", "image"], ["text"], "single")
+SEEING: dict[str, Any] = {"processor_config.json": {"image_processor": {}}}
 NEW: dict[str, Any] = {"processor_config.json": {"image_processor": {}, "feature_extractor": {}, "video_processor": {}}}
 OLD: dict[str, Any] = {"preprocessor_config.json": {"image_processor_type": "X"}}
 OLDEST: dict[str, Any] = {"preprocessor_config.json": {"image_mean": [0.5]}}
@@ -23,16 +24,12 @@ AUDIO: dict[str, Any] = {"audio_config": {}}
 
 MODELS: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], tuple[str, ...]]] = {
     "text": ({}, {}, ()),
-    "pictures": (VISION, {"processor_config.json": {"image_processor": {}}}, ("image",)),
+    "pictures": (VISION, SEEING, ("image",)),
     "all": (VISION | VIDEO | AUDIO, NEW, ("image", "audio", "video")),
     "omni": ({"thinker_config": VISION | AUDIO}, NEW, ("image", "audio", "video")),
     "pictures, old files": (VISION, OLDEST, ("image",)),
     "videos, old files": (VISION | VIDEO, OLD, ("image", "video")),
-    "a video token and no processor for it": (
-        VISION | VIDEO,
-        {"processor_config.json": {"image_processor": {}}},
-        ("image",),
-    ),
+    "a video token and no processor for it": (VISION | VIDEO, SEEING, ("image",)),
     "pictures without processor": (VISION, {}, ()),
     "a processor of nothing": ({"vision_config": None}, NEW, ()),
 }
@@ -55,26 +52,20 @@ def test_a_class_may_declare_a_name_several_or_none(declared: object, names: tup
     assert modalities(declared) == names
 
 
-def test_a_class_that_says_otherwise_is_doubted() -> None:
+def test_a_class_that_declares_other_kinds_is_doubted() -> None:
     seeing = SimpleNamespace(input_modalities=("image", "text"))
-    assert doubt(["image"], seeing) == ""
-    assert doubt([], SimpleNamespace(input_modalities="text")) == ""
-    assert doubt([], seeing).startswith("its class reads image, its files say text only and decide")
+    assert doubt(["image"], seeing) == doubt([], SimpleNamespace(input_modalities="text")) == ""
+    assert "image" in doubt([], seeing)
 
 
-def test_the_user_has_the_last_word_on_inputs() -> None:
+def test_the_user_has_the_last_word_on_inputs_and_may_want_fewer_outputs_and_no_others() -> None:
     assert {*overruled(OWN, Settings(inputs="text+audio")).inputs} == {"text", "code", "audio"}
     assert overruled(OWN, Settings()) is OWN
-
-
-def test_outputs_may_be_fewer_and_never_other_kinds() -> None:
     both = Capabilities.of(["text"], ["text", "image"])
     assert {*overruled(both, Settings(outputs="image")).outputs} == {"image"}
-    with pytest.raises(UsageError, match="never audio; leave it out"):
+    with pytest.raises(UsageError, match="never audio"):
         overruled(OWN, Settings(outputs="text+audio"))
-
-
-@pytest.mark.parametrize("settings", [Settings(inputs="text+imgae"), Settings(outputs="text+imgae")], ids=["in", "out"])
-def test_a_kind_that_there_is_not_is_refused_with_a_near_one(settings: Settings) -> None:
-    with pytest.raises(UnknownNameError, match=r"kind in (in|out)puts 'imgae'; did you mean \"image\""):
-        overruled(OWN, settings)
+    for settings in (Settings(inputs="text+imgae"), Settings(outputs="text+imgae")):
+        with pytest.raises(UnknownNameError) as caught:
+            overruled(OWN, settings)
+        assert (caught.value.name, "image" in caught.value.known) == ("imgae", True)

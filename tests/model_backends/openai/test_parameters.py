@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.parameters import audio_format, check_options, unsent, voice
+from mmeval.model_backends.openai.parameters import AUDIO_FORMATS, audio_format, check_options, unsent, voice
 from mmeval.records.request import GenerationParams
 
 
@@ -14,34 +14,26 @@ def params(**options: Any) -> GenerationParams:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [("image.sise", 'did you mean "image.size"'), ("video.codec", "image.size, image.quality")],
+    ("name", "near"), [("image.sise", '"image.size"'), ("video.codec", "image.size, image.quality")]
 )
-def test_an_unknown_option_is_named_with_the_known_ones(name: str, said: str) -> None:
-    with pytest.raises(CallError, match=f"{name}.*{said}") as caught:
+def test_an_unknown_option_is_named_with_the_known_ones(name: str, near: str) -> None:
+    with pytest.raises(CallError, match=f"{name}.*{near}") as caught:
         check_options(params(**{name: 1}))
     assert caught.value.kind == "bad_request"
 
 
-def test_the_known_options_pass() -> None:
-    check_options(params(**{"image.size": "1x1", "image.quality": "low", "audio.voice": "a", "audio.format": "mp3"}))
-
-
-def test_voice_and_format_have_defaults() -> None:
+def test_voice_and_format_have_defaults_and_formats_that_cannot_be_recognised_are_refused() -> None:
     assert (voice(params()), audio_format(params())) == ("alloy", "wav")
-    chosen = params(**{"audio.voice": "verse", "audio.format": "mp3"})
+    chosen = params(**{"image.size": "1x1", "image.quality": "low", "audio.voice": "verse", "audio.format": "mp3"})
+    check_options(chosen)
     assert (voice(chosen), audio_format(chosen)) == ("verse", "mp3")
-
-
-def test_a_format_that_says_nothing_about_itself_is_refused() -> None:
+    assert AUDIO_FORMATS == ("wav", "mp3", "flac", "opus", "aac")
     with pytest.raises(CallError, match="pcm16"):
         audio_format(params(**{"audio.format": "pcm16"}))
 
 
-def test_what_an_endpoint_has_no_field_for_is_said() -> None:
+def test_parameters_that_an_endpoint_has_no_field_for_are_named() -> None:
     asked = params(temperature=0.0, until="x", **{"image.size": "1x1"})
-    assert unsent(asked, "images", sampled=False) == ("images has no field for temperature, stop; not sent",)
-    assert unsent(asked, "chat", sampled=True, options=("image.size",)) == (
-        "chat has no field for image.size; not sent",
-    )
+    assert "for temperature, stop;" in unsent(asked, "images", sampled=False)[0]
+    assert "for image.size;" in unsent(asked, "chat", sampled=True, options=("image.size",))[0]
     assert unsent(asked, "chat", sampled=True) == ()

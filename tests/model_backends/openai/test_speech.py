@@ -23,42 +23,33 @@ def test_the_request_has_the_shape_that_the_official_client_declares() -> None:
     from openai.types.audio.speech_create_params import SpeechCreateParams
     from pydantic import TypeAdapter
 
-    asked = request(
-        message("system", "whisper"),
-        user("hello"),
-        wants=("audio",),
-        options={"audio.voice": "verse", "audio.format": "mp3"},
-    )
+    options = {"audio.voice": "verse", "audio.format": "mp3"}
+    asked = request(message("system", "whisper"), user("hello"), user("you"), wants=("audio",), options=options)
     with ScriptedServer(Scripted(WAV)) as server:
         generate(server.url, asked, endpoint="speech")
-    body = server.seen[0].json
-    assert body == {
-        "model": "m",
-        "input": "hello",
-        "voice": "verse",
-        "response_format": "mp3",
-        "instructions": "whisper",
-    }
-    assert drained(TypeAdapter(SpeechCreateParams).validate_python(body)) == body
+    body = {"model": "m", "input": "hello\n\nyou", "voice": "verse", "response_format": "mp3"}
+    assert server.seen[0].json == {**body, "instructions": "whisper"}
+    assert drained(TypeAdapter(SpeechCreateParams).validate_python(server.seen[0].json)) == server.seen[0].json
 
 
 def test_input_that_is_no_text_is_unsupported() -> None:
-    response = generate("http://localhost:1/v1", request(medium(PNG), wants=("audio",)), endpoint="speech")
-    assert response.error is not None
-    assert (response.error.kind, "image" in response.error.message) == ("unsupported", True)
+    error = generate("http://localhost:1/v1", request(medium(PNG), wants=("audio",)), endpoint="speech").error
+    assert error is not None
+    assert (error.kind, "image" in error.message) == ("unsupported", True)
 
 
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        pytest.param(b"", "bad_reply", id="empty"),
-        pytest.param(PNG, "bad_reply", id="a picture"),
-        pytest.param(b'{"x": 1}', "bad_reply", id="json"),
-        pytest.param(json.dumps({"error": {"message": "busy", "code": 429}}).encode(), "rate_limit", id="error"),
+        (b"", "bad_reply"),
+        (PNG, "bad_reply"),
+        (b'{"x": 1}', "bad_reply"),
+        (json.dumps({"error": {"message": "busy", "code": 429}}).encode(), "rate_limit"),
     ],
+    ids=["empty", "picture", "json", "error"],
 )
 def test_a_reply_that_is_no_sound_is_an_error(body: bytes, kind: str) -> None:
     with ScriptedServer(Scripted(body)) as server:
-        response = generate(server.url, request("hello", wants=("audio",)), endpoint="speech")
-    assert response.error is not None
-    assert response.error.kind == kind
+        error = generate(server.url, request("hello", wants=("audio",)), endpoint="speech").error
+    assert error is not None
+    assert error.kind == kind

@@ -60,37 +60,20 @@ COPIED["ref_image_0"] = PNG + b"c"
 def test_media_that_are_no_files_come_from_the_copy_in_the_order_of_their_lists(tmp_path: Path) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path / REPOSITORY, {"category": "other", "instruction": "Change it."}, COPIED)
-
     (sample,) = samples(tmp_path)
-
     assert held(sample) == [PNG + b"a", PNG + b"b", PNG + b"c"]
     assert sample.metadata == {"bbox": [1, 2, 3, 4], "file": "edit"}
-
-
-def test_a_file_that_is_there_wins(tmp_path: Path) -> None:
-    write_rows(tmp_path, EDIT)
-    write_copy(tmp_path, COPIED)
     own = tmp_path / "seed_instruction" / "image" / "edit_20.png"
     own.parent.mkdir()
     own.write_bytes(PNG + b"own")
-
     assert held(samples(tmp_path)[0]) == [PNG + b"a", PNG + b"own", PNG + b"c"]
 
 
-def test_rows_with_the_same_prompt_are_joined_in_their_order(tmp_path: Path) -> None:
-    write_rows(tmp_path, {**EDIT, "pick": 1}, {"instruction_para": "Another."}, {**EDIT, "pick": 2})
+def test_rows_with_the_same_prompt_are_joined_in_their_order_left_out_or_not(tmp_path: Path) -> None:
+    write_rows(tmp_path, EDIT, {"instruction_para": "Another."}, {**EDIT, "pick": 2})
     write_copy(tmp_path, COPIED, {**COPIED, "image_0": PNG + b"second"})
-
     assert [held(sample)[:1] for sample in samples(tmp_path)] == [[PNG + b"a"], [], [PNG + b"second"]]
-
-
-def test_a_row_that_is_left_out_still_takes_its_turn(tmp_path: Path) -> None:
-    write_rows(tmp_path, EDIT, {**EDIT, "pick": 2})
-    write_copy(tmp_path, COPIED, {**COPIED, "image_0": PNG + b"second"})
-
-    (sample,) = samples(tmp_path, having="pick")
-
-    assert held(sample)[0] == PNG + b"second"
+    assert [held(sample)[:1] for sample in samples(tmp_path, having="pick")] == [[PNG + b"second"]]
 
 
 @pytest.mark.parametrize("row", [{"category": "other"}, {"instruction": "Change them."}], ids=["category", "prompt"])
@@ -99,46 +82,34 @@ def test_a_row_that_the_copy_does_not_have_is_missing_before_anything_is_asked(
 ) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, **row})
-
-    with pytest.raises(MissingDataError, match=r"image/edit_0\.png and 2 more missing"):
+    with pytest.raises(MissingDataError, match=r"edit_0\.png and 2 more"):
         samples(tmp_path)
 
 
-def test_a_medium_that_the_copy_lacks_is_told_by_its_column(tmp_path: Path) -> None:
+def test_a_medium_that_the_copy_lacks_is_named_by_its_column(tmp_path: Path) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, "image_1": None})
-
-    with pytest.raises(MissingDataError, match=r"edit\.jsonl:1: the copy of UW-FMRL2/MMMG has no image_1 of this row"):
+    with pytest.raises(MissingDataError, match=r"edit\.jsonl:1: .* image_1 "):
         samples(tmp_path)
 
 
-def test_another_parquet_file_is_no_copy(tmp_path: Path) -> None:
+def test_another_parquet_file_and_a_damaged_one_are_no_copy(tmp_path: Path) -> None:
     write_rows(tmp_path, EDIT)
-    write_copy(tmp_path, COPIED, columns=("category", "image_0"))
-
-    with pytest.raises(UsageError, match="it is no copy of MMMG: the column 'instruction' is missing"):
+    file = write_copy(tmp_path, COPIED, columns=("category", "image_0"))
+    with pytest.raises(UsageError, match="column 'instruction'"):
         samples(tmp_path)
-
-
-def test_a_damaged_copy_says_what_to_do(tmp_path: Path) -> None:
-    write_rows(tmp_path, EDIT)
-    write_copy(tmp_path, COPIED).write_bytes(b"PAR1")
-
-    with pytest.raises(UsageError, match=r"cannot be read as parquet .*; fetch it again"):
+    file.write_bytes(b"PAR1")
+    with pytest.raises(UsageError, match="as parquet"):
         samples(tmp_path)
 
 
 def test_the_cache_of_the_hub_is_looked_into_last(tmp_path: Path) -> None:
+    assert find_copy(tmp_path / "data") is None
     commit = "5" * 40
     cached = tmp_path / "cache" / "datasets--UW-FMRL2--MMMG"
     write_copy(cached / "snapshots" / commit, COPIED)
     (cached / "refs").mkdir()
     (cached / "refs" / "main").write_text(commit)
-
     assert find_copy(tmp_path / "data") is not None
     write_rows(tmp_path, EDIT)
     assert len(held(samples(tmp_path)[0])) == 3
-
-
-def test_without_a_copy_there_is_none(tmp_path: Path) -> None:
-    assert find_copy(tmp_path) is None

@@ -54,15 +54,6 @@ def answer(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> 
     return found.response
 
 
-def test_an_answer_whose_picture_is_missing_has_a_place_and_one_to_another_question_none(tmp_path: Path) -> None:
-    other = line("a", query={"instruction": "another"})
-    answers = read_output(authors(tmp_path / "m", line(FIRST, (0,)), other), generations=1)
-
-    places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1)]
-
-    assert places == [AnswerPlace("i_tiny", 0), None]
-
-
 def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> str:
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
     assert isinstance(found, Absent), found
@@ -78,21 +69,17 @@ def test_rows_are_expanded_in_place_and_numbers_count_through_the_file(tmp_path:
     for at in range(8):
         (folder / f"image/i_tiny_{at}.png").write_bytes(picture(colour=(at, 0, 0)))
     answers = read_output(folder)
-
     output = answer(answers, 1, 2).output
-
     assert output is not None
     assert [medium.read() for medium in output.media()] == [picture(colour=(6, 0, 0))]
     assert (answers.model, answers.counts, answers.remarks) == ("Gemini2", {"i_tiny": 8}, [])
 
 
 def test_a_line_has_words_pictures_and_sounds_where_its_placeholders_say(tmp_path: Path) -> None:
-    said = f"See {FIRST} hear <audio_start><audio_1><audio_end><audio_start><audio_0><audio_end>."
+    text = f"See {FIRST} hear <audio_start><audio_1><audio_end><audio_start><audio_0><audio_end>."
     media = ("image/i_tiny_0.png", "audio/i_tiny_0.wav", "audio/i_tiny_1.wav")
-    answers = read_output(authors(tmp_path, line(said, (0,), (0, 1)), media=media), generations=1)
-
+    answers = read_output(authors(tmp_path, line(text, (0,), (0, 1)), media=media), generations=1)
     output = answer(answers, 0).output
-
     assert output is not None
     assert [part.kind for part in output.parts] == ["text", "image", "text", "audio", "audio", "text"]
     assert [Path(m.label).name for m in output.media("audio")] == ["i_tiny_1.wav", "i_tiny_0.wav"]
@@ -100,51 +87,46 @@ def test_a_line_has_words_pictures_and_sounds_where_its_placeholders_say(tmp_pat
 
 def test_an_empty_line_is_an_empty_answer_and_no_missing_one(tmp_path: Path) -> None:
     response = answer(read_output(authors(tmp_path, line("")), generations=1), 0)
-
     assert (response.output, response.error) == (Interleaved(), None)
 
 
 def test_the_folder_above_is_enough_where_it_holds_one_model(tmp_path: Path) -> None:
     authors(tmp_path / "output" / "Anole", line("a"))
-
     assert read_output(tmp_path / "output").model == "Anole"
     authors(tmp_path / "output" / "Janus", line("a"))
     with pytest.raises(UsageError, match="answers of several models"):
         read_output(tmp_path / "output")
 
 
-def test_what_a_folder_lacks_is_told_with_its_reason(tmp_path: Path) -> None:
-    other: Json = {"query": {"instruction": "Draw  a\nhare."}}
-    rows = [line("a", **other), line("b", (3,)), line("c", query={"instruction": "Draw a fox."})]
-    answers = read_output(authors(tmp_path, *rows), generations=1)
-
+def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_missing(tmp_path: Path) -> None:
+    given: Json = {"query": {"instruction": "Draw  a\nhare."}}
+    rows = [line("a", **given), line("b", (3,)), line("c", query={"instruction": "Draw a fox."})]
+    folder = authors(tmp_path, *rows)
+    answers = read_output(folder, generations=1)
     assert answer(answers, 0).text == "a"
-    assert "image/i_tiny_3.png is missing" in absent(answers, 1)
-    assert "another instruction, 'Draw a fox.'" in absent(answers, 2)
-    assert "ends after 3 answers" in absent(answers, 3)
-    assert "1 answers to each instruction" in absent(answers, 0, repeat=1)
-    assert "has no i_huge.jsonl" in absent(answers, 0, file="i_huge")
+    assert "image/i_tiny_3.png" in absent(answers, 1)
+    assert "'Draw a fox.'" in absent(answers, 2)
+    assert "after 3 answers" in absent(answers, 3)
+    assert "--repeats 1" in absent(answers, 0, repeat=1)
+    assert "i_huge.jsonl" in absent(answers, 0, file="i_huge")
     assert isinstance(answers.answer("t", Sample("1", (user("?"),)), 0), Absent)
-
-
-def test_an_answer_to_another_instruction_is_taken_where_that_is_said(tmp_path: Path) -> None:
-    folder = authors(tmp_path, line("c", query={"instruction": "Draw a fox."}))
-
-    assert answer(read_output(folder, generations=1, any_instruction=True), 0).text == "c"
+    places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1, 2)]
+    assert places == [AnswerPlace("i_tiny", 0), AnswerPlace("i_tiny", 1), None]
+    assert answer(read_output(folder, generations=1, any_instruction=True), 2).text == "c"
 
 
 def test_a_number_of_lines_that_does_not_fit_is_remarked(tmp_path: Path) -> None:
     [remark] = read_output(authors(tmp_path, *[line("a")] * 6)).remarks
-
-    assert "6 lines are not 4 answers to each instruction" in remark
+    assert "6 lines are not 4" in remark
     assert read_output(tmp_path, generations=3).remarks == []
+    with pytest.raises(UsageError, match="generations=0"):
+        read_output(tmp_path, generations=0)
 
 
 def test_the_digest_covers_lines_and_media(tmp_path: Path) -> None:
     folder = authors(tmp_path, line(FIRST, (0,)), media=("image/i_tiny_0.png",))
     first = read_output(folder).digest
     assert read_output(folder).digest == first
-
     (folder / "image/i_tiny_0.png").write_bytes(picture(colour=9))
     assert read_output(folder).digest != first
 
@@ -153,39 +135,33 @@ def test_the_digest_covers_lines_and_media(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "word"),
     [
-        ('{"response": "a"}\n{"respo', r"i_tiny.jsonl:2: the line is no JSON .*; the file was cut off"),
-        ("[1]\n", "i_tiny.jsonl:1: the line is a list, not an object"),
-        ('{"image_list": []}\n', "i_tiny.jsonl:1: 'response' must be a text"),
-        ('{"response": "a", "image_list": [-1]}\n', "'image_list' must be a list of file numbers"),
-        ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list' must be a list of file numbers"),
-        ('{"response": "a", "image_list": [true]}\n', "'image_list' must be a list of file numbers"),
-        ('{"response": "a", "mmeval": []}\n', "'mmeval' must be an object"),
-        ("[" * 100_000, "the line is no JSON"),
+        ('{"response": "a"}\n{"respo', r"i_tiny.jsonl:2: .* cut off"),
+        ("[1]\n", "i_tiny.jsonl:1: .* a list"),
+        ('{"image_list": []}\n', "i_tiny.jsonl:1: 'response'"),
+        ('{"response": "a", "image_list": [-1]}\n', "'image_list'"),
+        ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list'"),
+        ('{"response": "a", "image_list": [true]}\n', "'image_list'"),
+        ('{"response": "a", "mmeval": []}\n', "'mmeval'"),
+        ("[" * 100_000, "is no JSON"),
     ],
     ids=["cut off", "list", "no response", "negative", "path", "true", "own key", "deep"],
 )
-def test_a_damaged_file_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_line(text: str, word: str, tmp_path: Path) -> None:
     (tmp_path / "i_tiny.jsonl").write_text(text)
-
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=word):
         read_output(tmp_path)
 
 
-def test_a_huge_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", 100)
-
-    with pytest.raises(UsageError, match="the line is longer than"):
-        read_output(authors(tmp_path, line("a" * 100)))
-
-
-def test_a_huge_medium_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_line_and_a_huge_medium_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = authors(tmp_path, line(FIRST + "a" * 100, (0,)), media=("image/i_tiny_0.png",))
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
-    answers = read_output(authors(tmp_path, line(FIRST, (0,)), media=("image/i_tiny_0.png",)), generations=1)
-
     with pytest.raises(UsageError, match="larger than"):
-        answer(answers, 0)
+        answer(read_output(folder, generations=1), 0)
+    monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", 100)
+    with pytest.raises(UsageError, match="longer than"):
+        read_output(folder)
 
 
 @pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "image/out.png"])
@@ -195,9 +171,7 @@ def test_a_medium_outside_is_never_read(name: str, tmp_path: Path) -> None:
     (folder / "image" / "out.png").symlink_to(tmp_path / "secret.png")
     own = {"parts": [{"type": "image", "file": name}], "of": seal("a", {})}
     (folder / "i_tiny.jsonl").write_text(json.dumps(line("a", mmeval=own)))
-
     answers = read_output(folder, generations=1)
-
     with pytest.raises(UsageError, match="leads out of"):
         answer(answers, 0)
 
@@ -206,7 +180,6 @@ def test_links_out_of_the_folder_are_refused_before_anything_is_asked(tmp_path: 
     (tmp_path / "secret.png").write_bytes(picture())
     folder = authors(tmp_path / "m", line("a"))
     (folder / "image" / "i_tiny_0.png").symlink_to(tmp_path / "secret.png")
-
     with pytest.raises(UsageError, match="leads out of"):
         _ = read_output(folder).digest
 
@@ -218,15 +191,13 @@ def test_links_out_of_the_folder_are_refused_before_anything_is_asked(tmp_path: 
 def test_damaged_parts_are_refused(part: object, tmp_path: Path) -> None:
     own = {"parts": [part], "of": seal("a", {})}
     answers = read_output(authors(tmp_path, line("a", mmeval=own)), generations=1)
-
     with pytest.raises(UsageError, match="damaged"):
         answer(answers, 0)
 
 
-def test_parts_of_another_answer_are_not_taken_for_this_one(tmp_path: Path) -> None:
+def test_parts_of_another_answer_are_not_used_for_this_one(tmp_path: Path) -> None:
     own = {"parts": [{"type": "text", "text": "before it was edited"}], "of": seal("before", {})}
     answers = read_output(authors(tmp_path, line("after", mmeval=own)), generations=1)
-
     assert answer(answers, 0).text == "after"
 
 
@@ -246,16 +217,13 @@ ODD = [
     Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a \ud83d b"), media_part(HARE))),
     Interleaved((Part("reasoning", "hidden"), text_part(f"{FIRST} never came"))),
     Interleaved(),
-    Interleaved(
-        (Part("image", media=TONE, label="image0"), media_part(Media.from_bytes(b"no picture at all"), "image"))
-    ),
+    Interleaved((Part("image", media=TONE, label="image0"), media_part(Media.from_bytes(b"no picture"), "image"))),
 ]
 
 
 def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
     exported(tmp_path / "m", answered_run(*ODD))
     answers = read_output(tmp_path / "m")
-
     for row, output in enumerate(ODD):
         found = answer(answers, row).output
         assert found is not None
@@ -264,7 +232,6 @@ def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
 
 def test_a_line_of_plain_answers_has_nothing_of_ours(tmp_path: Path) -> None:
     exported(tmp_path / "m", answered_run(ODD[0]))
-
     row = json.loads((tmp_path / "m/i_tiny.jsonl").read_text())
     assert row == line(f"a {FIRST}", (0,), query={"instruction": "Draw a hare."})
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == HARE.read()
@@ -273,46 +240,36 @@ def test_a_line_of_plain_answers_has_nothing_of_ours(tmp_path: Path) -> None:
 def test_numbers_go_on_through_the_file_and_start_anew_in_the_next(tmp_path: Path) -> None:
     tasks = (answered_task(ODD[:2] * 2, repeats=2), answered_task(ODD[:1], file="i_next", task="next"))
     exported(tmp_path / "m", AnsweredRun("m", tasks))
-
     rows = [json.loads(row) for row in (tmp_path / "m/i_tiny.jsonl").read_text().splitlines()]
     assert [row["image_list"] for row in rows] == [[0], [1], [2], [3]]
     assert [row["audio_list"] for row in rows] == [[], [0], [], [1]]
-    assert sorted(file.name for file in (tmp_path / "m/image").iterdir()) == [
-        "i_next_0.png", *(f"i_tiny_{at}.png" for at in range(4))
-    ]  # fmt: skip
+    names = ["i_next_0.png", *(f"i_tiny_{at}.png" for at in range(4))]
+    assert sorted(file.name for file in (tmp_path / "m/image").iterdir()) == names
 
 
-def test_failures_and_gaps_keep_their_places_and_are_told(tmp_path: Path) -> None:
-    failed = ErrorInfo("too_long", "the prompt is too long")
+def test_failures_and_gaps_keep_their_places_and_are_reported(tmp_path: Path) -> None:
+    failed = ErrorInfo("too_long", "the prompt is long")
     done = exported(tmp_path / "m", answered_run(ODD[0], failed, None, ODD[1], repeats=2))
     answers = read_output(tmp_path / "m")
-
     assert answer(answers, 0, 1).error == failed
-    assert "the run that was exported had none" in absent(answers, 1, 0)
+    assert "had none" in absent(answers, 1, 0)
     assert held(answer(answers, 1, 1).output or Interleaved()) == held(ODD[1])
     assert answers.counts == {"i_tiny": 3}
-    assert done.gaps[0].startswith("1 answer: the model had failed")
-    assert "1 line without an answer" in done.gaps[1]
+    assert [gap[:6] for gap in done.gaps] == ["1 answ", "1 line"]
 
 
-def test_an_answer_that_was_not_asked_for_is_told_as_such_and_not_as_a_failure_of_the_model(tmp_path: Path) -> None:
+def test_an_answer_that_was_not_asked_for_is_no_failure_of_the_model(tmp_path: Path) -> None:
     unasked, failed = ErrorInfo("unsupported", "the model gives no audio"), ErrorInfo("timeout", "no reply")
-    done = exported(tmp_path / "m", answered_run(unasked, failed, unasked, ODD[0]))
-
-    assert [gap.partition(";")[0] for gap in done.gaps] == [
-        "1 answer: the model had failed", "2 answers: the model could not be asked"
-    ]  # fmt: skip
+    failures, unanswered = exported(tmp_path / "m", answered_run(unasked, failed, unasked, ODD[0])).gaps
+    assert (failures.startswith("1 answer: "), unanswered.startswith("2 answers: ")) == (True, True)
     assert answer(read_output(tmp_path / "m"), 2).error == unasked
 
 
-def test_what_the_layout_has_no_place_for_is_told(tmp_path: Path) -> None:
+def test_content_that_the_layout_has_no_place_for_is_noted(tmp_path: Path) -> None:
     jpeg, slow = Media.from_bytes(picture("JPEG")), Media.from_bytes(wav(rate=8000))
     odd = Interleaved((Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM)))
     done = exported(tmp_path / "m", answered_run(odd))
-
-    assert [note.partition(":")[0] for note in done.notes] == [
-        "1 answer", "1 media of other kinds", "1 picture", "1 sound", "1 answer"
-    ]  # fmt: skip
+    assert [note.split()[1].rstrip(":") for note in done.notes] == ["answer", "media", "picture", "sound", "answer"]
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == jpeg.read()
     assert (done.answers, done.media, done.gaps) == (1, 3, ())
 
@@ -321,28 +278,21 @@ def test_what_the_layout_has_no_place_for_is_told(tmp_path: Path) -> None:
 def test_a_sound_that_readers_will_resample_is_noted(rate: int, channels: int, noted: int, tmp_path: Path) -> None:
     sound = Media.from_bytes(wav(rate=rate, channels=channels))
     done = exported(tmp_path / "m", answered_run(Interleaved((media_part(sound),))))
-
     assert sum("Hz" in note for note in done.notes) == noted
 
 
-def test_tasks_that_share_a_file_share_its_lines(tmp_path: Path) -> None:
+def test_tasks_that_share_a_file_share_its_lines_and_may_not_differ(tmp_path: Path) -> None:
     tasks = (answered_task([ODD[0], None, ODD[1]]), answered_task([None, ODD[1], ODD[1]], task="other"))
     done = exported(tmp_path / "m", AnsweredRun("m", tasks))
-
     assert (done.answers, done.gaps) == (3, ())
-
-
-def test_different_answers_in_one_place_are_refused(tmp_path: Path) -> None:
     tasks = (answered_task([ODD[0]]), answered_task([ODD[1]], task="other"))
-
-    with pytest.raises(UsageError, match="tiny and other have different answers to i_tiny/0"):
+    with pytest.raises(UsageError, match=r"tiny and other .* i_tiny/0"):
         write_output(AnsweredRun("m", tasks), tmp_path)
 
 
 def test_the_number_of_generations_travels_with_an_export(tmp_path: Path) -> None:
     exported(tmp_path / "m", answered_run(*ODD[:6], repeats=3))
-
     assert held(answer(read_output(tmp_path / "m"), 1, 2).output or Interleaved()) == held(ODD[5])
     (tmp_path / "m" / MANIFEST).write_text("{")
-    with pytest.raises(UsageError, match=r"mmeval.json: is damaged"):
+    with pytest.raises(UsageError, match=r"mmeval.json"):
         read_output(tmp_path / "m")

@@ -7,7 +7,7 @@ evaluators 54527db8, interleaved evaluators 30c9f602).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,11 @@ SCORE, SLOPE, MEL, SAMPLES = 1e-4, 1e-3, 0.5, 512
 
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 Row = Mapping[str, Any]
+
+
+Colour = tuple[int, int, int]
+Size = tuple[int, int, int]
+"""Height, width and seed."""
 
 
 class Case(NamedTuple):
@@ -51,40 +56,28 @@ def speckled(shape: tuple[int, int], color: tuple[int, int, int], jitter: int, s
     return np.clip(np.array(color) + rng.randint(-jitter, jitter + 1, (*shape, 3)), 0, 255).astype(np.uint8)
 
 
-def region(
-    name: str,
-    size: tuple[int, int, int],
-    share: tuple[float, float],
-    fill: tuple[tuple[int, int, int], int],
-    labels: tuple[str, str],
-    *expected: Any,
-) -> Case:
-    """``size`` is height, width and seed; ``share`` is how much of width and height is filled, from the upper left."""
-    height, width, seed = size
-    pixels = noise(*size)
-    rows, columns = round(share[1] * height), round(share[0] * width)
-    pixels[:rows, :columns] = speckled((rows, columns), *fill, seed)
+def filled(name: str, pixels: Pixels, metadata: Row, expected: Sequence[Any]) -> Case:
     value, ssim, penalty, mean = expected
-    row = {"answer": [picture(pixels)], "metadata": {"region": labels[0], "color": labels[1]}}
+    row = {"answer": [picture(pixels)], "metadata": metadata}
     return Case(name, row, value, {"ssim": ssim, "penalty": penalty, "avg_color": mean})
 
 
-def border(
-    name: str,
-    size: tuple[int, int, int],
-    share: float,
-    fill: tuple[tuple[int, int, int], int],
-    color: str,
-    *expected: Any,
-) -> Case:
+def region(name: str, size: Size, share: tuple[float, float], fill: tuple[Colour, int], *more: Any) -> Case:
+    """``share`` is how much of width and height is filled, from the upper left."""
+    (place, color), *expected = more
+    pixels = noise(*size)
+    rows, columns = round(share[1] * size[0]), round(share[0] * size[1])
+    pixels[:rows, :columns] = speckled((rows, columns), *fill, size[2])
+    return filled(name, pixels, {"region": place, "color": color}, expected)
+
+
+def border(name: str, size: Size, share: float, fill: tuple[Colour, int], color: str, *expected: Any) -> Case:
     height, width, seed = size
     down, across = round(share * height), round(share * width)
     pixels = speckled((height, width), *fill, seed)
     inside = (slice(down, height - down), slice(across, width - across))
     pixels[inside] = noise(*size)[inside]
-    value, ssim, penalty, mean = expected
-    row = {"answer": [picture(pixels)], "metadata": {"color": color}}
-    return Case(name, row, value, {"ssim": ssim, "penalty": penalty, "avg_color": mean})
+    return filled(name, pixels, {"color": color}, expected)
 
 
 def edit(name: str, seed: int, box: list[int], size: tuple[int, int], ssim: float, padded: list[int]) -> Case:
@@ -118,12 +111,8 @@ def constraint(text: str, label: list[Any], value: float) -> Case:
 
 
 def words(found: str, wanted: Any, value: float, evidence: Row | None = None, **params: str) -> Case:
-    return Case(
-        found[:20] or "nothing",
-        {"answer": found, "metadata": {"text": wanted}, "params": params},
-        value,
-        evidence or {},
-    )
+    row = {"answer": found, "metadata": {"text": wanted}, "params": params}
+    return Case(found[:20] or "nothing", row, value, evidence or {})
 
 
 def order(text: str, accepted: list[str], value: float) -> Case:
@@ -156,9 +145,7 @@ CASES: Mapping[str, Callable[[], list[Case]]] = {
         edit("identical", 31, [40, 30, 90, 80], (150, 120), 1, [25, 18, 105, 92]),
         edit("resized", 34, [10, 10, 60, 60], (300, 240), 0.9831510239090072, [0, 0, 75, 72]),
     ],
-    "ssim": lambda: [
-        Case("same", {"answer": [picture(noise(96, 96, 41))], "target": [picture(noise(96, 96, 41))]}, 1),
-    ],
+    "ssim": lambda: [Case("same", {"answer": [picture(noise(96, 96, 41))], "target": [picture(noise(96, 96, 41))]}, 1)],
     "silence_segments": lambda: [
         pauses("one pause", (1.5, 2.0, 1.5), 1, [34304, 33962]),
         pauses("two pauses", (1.0, 1.5, 1.0, 1.5, 1.0), 0, [23552, 24064, 22732]),
@@ -231,9 +218,7 @@ def test_the_released_values_are_reproduced_through_the_verb(
     rows = [{"name": case.name, **written(case.row, tmp_path, str(at))} for at, case in enumerate(cases)]
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
     code = main(["metric", metric, "--cases", str(file), "--profile", "official"])
-
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (code, [row["name"] for row in found]) == (0, [case.name for case in cases])
     for row, case in zip(found, cases, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,51 +60,36 @@ def test_every_row_loads_renders_and_can_be_scored_by_every_metric(folder: Path,
             assert task.prompt(sample) == sample.input
             checks = [metric.bound for metric in task.metrics if metric.bound.metric.check]
             faults += [(sample.id, one.name, fault) for one in checks if (fault := one.sample_fault(sample))]
-
     assert faults == []
 
 
 def test_the_rows_and_media_are_those_that_the_paper_counts(whole: Selection) -> None:
     samples = {task.name: list(task.dataset()) for task in whole}
     distinct = {sample.id for found in samples.values() for sample in found}
-    media = {
-        (part.kind, str(part.media.path))
-        for found in samples.values()
-        for sample in found
-        for content in (*(message.content for message in sample.input), *sample.references)
-        for part in content.parts
-        if part.media is not None
-    }
-
+    rows = [sample for found in samples.values() for sample in found]
+    contents = [content for s in rows for content in (*(m.content for m in s.input), *s.references)]
+    media = {(part.kind, str(part.media.path)) for content in contents for part in content.parts if part.media}
     assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
     assert len(distinct) == 937 == sum(map(len, samples.values())) - SHARED_ROWS
     assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487
 
 
-def test_no_picture_to_compare_with_is_in_a_prompt(whole: Selection) -> None:
+def test_prompts_have_the_kinds_of_their_task_and_no_picture_to_compare_with(whole: Selection) -> None:
     for task in whole:
+        given = {part.kind for s in task.dataset() for m in s.input for part in m.content.parts}
+        assert given == set(task.input_modalities), task.name
         for sample in task.dataset():
             sent = {medium.path for message in task.prompt(sample) for medium in message.content.media()}
             assert sent.isdisjoint({medium.path for reference in sample.references for medium in reference.media()})
 
 
-def test_the_kinds_of_each_task_are_those_of_its_rows(whole: Selection) -> None:
-    for task in whole:
-        given = {part.kind for s in task.dataset() for m in s.input for part in m.content.parts}
-        assert given == set(task.input_modalities), task.name
-
-
-@pytest.mark.slow
 def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:
     prepared = mmeval("prepare", "mmmg", "--data_dir", folder)
-    ahead = mmeval("--tasks", "mmmg", "--model", "empty", "--judge", "empty", "--role", "gemini=empty", "--data_dir",
-                   folder, "--dry_run", "--verbosity", "ERROR")  # fmt: skip
-
+    models = ("--model", "empty", "--judge", "empty", "--role", "gemini=empty")
+    ahead = mmeval("--tasks", "mmmg", *models, "--data_dir", folder, "--dry_run", "--verbosity", "ERROR")
     assert prepared.code == 0, prepared.out
-    assert prepared.out.splitlines()[-2:] == [
-        "ready  mmmg as a whole: 937 different rows; media: 42 audio files, 487 image files",
-        "49 of 49 tasks ready",
-    ]
+    counts = [list(map(int, re.findall(r"\d+", one))) for one in prepared.out.splitlines()[-2:]]
+    assert counts == [[937, 42, 487], [49, 49]]
     assert ahead.code == 0, ahead.err
     assert ahead.out.count("\n|mmmg_") == 49
 
@@ -116,5 +102,4 @@ def test_without_media_just_the_tasks_that_name_some_are_missing(tmp_path: Path)
             task.dataset()
         except MissingDataError:
             missing.append(task.name)
-
     assert missing == [counted.task for counted in TASKS if counted.pictures or counted.sounds]

@@ -16,11 +16,10 @@ from mmeval.decode import image
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens
-from mmeval.records import GenerationParams, Request, Response, message
-from mmeval.testing import checks
-from tests.support.embedded import embedded_tiny
-from tests.support.local_models import answers, asked, copied, drawn, loaded, says, started
+from mmeval.records import Request, Response
+from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, says, started
 
+pytestmark = pytest.mark.xdist_group("tiny emu3")
 PROMPT = "draw a square"
 """What the tiny model recites one answer to: text, a picture of 4x4 codes, text."""
 BOTH: tuple[PartKind, ...] = ("text", "image")
@@ -69,43 +68,20 @@ def block(tokens: BlockTokens, height: int, width: int, *, rows: int | None = No
     return [tokens.begin, *size, tokens.wrapper, *body, tokens.frame_end, tokens.end]
 
 
-def test_text_and_pictures_come_in_the_order_of_the_stream() -> None:
-    response = says(emu3(), wanting(PROMPT))
-
+def test_text_and_pictures_come_in_the_order_of_the_stream_and_equal_ones_are_equal_files() -> None:
+    response, same = answers(emu3(), [wanting(PROMPT, seed=seed) for seed in (1, 2)])
     first, picture, last = parts(response)
     assert (first.text, last.text) == ("Here is one: ", " and done.")
     assert (picture.kind, sizes(response)) == ("image", [(32, 32)])
     assert (response.finish_reason, response.warnings, response.usage.output_tokens) == ("stop", (), 51)
-
-
-def test_equal_answers_are_equal_files() -> None:
-    one, same = answers(emu3(), [wanting(PROMPT, seed=seed) for seed in (1, 2)])
-
-    assert parts(one) == parts(same)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("wants", [("text",), ("image",), BOTH], ids="+".join)
-def test_it_keeps_what_the_conformance_kit_asks_for(wants: tuple[PartKind, ...]) -> None:
-    checks.check_backend(emu3(), params=GenerationParams(max_tokens=100), wants=[wants])
-
-
-def test_the_embedded_model_keeps_it_too() -> None:
-    prompts = [message("user", "tell me of ", end) for end in ("hares", "squares", "a day", "this.", "nothing?")]
-
-    checks.check_backend(started(embedded_tiny()), prompts, params=GenerationParams(max_tokens=100), wants=[BOTH])
+    assert parts(response) == parts(same)
 
 
 def test_a_picture_in_the_prompt_has_the_same_codes_beside_a_larger_one_as_alone() -> None:
-    requests = [
-        wanting("see", drawn(size=(40, 30))),
-        wanting("see", drawn((0, 0, 200), (64, 64))),
-        wanting("see nothing"),
-    ]
-
+    small, large = drawn(size=(40, 30)), drawn((0, 0, 200), (64, 64))
+    requests = [wanting("see", small), wanting("see", large), wanting("see nothing")]
     rows = [adapter().row(position, request) for position, request in enumerate(requests)]
     together = adapter().encode(rows)["input_ids"]
-
     for row, ids in zip(rows, together.tolist(), strict=True):
         (alone,) = adapter().encode([row])["input_ids"].tolist()
         assert ids[-len(alone) :] == alone
@@ -116,22 +92,16 @@ def test_a_picture_has_the_colours_that_the_librarys_own_processor_gives_it() ->
     made, tokens = adapter(), adapter()._masks.tokens
     codes = sorted(tokens.codes)
     ids = [codes[3], codes[9], tokens.line_end, codes[20], codes[50], tokens.line_end]
-
     mine = np.asarray(image(made._picture(Block(2, 2, tuple(ids)))), dtype=int)
-
     pixels = made.model.decode_image_tokens(image_tokens=torch.tensor([[*ids, 0, 0, 0]]), height=2, width=2)
     theirs = np.asarray(made.processor.postprocess(pixels)["pixel_values"][0], dtype=int)
     assert np.abs(mine - theirs).max() <= 1
     assert mine.std() > 10
 
 
-def test_an_answer_without_pictures_has_none_where_none_is_wanted() -> None:
+def test_words_alone_and_pictures_alone_may_be_wanted() -> None:
     assert set(kinds(says(emu3(), wanting(PROMPT, wants=("text",))))) == {"text"}
-
-
-def test_a_picture_alone_is_one_picture_of_the_usual_size() -> None:
     response = says(emu3(), wanting("anything", wants=("image",)))
-
     assert (kinds(response), sizes(response), response.finish_reason) == (["image"], [(64, 64)], "stop")
 
 
@@ -151,102 +121,74 @@ def test_no_limit_given_is_room_for_a_picture() -> None:
 )
 def test_options_fix_the_size_of_a_picture(options: dict[str, Any], size: tuple[int, int]) -> None:
     response = says(emu3(), wanting("anything", wants=("image",), options=options))
-
     assert sizes(response) == [size]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "word"),
     [
-        ({"image.ratio": "wide"}, "image.ratio must be such as 4:3"),
-        ({"image.ratio": "999:1"}, "no picture of the ratio 999:1"),
-        ({"image.area": 10**9}, "no picture of the ratio 1:1 and 1000000000 pixels has 1 to 64 codes"),
-        ({"image.area": "big"}, "image.area must be a number"),
+        ({"image.ratio": "wide"}, "image.ratio"),
+        ({"image.ratio": "999:1"}, "ratio 999:1"),
+        ({"image.area": 10**9}, "1000000000 pixels has 1 to 64"),
+        ({"image.area": "big"}, "image.area"),
     ],
-    ids=["no ratio", "too thin", "too large", "no number"],
+    ids=str,
 )
-def test_options_that_mean_nothing_are_said(options: dict[str, Any], said: str) -> None:
-    error = says(emu3(), wanting(PROMPT, options=options)).error
-
-    assert error is not None
-    assert (error.kind, said in error.message) == ("bad_request", True)
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], word: str) -> None:
+    kind, text = fault(says(emu3(), wanting(PROMPT, options=options)))
+    assert (kind, word in text) == ("bad_request", True)
 
 
-def test_a_picture_that_is_cut_by_the_limit_is_dangling_and_said() -> None:
+def test_a_picture_that_is_cut_by_the_limit_is_dangling_with_a_warning() -> None:
     response = says(emu3(), wanting(PROMPT, max_tokens=25))
-
     assert parts(response) == (parts(response)[0], Part("image"))
-    assert response.finish_reason == "length"
-    assert response.warnings == ("a picture is cut off: 6 of its 16 codes are there; raise max_tokens",)
+    assert (response.finish_reason, ["6 of its 16" in one for one in response.warnings]) == ("length", [True])
 
 
-def test_two_pictures_in_an_answer_stay_two() -> None:
+def test_two_pictures_in_an_answer_stay_two_and_a_malformed_one_is_a_warning() -> None:
     tokens, words = adapter()._masks.tokens, adapter().tokenizer.encode("so", add_special_tokens=False)
-
     made = adapter().split(wanting(PROMPT), [*block(tokens, 1, 2), *words, *block(tokens, 2, 1)])
-
     assert [part.kind for part in made.parts] == ["image", "text", "image"]
     assert [image(part.media).size for part in made.parts if part.media] == [(16, 8), (8, 16)]
-
-
-def test_what_a_model_writes_wrongly_without_a_grammar_is_said_and_its_words_are_kept() -> None:
-    tokens, words = adapter()._masks.tokens, adapter().tokenizer.encode("so", add_special_tokens=False)
-
     made = adapter().split(wanting(PROMPT), [*block(tokens, 2, 2, rows=1), *words])
-
     assert [(part.kind, part.text) for part in made.parts] == [("image", None), ("text", "so")]
-    assert made.warnings == ("a picture is malformed: its codes are not 2 rows of 2",)
+    assert ["2 rows of 2" in one for one in made.warnings] == [True]
 
 
 def test_a_word_that_ends_answers_ends_this_one() -> None:
     response = says(emu3(), wanting(PROMPT, stop=("and",)))
-
-    assert (kinds(response), parts(response)[-1].text, response.finish_reason) == (
-        ["text", "image", "text"],
-        " ",
-        "stop",
-    )
+    assert (kinds(response), response.finish_reason) == (["text", "image", "text"], "stop")
+    assert parts(response)[-1].text == " "
 
 
 @pytest.mark.parametrize("token", ["<image>", "<|image start|>", "<|visual token 000001|>", "<|extra_204|>"])
 def test_control_tokens_in_a_text_stay_words(token: str) -> None:
     odd, plain = answers(emu3(), [wanting(f"see {token}", drawn()), wanting(PROMPT)])
-
     assert odd.error is None
-    assert f"control tokens in the text were made plain words: {token}" in odd.warnings
+    assert any(token in warning for warning in odd.warnings)
     assert kinds(plain) == ["text", "image", "text"]
 
 
-def test_a_picture_of_one_pixel_is_enlarged_aloud() -> None:
-    response = says(emu3(), wanting("see", drawn(size=(1, 1))))
-
-    assert response.error is None
-    assert any("was enlarged" in warning for warning in response.warnings)
-
-
-def test_a_picture_that_the_processor_refuses_fails_its_row_alone() -> None:
-    thin, plain = answers(emu3(), [wanting("see", drawn(size=(1200, 5))), wanting(PROMPT)])
-
-    assert (thin.error and thin.error.kind, kinds(plain)) == ("bad_request", ["text", "image", "text"])
+def test_a_tiny_picture_is_enlarged_and_one_that_the_processor_refuses_fails_its_row_alone() -> None:
+    odd = [wanting("see", drawn(size=size)) for size in ((1, 1), (1200, 5))]
+    small, thin, plain = answers(emu3(), [*odd, wanting(PROMPT)])
+    assert (small.error, any("enlarged" in warning for warning in small.warnings)) == (None, True)
+    assert (fault(thin)[0], kinds(plain)) == ("bad_request", ["text", "image", "text"])
 
 
 @pytest.mark.parametrize("broken", ["lm_head", "quantize"], ids=["scores", "decoder"])
-def test_numbers_that_are_none_are_an_error_with_the_way_out(broken: str) -> None:
+def test_numbers_that_are_none_are_an_error_with_advice(broken: str) -> None:
     backend = started(emu3().files.folder)
     for name, weights in backend.adapter.model.named_parameters():  # type: ignore[attr-defined]  # the adapter's own
         if broken in name:
             weights.data.fill_(float("nan"))
-
-    error = says(backend, wanting(PROMPT)).error
-
-    assert error is not None
-    assert (error.kind, "dtype=float32" in error.message) == ("internal", True)
+    kind, text = fault(says(backend, wanting(PROMPT)))
+    assert (kind, "dtype=float32" in text) == ("internal", True)
 
 
 def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path) -> None:
     folder = copied("emu3", tmp_path)
     (folder / "chat_template.jinja").unlink()
-
     found = started(folder).adapter
     assert isinstance(found, Emu3Adapter)
     assert found.row(0, wanting("a ", drawn(), " b", system="be brief")).text == "be brief\na <image> b"
@@ -254,8 +196,6 @@ def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path
 
 def test_its_files_alone_tell_what_it_takes_and_gives(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "emu3"}))
-
     found = HFBackend(pretrained=str(tmp_path)).capabilities
-
     assert ({*found.inputs}, {*found.outputs}, found.output_mode) == ({*BOTH, "code"}, {*BOTH, "code"}, "interleaved")
     assert found.options == {"image.ratio", "image.area"}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +18,13 @@ from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from tests.support.local_models import (
-    answers,
-    asked,
-    copied,
-    drawn,
-    loaded,
-    rewritten,
-    says,
-    started,
-)
+from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
 from tests.support.tiny_media import wav
 from tests.support.tiny_models import tiny_model
 
+pytestmark = pytest.mark.xdist_group("tiny qwen_omni")
 CODES = 6
 BOTH: tuple[PartKind, ...] = ("text", "audio")
-OTHER_SYSTEM = "this model was taught to speak under one system message, and the prompt has another"
-CUT = f"the speech was cut after {CODES} codes; audio.max_tokens allows more"
 
 
 def omni() -> HFBackend:
@@ -47,8 +39,7 @@ def adapter() -> QwenOmniAdapter:
 
 def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, codes: Any = CODES, **more: Any) -> Request:
     options = {"audio.max_tokens": codes, **more.pop("options", {})}
-    request = asked(*parts, options=options, **more)
-    return Request(request.messages, request.params, wants, request.seed)
+    return replace(asked(*parts, options=options, **more), wants=wants)
 
 
 def kinds(response: Response) -> list[str]:
@@ -57,24 +48,22 @@ def kinds(response: Response) -> list[str]:
 
 
 def speech(response: Response) -> Media:
-    assert response.output is not None, response.error
-    [found] = response.output.media("audio")
-    return found
+    return only("audio", response)
 
 
-def test_a_text_is_followed_by_its_speech() -> None:
-    said = says(omni(), wanting("hm", system="x"))
+def warned(response: Response) -> list[str]:
+    """The topics of the warnings: another system message, or the number of codes at which the speech was cut."""
+    found = [re.search(r"system message|\d+(?= codes)", warning) for warning in response.warnings]
+    return [match[0] if match else "" for match in found]
 
-    assert kinds(said) == ["text", "audio"]
-    sound = decode.audio(speech(said))
+
+def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
+    both = says(omni(), wanting("hm", system="x"))
+    assert (kinds(both), warned(both)) == (["text", "audio"], ["system message", "6"])
+    sound = decode.audio(speech(both))
     assert (sound.rate, sound.samples.shape[1]) == (24_000, 1)
     assert abs(sound.samples).max() > 0.1
-    assert said.warnings == (OTHER_SYSTEM, CUT)
-
-
-def test_unwanted_parts_are_left_out() -> None:
     text, audio = says(omni(), asked("what is this")), says(omni(), wanting("what is this", wants=("audio",)))
-
     assert (kinds(text), kinds(audio)) == (["text"], ["audio"])
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
@@ -82,14 +71,12 @@ def test_unwanted_parts_are_left_out() -> None:
 def test_pictures_and_sounds_are_heard_of_and_spoken_about() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
     prompts = [wanting(*parts, system="x") for parts in (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",))]
-
     together = answers(omni(), prompts)
-
     assert [speech(response) for response in together] == [speech(says(omni(), prompt)) for prompt in prompts]
     assert len({speech(response) for response in together}) == 3
 
 
-def test_what_is_spoken_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spoken_row_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_of: list[str] = []
     speak = QwenOmniAdapter._spoken
 
@@ -106,38 +93,25 @@ def test_what_is_spoken_is_answered_before_the_next_row_is_asked(monkeypatch: py
 
 @pytest.mark.parametrize("wants", [("text",), BOTH], ids="+".join)
 def test_a_row_has_its_own_seed_in_any_batch(wants: tuple[PartKind, ...]) -> None:
-    first, other, again = answers(
-        omni(), [wanting("hm", wants=wants, temperature=1.0, seed=seed) for seed in (1, 2, 1)]
-    )
-
-    assert first.output == again.output == says(omni(), wanting("hm", wants=wants, temperature=1.0, seed=1)).output
-    assert first.output != other.output
+    requests = [wanting("hm", wants=wants, temperature=1.0, seed=seed) for seed in (1, 2, 1)]
+    first, other, again = answers(omni(), requests)
+    assert first.output == again.output == says(omni(), requests[0]).output != other.output
 
 
 def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> None:
     own = Qwen25OmniAdapter.speech_system
     spoken, written = adapter().row(0, wanting("hm")), adapter().row(0, asked("hm"))
-
     assert (own in spoken.text, own in written.text) == (True, False)
     assert (spoken.request.messages, spoken.warnings) == (wanting("hm").messages, ())
-
-
-def test_another_system_message_stays_and_is_warned_of_where_speech_is_wanted() -> None:
-    assert OTHER_SYSTEM in says(omni(), wanting("hm", system="Be brief.")).warnings
-    assert OTHER_SYSTEM not in says(omni(), asked("hm", system="Be brief.")).warnings
-    assert OTHER_SYSTEM not in says(omni(), wanting("hm", system=Qwen25OmniAdapter.speech_system)).warnings
+    assert "system message" not in warned(says(omni(), asked("hm", system="Be brief.")))
+    assert "system message" not in warned(says(omni(), wanting("hm", system=own)))
 
 
 def test_a_voice_that_the_model_lacks_is_refused_with_those_it_has() -> None:
     spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
-    error = says(omni(), wanting("hm", options={"audio.voice": "Ethan"})).error
-
     assert speech(spoken) == speech(says(omni(), wanting("hm")))
-    assert error is not None
-    assert (error.kind, error.message) == (
-        "bad_request",
-        "audio.voice='Ethan' is no voice of this model; known: Chelsie",
-    )
+    kind, text = fault(says(omni(), wanting("hm", options={"audio.voice": "Ethan"})))
+    assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == ("bad_request", True, True)
 
 
 def test_the_length_of_speech_is_bounded_in_codes() -> None:
@@ -153,28 +127,21 @@ def test_a_speech_is_bounded_by_its_words_unless_the_request_says_how(
     monkeypatch.setattr(qwen_omni, "CODES_A_TOKEN", 2)
 
     def spoken(tokens: int, **options: int) -> Response:
-        request = asked("hm", max_tokens=tokens, options=options)
-        return says(loaded(name, "auto"), Request(request.messages, request.params, BOTH, 0))
+        return says(loaded(name, "auto"), replace(asked("hm", max_tokens=tokens, options=options), wants=BOTH))
 
-    short, long, given = spoken(2), spoken(6), spoken(6, **{"audio.max_tokens": 8})
-
-    assert [said.warnings[-1].partition(";")[0] for said in (short, long, given)] == [
-        f"the speech was cut after {codes} codes" for codes in (8, 16, 8)
-    ]
-    assert {said.finish_reason for said in (short, long, given)} == {"length"}
-    samples = [len(decode.audio(speech(said)).samples) for said in (short, long, given)]
+    found = spoken(2), spoken(6), spoken(6, **{"audio.max_tokens": 8})
+    assert [(warned(one)[-1], one.finish_reason) for one in found] == [(n, "length") for n in ("8", "16", "8")]
+    samples = [len(decode.audio(speech(one)).samples) for one in found]
     assert samples[0] == samples[2] < samples[1]
 
 
-def test_no_speech_is_longer_than_the_library_s_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_speech_is_longer_than_the_limit_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
-    request = asked("hm")
-    assert CUT in says(omni(), Request(request.messages, request.params, BOTH, 0)).warnings
+    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
 
 
 def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:
     plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
-
     assert plain.text == greedy.text
     assert speech(plain) != speech(greedy)
     same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
@@ -186,17 +153,13 @@ def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:
     [{"audio.max_tokens": 0}, {"audio.temperature": -1}, {"audio.top_k": 0.5}, {"audio.top_p": "high"}],
     ids=str,
 )
-def test_options_that_mean_nothing_are_refused_before_anything_is_said(option: dict[str, Any]) -> None:
-    error = says(omni(), wanting("hm", options=option)).error
-    assert error is not None
-    assert error.kind == "bad_request"
+def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
+    assert fault(says(omni(), wanting("hm", options=option)))[0] == "bad_request"
 
 
-def test_a_text_of_a_single_token_cannot_be_spoken_and_harms_no_neighbour() -> None:
+def test_a_text_of_a_single_token_cannot_be_spoken() -> None:
     # The library speaks from the second token on.
-    short = says(omni(), wanting("hm", max_tokens=1))
-    assert short.error is not None
-    assert (short.error.kind, "could not be spoken" in short.error.message) == ("internal", True)
+    assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
 
 
@@ -211,10 +174,9 @@ def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.
     monkeypatch.setattr(adapter(), "logits_processors", lambda _rows: [ends])
 
     both, alone = says(omni(), wanting("hm")), says(omni(), wanting("hm", wants=("audio",)))
-
-    assert (both.output is not None and both.output.empty, both.warnings) == (True, ("no words, so no speech",))
-    assert alone.error is not None
-    assert alone.error.message == "no speech came: no words, so no speech"
+    assert both.output is not None
+    assert (both.output.empty, ["no words" in one for one in both.warnings]) == (True, [True])
+    assert "no words" in fault(alone)[1]
 
 
 def test_memory_that_runs_out_is_the_core_s_to_handle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,10 +196,8 @@ def test_a_talker_whose_scores_are_no_numbers_fails_its_row() -> None:
     with torch.no_grad():
         weight.fill_(float("nan"))
 
-    error = says(backend, wanting("hm")).error
-
-    assert error is not None
-    assert (error.kind, "NaN" in error.message) == ("internal", True)
+    kind, text = fault(says(backend, wanting("hm")))
+    assert (kind, "NaN" in text) == ("internal", True)
     assert kinds(says(backend, asked("hm"))) == ["text"]
 
 
@@ -255,9 +215,7 @@ def test_a_checkpoint_without_a_talker_writes_and_needs_no_voices(tmp_path: Path
     folder = copied("qwen2_5_omni", tmp_path)
     rewritten(folder / "config.json", enable_audio_output=False)
     (folder / "spk_dict.pt").unlink()
-
     backend = started(folder)
-
     assert (set(backend.capabilities.outputs), backend.capabilities.output_mode) == ({"text", "code"}, "single")
     assert backend.capabilities.options == frozenset()
     assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
@@ -266,7 +224,7 @@ def test_a_checkpoint_without_a_talker_writes_and_needs_no_voices(tmp_path: Path
 def test_voices_that_are_missing_are_asked_for(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").unlink()
-    with pytest.raises(MissingDataError, match=r"spk_dict\.pt: there is no such file; it holds the model's voices"):
+    with pytest.raises(MissingDataError, match=r"spk_dict\.pt"):
         started(folder)
 
 
@@ -281,30 +239,18 @@ class Bomb:
 def test_no_code_comes_out_of_the_file_of_voices(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").write_bytes(pickle.dumps({"Chelsie": Bomb(tmp_path / "boom")}))
-
-    with pytest.raises(UsageError, match="its voices cannot be loaded"):
+    with pytest.raises(UsageError, match="its voices cannot"):
         started(folder)
-
     assert not (tmp_path / "boom").exists()
 
 
-def test_the_third_generation_speaks_with_the_voices_of_its_configuration() -> None:
+def test_the_third_generation_speaks_with_the_voices_of_its_configuration_under_any_system_message() -> None:
     newer = loaded("qwen3_omni", "auto")
-
-    said = says(newer, wanting("hm", "!"))
-    other = says(newer, wanting("hm", "!", options={"audio.voice": "chelsie"}))
-
-    assert decode.audio(speech(said)).rate == 24_000
-    assert speech(said) == speech(says(newer, wanting("hm", "!", options={"audio.voice": "Ethan"})))
-    assert speech(said) != speech(other)
-    error = says(newer, wanting("hm", options={"audio.voice": "cherry"})).error
-    assert error is not None
-    assert error.message == "audio.voice='cherry' is no voice of this model; known: chelsie, ethan"
-
-
-def test_the_third_generation_speaks_under_any_system_message() -> None:
-    newer = loaded("qwen3_omni", "auto").adapter
-    assert isinstance(newer, Qwen3OmniAdapter)
-
-    assert newer.row(0, wanting("hm")).text == newer.row(0, asked("hm")).text
-    assert newer.row(0, wanting("hm", system="Be brief.")).warnings == ()
+    voices: list[dict[str, Any]] = [{}, {"audio.voice": "Ethan"}, {"audio.voice": "chelsie"}]
+    usual, ethan, other = (says(newer, wanting("hm", "!", options=voice)) for voice in voices)
+    assert decode.audio(speech(usual)).rate == 24_000
+    assert speech(usual) == speech(ethan) != speech(other)
+    assert "chelsie, ethan" in fault(says(newer, wanting("hm", options={"audio.voice": "cherry"})))[1]
+    assert isinstance(newer.adapter, Qwen3OmniAdapter)
+    assert newer.adapter.row(0, wanting("hm")).text == newer.adapter.row(0, asked("hm")).text
+    assert newer.adapter.row(0, wanting("hm", system="Be brief.")).warnings == ()

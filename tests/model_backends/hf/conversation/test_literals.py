@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+import pytest
 
 from mmeval.model_backends.hf.conversation.literals import Literals, listed, literals_of
 from tests.support.local_models import chat_adapter
@@ -14,29 +14,17 @@ def test_a_control_token_becomes_words_that_look_the_same() -> None:
     assert found == ("<image>", "</s>")
 
 
-def test_the_longest_token_is_the_one_that_was_written() -> None:
-    assert Literals(["<a>", "<a><b>"]).neutral("<a><b>")[1] == ("<a><b>",)
-
-
-def test_a_long_text_with_many_beginnings_of_tokens_is_read_quickly() -> None:
-    page = "<p>a < b</p>\n" * 100_000
-    began = time.process_time()
-    assert SOME.neutral(page) == (page, ())
-    assert time.process_time() - began < 5
-
-
-def test_signs_that_mean_something_to_a_pattern_are_signs() -> None:
-    assert Literals(["]end]", "^up^", "-x-", "\\s\\"]).neutral("]end] ^up^ -x- \\s\\ s")[1] == (
-        "]end]",
-        "^up^",
-        "-x-",
-        "\\s\\",
-    )
+@pytest.mark.parametrize("text", ["pad it!  Now < image> 1 < 2", "<p>a < b</p>\n" * 10_000], ids=["short", "long"])
+def test_words_blanks_single_characters_and_beginnings_of_tokens_are_left_alone(text: str) -> None:
+    assert SOME.neutral(text) == (text, ())
     assert Literals([]).neutral("<s>") == ("<s>", ())
 
 
-def test_words_blanks_and_single_characters_are_left_alone() -> None:
-    assert SOME.neutral("pad it!  Now < image> 1 < 2") == ("pad it!  Now < image> 1 < 2", ())
+@pytest.mark.parametrize(
+    ("tokens", "text"), [(["<a>", "<a><b>"], "<a><b>"), (["]end]", "^up^", "-x-", "\\s\\"], "]end] ^up^ -x- \\s\\")]
+)
+def test_the_longest_token_and_signs_of_a_pattern_are_found(tokens: list[str], text: str) -> None:
+    assert Literals(tokens).neutral(text + " s")[1] == tuple(text.split())
 
 
 def test_a_tokenizer_that_drops_spaces_without_width_gets_real_ones() -> None:
@@ -44,6 +32,7 @@ def test_a_tokenizer_that_drops_spaces_without_width_gets_real_ones() -> None:
     assert blind.neutral("<image>")[0] == "< image>"
 
 
+@pytest.mark.xdist_group("tiny chat")
 def test_the_tokens_of_a_processor_are_those_of_its_tokenizer_and_its_placeholders() -> None:
     text = "<s> </s> <pad> <image> <fake_token_around_image> <b>"
     assert set(literals_of(chat_adapter("idefics3").processor).neutral(text)[1]) == set(text.split()) - {"<b>"}
@@ -51,4 +40,4 @@ def test_the_tokens_of_a_processor_are_those_of_its_tokenizer_and_its_placeholde
 
 def test_a_list_of_tokens_is_cut() -> None:
     assert listed(["<a>", "<b>", "<c>", "<d>"]) == "<a>, <b>, <c> and 1 more"
-    assert listed(["<a>"]) == "<a>"
+    assert listed(["<a>", "<b>", "<c>"]) == "<a>, <b>, <c>"

@@ -61,86 +61,42 @@ def written(source: str) -> ChatTemplate:
 
 def chat(*turns: tuple[str, list[str]]) -> Chat:
     """Messages by role and items: words, or ``*`` for a picture."""
-    pictured = {"type": "image", "image": None}
-    return Chat(
-        tuple(
-            {
-                "role": role,
-                "content": [dict(pictured) if word == "*" else {"type": "text", "text": word} for word in words],
-            }
-            for role, words in turns
-        )
-    )
+    messages: list[dict[str, Any]] = []
+    for role, words in turns:
+        items = [{"type": "image", "image": None} if word == "*" else {"type": "text", "text": word} for word in words]
+        messages.append({"role": role, "content": items})
+    return Chat(tuple(messages))
 
 
 USER = ("user", ["Who are you?"])
 SYSTEM = ("system", ["Be kind."])
 ANSWER = ("assistant", ["A dog."])
 SHOWN = ("user", ["See", "*", "here"])
+LAST = "<user>Be kind. Who are you?"
+NUMBERED = TEXTS.replace("{{ m.content", "a {'type': number} {{ m.content")
 
 KEPT = {
-    "lists": (
-        LISTS,
-        [SYSTEM, SHOWN, ANSWER, USER],
-        "<system>Be kind.<user>See[image]here<assistant>A dog.<user>Who are you?",
-    ),
+    "lists": (LISTS, [SYSTEM, SHOWN, ANSWER], "<system>Be kind.<user>See[image]here<assistant>A dog."),
     "plain texts": (TEXTS, [SYSTEM, USER], "<system>Be kind.<user>Who are you?"),
-    "a system message before the last question": (
-        SYSTEM_LAST,
-        [SYSTEM, USER, ANSWER, USER],
-        "<user>Who are you?<assistant>A dog.<user>Be kind. Who are you?",
-    ),
-    "the same with a picture before it": (
-        SYSTEM_LAST_OF_LISTS,
-        [SYSTEM, SHOWN, ANSWER, USER],
-        "<user>See[image]here<assistant>A dog.<user>Be kind. Who are you?",
-    ),
-    "words about types": (
-        TEXTS.replace("{{ m.content", "a {'type': number} {{ m.content"),
-        [USER],
-        "<user>a {'type': number} Who are you?",
-    ),
-    "a system message as text, the rest as lists": (
-        SYSTEM_TEXT_REST_LISTS,
-        [SYSTEM, SHOWN],
-        "Be kind.<user>See[image]here",
-    ),
-    "one picture where one is written": (ONE_PICTURE, [SHOWN], "<user>See[image]here"),
+    "system last": (SYSTEM_LAST, [SYSTEM, USER, ANSWER, USER], f"<user>Who are you?<assistant>A dog.{LAST}"),
+    "system last, picture": (SYSTEM_LAST_OF_LISTS, [SYSTEM, SHOWN, USER], f"<user>See[image]here{LAST}"),
+    "words about types": (NUMBERED, [USER], "<user>a {'type': number} Who are you?"),
+    "system as text": (SYSTEM_TEXT_REST_LISTS, [SYSTEM, SHOWN], "Be kind.<user>See[image]here"),
+    "one picture": (ONE_PICTURE, [SHOWN], "<user>See[image]here"),
 }
-
-DROPPED = {
-    "a system message": (
-        LISTS.replace("in messages", "in messages if m.role != 'system'"),
-        [SYSTEM, USER],
-        "the system message",
-    ),
-    "an answer": (
-        TEXTS.replace("in messages", "in messages if m.role == 'user'"),
-        [USER, ANSWER, USER],
-        "the assistant message",
-    ),
-    "the second text": (FIRST_TEXT_ONLY, [SHOWN], "text 2 of the user message"),
-    "the second picture": (ONE_PICTURE, [("user", ["*", "or", "*"])], "image 2 of the user message"),
-    "a picture in an answer": (
-        ONE_PICTURE,
-        [SHOWN, ("assistant", ["*", "it"]), USER],
-        "the image of the assistant message",
-    ),
-    "words that it cuts": (
-        "{% for m in messages %}{{ m.content[:20] }}{% endfor %}",
-        [("user", ["Who are you, and where do you come from?"])],
-        "words of the user message",
-    ),
-}
-
-REFUSED = {
+NO_SYSTEM_TURN = LISTS.replace("in messages", "in messages if m.role != 'system'")
+ONLY_USER = TEXTS.replace("in messages", "in messages if m.role == 'user'")
+LONG = ("user", ["Who are you, and where do you come from?"])
+FAULTS = {
+    "a system message": (NO_SYSTEM_TURN, [SYSTEM, USER], "drops the system message"),
+    "an answer": (ONLY_USER, [USER, ANSWER, USER], "drops the assistant message"),
+    "the second text": (FIRST_TEXT_ONLY, [SHOWN], "drops text 2 of"),
+    "the second picture": (ONE_PICTURE, [("user", ["*", "or", "*"])], "drops image 2 of"),
+    "a picture in an answer": (ONE_PICTURE, [SHOWN, ("assistant", ["*", "it"]), USER], "image of the assistant"),
+    "words that it cuts": ("{% for m in messages %}{{ m.content[:20] }}{% endfor %}", [LONG], "drops words of"),
     "a role that it does not know": (NO_SYSTEM, [SYSTEM, USER], "no system role"),
-    "a picture in a template for texts": (TEXTS, [SHOWN], "made for plain texts"),
-    "a message of which it takes the beginning": (
-        "{% for m in messages %}{{ m.content[:3] }}{% endfor %}",
-        [USER],
-        "plain texts",
-    ),
+    "a picture in a template for texts": (TEXTS, [SHOWN], "for plain texts"),
+    "the beginning of a message": ("{% for m in messages %}{{ m.content[:3] }}{% endfor %}", [USER], "plain texts"),
 }
 
 
@@ -150,18 +106,10 @@ def test_a_conversation_that_is_kept_is_written_as_the_template_writes_it(case: 
     assert written(source).text(chat(*turns)) == (text, ())
 
 
-@pytest.mark.parametrize("case", DROPPED)
-def test_what_a_template_drops_is_named(case: str) -> None:
-    source, turns, what = DROPPED[case]
-    with pytest.raises(RowError, match=f"drops {what}") as caught:
-        written(source).text(chat(*turns))
-    assert caught.value.kind == "unsupported"
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_a_template_refuses_is_not_asked(case: str) -> None:
-    source, turns, what = REFUSED[case]
-    with pytest.raises(RowError, match=what) as caught:
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_conversation_of_which_a_template_drops_or_refuses_a_part_is_not_asked(case: str) -> None:
+    source, turns, word = FAULTS[case]
+    with pytest.raises(RowError, match=word) as caught:
         written(source).text(chat(*turns))
     assert caught.value.kind == "unsupported"
 
@@ -170,10 +118,7 @@ def test_a_picture_that_is_moved_is_warned_of_and_one_in_its_place_is_not() -> N
     template = written(PICTURES_FIRST)
     assert template.text(chat(("user", ["*", "See"])))[1] == ()
     text, warnings = template.text(chat(SHOWN))
-    assert text == "<user>[image]Seehere"
-    assert warnings == (
-        "the model's chat template puts the image of the user message in another place than the prompt does",
-    )
+    assert (text, ["the image of" in warning for warning in warnings]) == ("<user>[image]Seehere", [True])
 
 
 def test_a_shape_is_tried_once_and_words_are_looked_for_every_time() -> None:

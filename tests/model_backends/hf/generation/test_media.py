@@ -12,6 +12,8 @@ from mmeval.model_backends.hf.generation.media import Span, to_picture, to_sound
 
 TONE = np.sin(np.linspace(0, 50, 800)).astype(np.float32)
 SQUARE = np.arange(75, dtype=np.uint8).reshape(5, 5, 3)
+NOTED = Image.fromarray(SQUARE)
+NOTED.info["comment"] = "made by hand"
 
 
 @pytest.mark.parametrize(
@@ -21,9 +23,9 @@ SQUARE = np.arange(75, dtype=np.uint8).reshape(5, 5, 3)
         SQUARE.transpose(2, 0, 1),
         SQUARE.astype(np.int64),
         torch.from_numpy(SQUARE.transpose(2, 0, 1).copy()),
-        Image.fromarray(SQUARE),
+        NOTED,
     ],
-    ids=["rows first", "channels first", "integers", "tensor", "picture"],
+    ids=["rows first", "channels first", "integers", "tensor", "picture with a comment"],
 )
 def test_equal_pixels_are_one_file(pixels: Any) -> None:
     made = to_picture(pixels)
@@ -45,33 +47,24 @@ def test_a_narrow_tensor_has_its_channels_first_and_a_narrow_array_last() -> Non
     assert image(to_picture(np.zeros((3, 7, 4)))).size == (7, 3)
 
 
-def test_grey_and_transparent_pictures_keep_what_they_are() -> None:
-    assert Image.open(_file(np.zeros((2, 2)))).mode == "L"
-    assert Image.open(_file(np.zeros((1, 5, 6)))).size == (6, 5)
-    assert Image.open(_file(np.zeros((5, 6, 4)))).mode == "RGBA"
+@pytest.mark.parametrize(
+    ("shape", "mode", "size"), [((2, 2), "L", (2, 2)), ((1, 5, 6), "L", (6, 5)), ((5, 6, 4), "RGBA", (6, 5))]
+)
+def test_grey_and_transparent_pictures_keep_their_mode(
+    shape: tuple[int, ...], mode: str, size: tuple[int, int]
+) -> None:
+    import io
 
-
-def test_a_picture_brings_nothing_along() -> None:
-    noted = Image.fromarray(SQUARE)
-    noted.info["comment"] = "made by hand"
-    assert to_picture(noted) == to_picture(SQUARE)
+    made = Image.open(io.BytesIO(to_picture(np.zeros(shape)).read()))
+    assert (made.mode, made.size) == (mode, size)
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 4, 3), (2, 2, 2, 3), (5, 5, 2)], ids=str)
-def test_other_shapes_are_no_pictures(shape: tuple[int, ...]) -> None:
+def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="no picture"):
         to_picture(np.zeros(shape))
-
-
-def test_pixels_that_are_no_numbers_are_no_picture() -> None:
     with pytest.raises(ValueError, match="NaN"):
         to_picture(np.full((2, 2, 3), np.nan), "0..1")
-
-
-def _file(pixels: Any) -> Any:
-    import io
-
-    return io.BytesIO(to_picture(pixels).read())
 
 
 @pytest.mark.parametrize("samples", [TONE, TONE[None], torch.from_numpy(TONE)[None, None], TONE.tolist()])
@@ -84,6 +77,6 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
 
 
 @pytest.mark.parametrize("samples", [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)], ids=["two", "none", "nan"])
-def test_what_is_no_sound_of_one_channel_is_refused(samples: Any) -> None:
+def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
     with pytest.raises(ValueError, match=r"no sound|NaN"):
         to_sound(samples, 16000)

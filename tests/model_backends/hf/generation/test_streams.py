@@ -10,32 +10,26 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import Sampling
-from mmeval.model_backends.hf.generation.streams import (
-    DEFAULT_MAX_TOKENS,
-    Own,
-    context_of,
-    cut,
-    settle,
-    words_that_end,
-)
+from mmeval.model_backends.hf.generation.streams import Own, context_of, cut, settle, words_that_end
 from tests.support.local_models import chat_adapter
 
 END, PAD = 2, 0
 OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
 
-ROWS = {
-    "ended": ([5, 6, END, PAD, PAD], Stream([5, 6], "stop", 3)),
-    "ended by another token": ([5, 7, 6, 6, 6], Stream([5], "stop", 2)),
-    "nothing said": ([END, PAD, PAD, PAD, PAD], Stream([], "stop", 1)),
-    "cut": ([5, 6, 5, 6, 5], Stream([5, 6, 5, 6, 5], "length", 5)),
-    "stopped by a word": ([5, 6, PAD, PAD, PAD], Stream([5, 6], "stop", 2)),
-    "stopped with the whole batch": ([5, 6], Stream([5, 6], "stop", 2)),
-}
 
-
-@pytest.mark.parametrize("case", ROWS)
-def test_a_row_ends_where_its_answer_does(case: str) -> None:
-    generated, stream = ROWS[case]
+@pytest.mark.parametrize(
+    ("generated", "stream"),
+    [
+        ([5, 6, END, PAD, PAD], Stream([5, 6], "stop", 3)),
+        ([5, 7, 6, 6, 6], Stream([5], "stop", 2)),
+        ([END, PAD, PAD, PAD, PAD], Stream([], "stop", 1)),
+        ([5, 6, 5, 6, 5], Stream([5, 6, 5, 6, 5], "length", 5)),
+        ([5, 6, PAD, PAD, PAD], Stream([5, 6], "stop", 2)),
+        ([5, 6], Stream([5, 6], "stop", 2)),
+    ],
+    ids=["ended", "another end", "no words", "cut", "stopped by a word", "stopped as a batch"],
+)
+def test_a_row_ends_where_its_answer_does(generated: list[int], stream: Stream) -> None:
     assert cut(generated, OWN, 5) == stream
 
 
@@ -48,37 +42,27 @@ def tokenizer(pad: int | None) -> Any:
     return SimpleNamespace(eos_token_id=END, pad_token_id=pad, all_special_ids=[END, 1])
 
 
-def test_what_a_checkpoint_says_is_kept_and_its_config_becomes_plain() -> None:
+def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() -> None:
     config = GenerationConfig(do_sample=True, temperature=0.5, max_new_tokens=77, num_beams=4, max_length=20)
-    config.repetition_penalty = 1.5
+    config.repetition_penalty, config.max_time = 1.5, 0.001
     own = settle(model_with(config, max_position_embeddings=512), tokenizer(pad=None))
     assert own == Own(Sampling(temperature=0.5), 77, (END,), 1, 512, left_out=("num_beams=4",))
     assert (config.do_sample, config.num_beams, config.temperature, config.max_new_tokens) == (False, 1, None, None)
-    assert config.max_length is None  # of prompt and answer together, as older checkpoints say it
+    assert (config.max_length, config.max_time) == (None, None)  # max_length is of prompt and answer together
     assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == ([END], 1, 1.5)
 
 
 def test_tokens_that_end_are_those_of_the_checkpoint_and_of_its_tokenizer() -> None:
     own = settle(model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD))
-    assert (own.ends, own.pad, own.max_tokens) == ((7, 8, END), PAD, DEFAULT_MAX_TOKENS)
+    assert (own.ends, own.pad, own.max_tokens) == ((7, 8, END), PAD, 1024)
 
 
 def test_a_checkpoint_that_asks_for_nothing_special_has_nothing_left_out() -> None:
     plain = GenerationConfig(num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False)
     assert settle(model_with(plain), tokenizer(pad=PAD)).left_out == ()
     asking = GenerationConfig(min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0})
-    left_out = settle(model_with(asking), tokenizer(pad=PAD)).left_out
-    assert [setting.partition("=")[0] for setting in left_out] == [
-        "watermarking_config",
-        "min_length",
-        "forced_eos_token_id",
-    ]
-
-
-def test_what_stops_after_a_time_would_answer_otherwise_on_another_machine() -> None:
-    config = GenerationConfig(max_time=0.001)
-    settle(model_with(config), tokenizer(pad=PAD))
-    assert config.max_time is None
+    left_out = [setting.partition("=")[0] for setting in settle(model_with(asking), tokenizer(pad=PAD)).left_out]
+    assert left_out == ["watermarking_config", "min_length", "forced_eos_token_id"]
 
 
 def test_padding_ends_no_answer_where_another_token_can_do_it() -> None:
