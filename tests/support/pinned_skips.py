@@ -23,14 +23,14 @@ PINNED: Mapping[str, str] = {
 
 NEED_A_DISK = (
     "tests/mmeval/store/test_media_store.py::test_a_full_or_read_only_disk_is_a_storage_error_and_leaves_nothing",
-    "tests/stories/test_bad_days.py::test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take",
+    "tests/soak/test_bad_days.py::test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take",
 )
 """Tests that mount a disk of their own, which is skipped where nobody may: all their cases."""
 
 NEED_A_DISK_AS_ROOT = (
-    "tests/stories/test_bad_days.py::test_a_cache_that_cannot_be_written_is_said_before_anything_is_asked",
-    "tests/stories/test_bad_days.py::test_a_folder_that_cannot_be_written_is_said_before_anything_is_asked",
-    "tests/stories/test_bad_days.py::test_temporary_files_are_not_needed",
+    "tests/soak/test_bad_days.py::test_a_cache_that_cannot_be_written_is_said_before_anything_is_asked",
+    "tests/soak/test_bad_days.py::test_a_folder_that_cannot_be_written_is_said_before_anything_is_asked",
+    "tests/soak/test_bad_days.py::test_temporary_files_are_not_needed",
 )
 """The same for root, whom no permission of a folder keeps out."""
 

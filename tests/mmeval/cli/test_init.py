@@ -1,19 +1,8 @@
-import re
 from pathlib import Path
 
 import pytest
 
 from mmeval.__main__ import main
-
-
-def test_it_says_what_it_wrote_and_what_to_type_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["init", "benchmark", "herbench", "--subtasks", "2", "--output_path", str(tmp_path)]) == 0
-
-    printed = capsys.readouterr().out
-    files = sum(path.is_file() for path in (tmp_path / "herbench").rglob("*"))
-    assert f"wrote {tmp_path}/herbench: {files} files" in printed
-    assert "LICENSE is a placeholder" in printed
-    assert re.findall(r"^  (\S+ ?\S*)", printed, re.MULTILINE)[-1] == "mmeval validate"
 
 
 def test_a_folder_that_exists_is_refused_by_name_and_stays_as_it_is(

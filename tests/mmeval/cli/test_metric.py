@@ -13,7 +13,6 @@ from mmeval import plugins
 from mmeval.__main__ import main
 from mmeval.authoring.metric_cases import Case, trial_of
 from mmeval.content.parts import PartKind
-from mmeval.installation import install_command
 from tests.support.applying import NO_SOUND, registered
 
 PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
@@ -98,20 +97,6 @@ def test_the_published_structure_cases_agree_when_run_through_the_verb(
     assert [row["value"] for row in found] == [None if it is None else float(Fraction(it)) for it in expected]
 
 
-def test_one_answer_is_scored_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "wer", "--answer", "the old men sat", "--target", "the old man sat"])
-
-    assert code == 0
-    assert capsys.readouterr().out.splitlines()[:2] == ["wer: 0.25 ↓", "  substitutions: 1"]
-
-
-def test_one_answer_is_scored_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "exact_match", "--answer", "b", "--target", "a", "--target", "b", "--json"])
-
-    evidence = {"answer": "b", "references": ["a", "b"]}
-    assert (code, results(capsys)) == (0, [{"value": 1.0, "status": "scored", "reason": "", "evidence": evidence}])
-
-
 def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,14 +108,6 @@ def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
     assert (code, plain) == (0, 0)
     assert row == {"value": None, "status": "inapplicable", "reason": NO_SOUND, "evidence": {}}
     assert capsys.readouterr().out == f"sound_worth: inapplicable: {NO_SOUND}\n"
-
-
-def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "sts", "--answer", "a", "--target", "b", "--json"])
-
-    (row,) = results(capsys)
-    assert (code, row["value"], row["status"]) == (3, None, "unscored")
-    assert row["reason"].startswith("undefined")
 
 
 @pytest.mark.usefixtures("plugged")
@@ -258,68 +235,6 @@ def test_a_line_that_cannot_be_read_is_named_before_anything_is_scored(
     assert message in said.err
 
 
-@pytest.mark.usefixtures("plugged")
-@pytest.mark.parametrize(
-    ("argv", "code", "message"),
-    [
-        (["wre", "--answer", "x"], 2, 'did you mean "wer"'),
-        (["wer"], 2, "nothing to score: give FILE..., --answer or --cases"),
-        (["wer", "--answer", "x", "--params", "{"], 2, "--params: '{' is no JSON"),
-        (["wer", "--answer", "x", "--params", "[]"], 2, "is no JSON object"),
-        (
-            ["wer", "--answer", "x", "--params", '{"normalise": "basik"}'],
-            2,
-            "must be basic or none, not 'basik'",
-        ),
-        (["hf_evaluate", "--answer", "x", "--params", '{"trust_remote_code": true}'], 2, "flag --trust_remote_code"),
-        (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
-        (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
-        (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),
-        (["wer", "--answer", "x", "gone.wav"], 4, "gone.wav: no such media file"),
-        (["wer", "--vowels", "b"], 2, """a switch of the metric is given as --params '{"SWITCH": VALUE}'"""),
-        (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
-        (["judged", "--answer", "x"], 2, "asks the role 'judge'; add --judge BACKEND"),
-        (["wer", "--answer", "x", "--judge", "empty"], 2, "does not ask the role 'judge'; leave it out"),
-        (["needy", "--answer", "x"], 4, install_command("audio")),
-    ],
-)
-def test_misuse_is_one_message_with_the_way_out(
-    argv: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["metric", *argv]) == code
-
-    said = capsys.readouterr()
-    assert (said.out, len(said.err.splitlines())) == ("", 1)
-    assert message in said.err
-
-
-def test_a_metric_alone_names_its_model_by_a_switch_where_no_task_could_fetch_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    code = main(["metric", "transcript", "--answer", "x", "--params", '{"model": "org/absent"}'])
-
-    assert code == 4
-    assert (
-        """name a folder that holds it: --params '{"model": "./folder"}', or have a task""" in capsys.readouterr().err
-    )
-
-
-def test_the_flag_of_a_role_that_lacks_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metric", "judge_ocr_multilingual", "--answer", "x", "--judge", "empty"]) == 2
-    assert "add --role second_judge=BACKEND" in capsys.readouterr().err
-
-
-def test_a_target_that_names_a_file_is_told_how_to_be_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("b.png").write_bytes(PNG)
-
-    assert main(["metric", "ssim", "b.png", "--target", "b.png"]) == 3
-    assert """write --target '[{"type": "image", "path": "b.png"}]'""" in capsys.readouterr().err
-
-
 def items_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     main(["metric", *arguments, "--json"])
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["evidence"]["items"]
@@ -337,22 +252,6 @@ def test_a_file_of_no_known_kind_is_what_the_metric_looks_at(
     (item,) = items_of(capsys, metric, str(tmp_path / name))
 
     assert f"{name}: it is text/plain" in item["reason"]
-
-
-def test_a_damaged_file_fills_its_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.png").write_text("no picture")
-
-    one, other = items_of(capsys, "image_quality", str(tmp_path / "a.png"), "--answer", "<<image2>>, <<image7>>")
-
-    assert (one["label"], "a.png" in one["reason"]) == ("image2", True)
-    assert other == {"label": "image7", "quality": 0.0, "reason": "the answer names it, and no file came with it"}
-
-
-def test_a_file_of_another_kind_of_medium_stays_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.png").write_bytes(PNG)
-
-    assert main(["metric", "audio_quality", str(tmp_path / "a.png")]) == 0
-    assert capsys.readouterr().out == "audio_quality: inapplicable: the answer has no audio to look at\n"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ SLOW = {
 }
 """Pages that take more than a few seconds: each run of a local model imports torch, packages are made and installed."""
 
-FOLLOWED_BY = {"publish-a-benchmark.md": "tests/stories/test_publish_a_benchmark.py"}
+FOLLOWED_BY = {"publish-a-benchmark.md": "tests/soak/test_publish_a_benchmark.py"}
 """Pages that a test of their own follows, in an environment that holds nothing but what the page has named."""
 
 

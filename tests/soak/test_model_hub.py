@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Ended, environment, mmeval, run_folder
+from tests.support.cli import Ended, environment, mmeval_process, run_folder
 from tests.support.fake_hub import FakeHub, Files, Repositories
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.tiny_models import tiny_model
@@ -50,14 +50,13 @@ def asked(hub_url: str, folder: Path, model: str, *flags: str, backend: str = "h
         task.write_text(task.read_text().replace("[text]", "[image]"))
     named = ["--model_args", f"pretrained={model}"] if model else []
     settings = {"HF_ENDPOINT": hub_url, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "0", "NO_PROXY": "*", **env}
-    return mmeval(
+    return mmeval_process(
         *("--tasks", str(benchmark / "tiny.yaml"), "--model", backend, *named),
         *("--output_path", str(folder / "runs"), "--gen_kwargs", "max_gen_toks=4", *flags),
         env=environment(**settings),
     )
 
 
-@pytest.mark.slow
 def test_weights_come_with_the_first_request_and_a_later_run_needs_no_hub(hub: FakeHub, tmp_path: Path) -> None:
     hub.paths.clear()
     planned = asked(hub.url, tmp_path, "me/tiny", "--dry_run")
@@ -122,7 +121,6 @@ def test_a_model_that_cannot_be_had_is_one_message_with_the_way_out(
     assert not run_folder(tmp_path / "runs").exists()
 
 
-@pytest.mark.slow
 def test_of_a_pipeline_its_components_are_fetched_and_nothing_twice(hub: FakeHub, tmp_path: Path) -> None:
     hub.paths.clear()
     done = asked(hub.url, tmp_path, "me/pipeline,steps=1", "--limit", "1", backend="diffusers")

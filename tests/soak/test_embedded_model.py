@@ -10,16 +10,15 @@ import pytest
 
 from mmeval.content.media import Media
 from mmeval.decode import image
-from tests.support.cli import Ended, environment, mmeval, results, run_folder
+from tests.support.cli import Ended, environment, mmeval_process, results, run_folder
 from tests.support.embedded import embedded_cache
 
-pytestmark = pytest.mark.slow
 TINY = ("--model", "hf", "--model_args", "pretrained=tiny", "--data", "bundled")
 
 
 def run(tasks: str, output: Path, *more: str) -> Ended:
     env = environment(MMEVAL_CACHE_DIR=str(embedded_cache()))
-    return mmeval("--tasks", tasks, *TINY, "--output_path", output, *more, env=env)
+    return mmeval_process("--tasks", tasks, *TINY, "--output_path", output, *more, env=env)
 
 
 def samples(output: Path, task: str) -> list[dict[str, Any]]:

@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, ROOT, Ended, mmeval, started, wait_for
+from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, started, wait_for
 from tests.support.parallel import answered, notes
 from tests.support.questions import write_task
 from tests.support.toy_site import toy_environment
 
 ROWS = 16
 QUESTIONS = sorted(f"question {i}" for i in range(ROWS))
-
-pytestmark = pytest.mark.slow
 
 
 class Runs:
@@ -41,7 +39,7 @@ class Runs:
         ]
 
     def whole(self, **args: object) -> Ended:
-        return mmeval(*self.command(**args), env=self.env)
+        return mmeval_process(*self.command(**args), env=self.env)
 
     def killed_inside(self, point: str, count: int) -> int:
         child = [sys.executable, "-m", "tests.support.dying", point, str(count), *self.command()]
@@ -174,5 +172,5 @@ def test_a_start_that_fails_is_one_line_and_an_exit_code(runs: Runs) -> None:
 
 
 def test_a_dry_run_loads_nothing(runs: Runs) -> None:
-    assert mmeval(*runs.command(), "--dry_run", env=runs.env).code == 0
+    assert mmeval_process(*runs.command(), "--dry_run", env=runs.env).code == 0
     assert notes(runs.folder, "start") == []
