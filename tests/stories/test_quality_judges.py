@@ -12,6 +12,7 @@ from tests.support.cli import Ended, mmeval, openai, results
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 
+QUIET = ("--score_workers", "0", "--report", "false")
 TASK = """\
 task: write
 dataset_path: data
@@ -43,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, judged_by: MockServer, *flags: str) -> Ended:
-    where: tuple[str | Path, ...] = ("--tasks", folder / "write.yaml", "--output_path", folder / "runs")
+    where: tuple[str | Path, ...] = ("--tasks", folder / "write.yaml", "--output_path", folder / "runs", *QUIET)
     return mmeval(*where, "--model", "reference", *judge(judged_by), *flags)
 
 
@@ -63,7 +64,7 @@ def test_a_run_has_every_item_judged_and_leaves_out_answers_without_one(folder: 
 
 def test_a_dry_run_counts_the_items_of_the_reference_and_asks_nobody(folder: Path) -> None:
     with MockServer() as model, judge_server(folder / "judge", SAYS) as server:
-        where: tuple[str | Path, ...] = ("--tasks", folder / "write.yaml", "--output_path", folder / "runs")
+        where: tuple[str | Path, ...] = ("--tasks", folder / "write.yaml", "--output_path", folder / "runs", *QUIET)
         done = mmeval(*where, *openai(model), *judge(server), "--dry_run")
 
         assert (done.code, asked(server), asked(model)) == (0, 0, 0), done.err
@@ -114,4 +115,4 @@ def test_one_answer_is_judged_on_the_command_line(tmp_path: Path) -> None:
 
     assert done.code == 0, done.err
     assert "text_quality: 0.75 ↑\n" in done.out
-    assert 'items: [{"label": "text1", "quality": 0.75, "reason": "so", "score": 4' in done.out
+    assert '"label": "text1", "quality": 0.75' in done.out

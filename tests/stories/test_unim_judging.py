@@ -12,6 +12,7 @@ from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.toy import picture
 
+QUIET = ("--score_workers", "0", "--report", "false")
 TASK = """\
 task: kettle
 dataset_path: data
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, model: MockServer, judged_by: MockServer, *flags: str) -> Ended:
-    where: tuple[str | Path, ...] = ("--tasks", folder / "kettle.yaml", "--output_path", folder / "runs")
+    where: tuple[str | Path, ...] = ("--tasks", folder / "kettle.yaml", "--output_path", folder / "runs", *QUIET)
     who = (*judge(judged_by), "--captioner", f"openai,model=c,base_url={judged_by.url}")
     return mmeval(*where, *openai(model), *who, *flags)
 
@@ -64,9 +65,7 @@ def test_a_run_says_how_many_replies_it_could_not_read_and_counts_all_the_same(
     assert done.code == code, done.err
     said = [line for line in done.warnings if "could not be read" in line]
     if profile == "official":
-        assert (
-            "1 reply of the judge could not be read and counts as the lowest grade, as judge_failure: lowest" in said[0]
-        )
+        assert said[0].startswith("1 reply ") and "judge_failure: lowest" in said[0]
     else:
         assert said == []
 

@@ -45,7 +45,7 @@ def test_with_a_folder_tables_and_charts_are_files_beside_the_page(
     assert mmeval(run, "-o", "out") == 0
 
     assert sorted(str(file.relative_to("out")) for file in Path("out").glob("*s/*.*[vgx]")) == [
-        "charts/told-right-level.svg",
+        str(Path("charts") / "told-right-level.svg"),
         "tables/numbers.csv",
         "tables/numbers.tex",
     ]
@@ -63,7 +63,7 @@ def test_every_chart_is_a_file_and_one_that_is_cut_says_so(run: Path, capsys: py
     assert mmeval(many, "--format", "svg") == 0
     captured = capsys.readouterr()
     assert len(set(captured.out.splitlines())) == len(list(Path(many).glob("report/charts/*.svg"))) == MOST_CHARTS + 3
-    assert captured.err.count("right-label0.svg shows the first 60 of 61 slices; --format csv has all") == 1
+    assert captured.err.count("right-label0.svg") == captured.err.count("60 of 61") == 1
 
 
 def test_charts_whose_names_are_one_as_files_are_all_written(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
