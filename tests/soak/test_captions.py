@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support import tiny_media
-from tests.support.cli import Ended, environment, mmeval_process, results
-from tests.support.killing import PATIENCE, kept, killed_once
+from tests.support.cli import Ended, environment, mmeval_process, results, wait_for
+from tests.support.killing import kept, killed_once
 from tests.support.unim_judges import HonestServer, asks, honest_server
 
 TASK = """\
@@ -89,11 +88,10 @@ def test_no_caption_that_came_is_asked_for_again_after_a_kill(captions: Captions
 
     def are_kept(wanted: int) -> bool:
         """In the server's thread, which answers nobody meanwhile."""
-        until = time.monotonic() + PATIENCE
-        while server.state.media.total() >= wanted and kept(runs) < answers + server.stats()["answered"]:
-            assert time.monotonic() < until
-            time.sleep(0.001)
-        return server.state.media.total() >= wanted
+        if server.state.media.total() < wanted:
+            return False
+        wait_for(lambda: kept(runs) >= answers + server.stats()["answered"], "what was answered to be kept")
+        return True
 
     words = captions.words("--max_connections", "2")
     died = [killed_once(partial(are_kept, wanted), words, server, runs, environment()) for wanted in (3, 6, 9)]

@@ -39,7 +39,7 @@ def test_the_demo_ends_with_0_although_a_task_cannot_be_asked(ended: tuple[Ended
     assert done.code == 0, done.err
     assert (found["mmmg_audio"]["overall,none"], found["unim_hard"]["strict_structure,none"]) == (None, 0.0)
     assert any("its scores mean nothing" in warning for warning in done.warnings)
-    assert any(warning == "48 trials not asked: the model gives no audio" for warning in done.warnings)
+    assert any(warning.startswith("48 trials") for warning in done.warnings)
 
 
 def test_the_samples_file_shows_pictures_as_parts_in_the_order_of_the_answer(ended: tuple[Ended, Path]) -> None:

@@ -88,4 +88,4 @@ def test_a_device_that_is_not_here_is_refused(environment: Mapping[str, str], tm
     ended = run(tmp_path, environment, "--metric_device", "cuda:7")
 
     assert ended.code != 0
-    assert "--metric_device cuda:7: torch finds" in ended.err
+    assert "--metric_device cuda:7" in ended.err

@@ -85,14 +85,6 @@ def test_a_dry_run_counts_them_and_names_each(server: MockServer, tmp_path: Path
     assert "|ask  | 3 of 3|model|    1|" in ended.out
 
 
-def test_validate_and_prepare_name_each_with_its_file_and_row(tmp_path: Path) -> None:
-    write(tmp_path, 0, 1)
-    file = tmp_path / "tasks" / "ask.yaml"
-    for ended, code in ((mmeval("validate", file), 2), (mmeval("prepare", file), 4)):
-        assert ended.code == code
-        assert PLACE in ended.out and PLACE.replace("row 2", "row 1") in ended.out
-
-
 def test_the_samples_file_and_the_page_show_the_reason(server: MockServer, tmp_path: Path) -> None:
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples")
 

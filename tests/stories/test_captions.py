@@ -106,21 +106,6 @@ def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(captions: Capt
     assert any("captioner.image=BACKEND" in said and "captioner.3d=BACKEND" in said for said in done.warnings)
 
 
-def test_a_kind_that_the_captioner_does_not_take_is_told_before_the_run_and_another_takes_it(
-    captions: Captions,
-) -> None:
-    done = captions.run(inputs="text+image")
-    assert done.code == 3
-    (said,) = [said for said in done.warnings if "captioner.audio" in said]
-    assert "semantic_correctness, interleaved_coherence" in said
-    assert "takes no audio" in captions.evidence("semantic_correctness")[0]["reason"]
-
-    second = captions.run(*asks(captions.server, "captioner.audio", name="c", inputs="text+audio"), inputs="text+image")
-    assert second.code == 0, second.err
-    assert not [said for said in second.warnings if "captioner" in said]
-    assert captions.captioned() == {"image_url": 2, "input_audio": 1}, "what was captioned is captioned no more"
-
-
 def test_scoring_again_asks_the_same_captioners(captions: Captions) -> None:
     captions.run(*asks(captions.server, "captioner.audio", name="c", inputs="text+audio"), inputs="text+image")
     before = captions.server.asked()
@@ -135,9 +120,3 @@ def test_a_dry_run_counts_captions_once(captions: Captions) -> None:
     assert re.search(r"\|one .*\n.*\|captioner\| +3\|", done.out), done.out
     assert re.search(r"\|two .*\n.*\|captioner\| +0\|", done.out), done.out
     assert captions.captioned() == {}
-
-
-def test_doctor_says_which_kind_nobody_describes(captions: Captions) -> None:
-    words = captions.words(inputs="text+image")
-    done = mmeval("doctor", *words[:2], *words[4:])
-    assert "--role captioner.audio=BACKEND" in done.out

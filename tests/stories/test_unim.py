@@ -153,14 +153,6 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
     assert "partial: without video_quality" in whole.run.done.out
 
 
-def test_a_strict_run_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with honest_server() as server:
-        done = mmeval(*words(tmp_path, *model(server), *judged(server), "--strict"))
-
-        assert (done.code, server.stats()["requests"]) == (4, 0)
-    assert "video_quality" in done.error
-
-
 def test_tasks_that_share_samples_share_answers_captions_and_verdicts(tmp_path: Path) -> None:
     with honest_server(reply=ANSWER) as server:
         finished = run(tmp_path, *model(server), *judged(server), tasks="unim,unim_math")
@@ -328,15 +320,3 @@ def test_the_released_scripts_can_be_followed_to_the_letter(whole: Whole, tmp_pa
     assert finished.done.code == 0, finished.done.err
     assert finished.scored(*STRUCTURE, *JUDGED) == [whole.supported] * 6
     assert finished.values(*STRUCTURE) == whole.run.values(*STRUCTURE)
-
-
-def test_a_run_that_is_exported_in_the_authors_layout_and_replayed_has_the_same_scores(
-    whole: Whole, tmp_path: Path
-) -> None:
-    out = mmeval("export", run_folder(whole.output), "--format", "unim", "-o", tmp_path / "out")
-    with honest_server() as server:
-        replay = ("--model", "replay", "--model_args", f"path={out.out.strip()},format=unim,name=again")
-        again = run(tmp_path / "runs", *replay, *judged(server))
-
-    assert (out.code, again.done.code) == (3, 0), "the sample that was not asked has no answer to export"
-    assert again.values(*STRUCTURE, *JUDGED) == whole.run.values(*STRUCTURE, *JUDGED)

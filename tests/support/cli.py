@@ -135,6 +135,14 @@ class Running:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
+    def read_until(self, words: str) -> None:
+        """Read what the command writes on stderr up to the line that holds some words."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if words in line:
+                return
+        raise AssertionError(f"{words!r} was not written")
+
     def ended(self) -> Ended:
         out, err = self.process.communicate(timeout=DEADLINE)
         return Ended(self.process.returncode, out, err)

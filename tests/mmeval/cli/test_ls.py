@@ -17,13 +17,6 @@ def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 14
 
 
-_ADAPTERS = """
-[mmeval.hf_adapters]
-toyformer = tests.support.toy_adapters:Run
-unseen = tests.support.toy_adapters:Unrun
-"""
-
-
 @pytest.mark.parametrize("pattern", ["ti*", "iny", "tiny"])
 def test_tasks_are_chosen_by_a_pattern(pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_benchmark(tmp_path, "tiny", "other")

@@ -24,13 +24,6 @@ def mmeval(*words: object) -> int:
         return main(["report", *map(str, words)])
 
 
-def test_several_runs_are_one_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = write_run(run.with_name("other"), [], results={})
-
-    assert mmeval(run, other) == 0
-    assert capsys.readouterr().out == "report/index.html\n"
-
-
 def test_a_run_may_stand_behind_a_flag(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = write_run(run.with_name("other"), [], results={})
 

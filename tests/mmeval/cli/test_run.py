@@ -33,12 +33,6 @@ def results(tmp_path: Path) -> dict[str, Any]:
     return latest(tmp_path / "runs")[0]
 
 
-def test_the_verb_may_be_written(command: list[str], tmp_path: Path) -> None:
-    assert main(["run", *command]) == 0
-
-    assert [number.value for number in read_numbers(results(tmp_path))] == [1.0]
-
-
 def test_the_results_file_is_in_the_run_folder_and_readers_of_the_layout_load_it(
     command: list[str], tmp_path: Path
 ) -> None:

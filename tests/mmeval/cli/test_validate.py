@@ -16,16 +16,6 @@ from tests.support.task_folder import task, write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 
 
-def test_a_judge_is_named_as_in_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    written = task("t", "dataset_path: rows").replace("exact_match", "judge_grade\n    criterion: it is good")
-    write_files(tmp_path, {"t.yaml": written})
-    write_rows(tmp_path / "rows", {"id": "a", "input": "q", "references": ["r"]})
-
-    words = ["validate", "t", "--include_path", str(tmp_path), "--judge", "openai", "--judge_args", "model=j"]
-    assert main([*words, "--bounds", "false"]) == 0
-    assert capsys.readouterr().out == "0 errors, 0 warnings\n"
-
-
 def test_rows_bound_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_benchmark(tmp_path)
     rows = folder / "data" / "test.jsonl"

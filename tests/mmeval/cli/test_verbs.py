@@ -17,20 +17,6 @@ def test_the_help_names_the_verbs_and_none_that_is_refused(capsys: pytest.Captur
     assert not set(REFUSED_VERBS) & set(verbs)
 
 
-@pytest.mark.parametrize(
-    "words", [["ls", "tags"], ["validate", "tiny"], ["metric", "wer", "--answer", "a"]], ids=" ".join
-)
-def test_a_variable_without_effect_is_said_by_every_verb(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MMEVAL_LIMITS", "5")
-
-    with restored_log():
-        main(words)
-
-    assert "MMEVAL_LIMITS" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_verb_is_terminated_as_it_is_interrupted(
     verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,7 @@ BROKEN = (
     "[mmeval.metrics]\nbroken = no_such_module:thing\n[mmeval.hf_adapters]\nunseen = tests.support.toy_adapters:Unrun\n"
 )
 CASES = {
+    "a variable without effect": Case("ls loaders interleaved", env={"MMEVAL_LIMITS": "5"}),
     **{
         words or "no kind": Case(f"ls {words}")
         for words in (
