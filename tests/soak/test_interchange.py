@@ -56,9 +56,6 @@ def replay(path: Path, into: Path, *flags: str, tasks: tuple[str, ...] = BUNDLED
     return mmeval_process(*tasks, *model, "--output_path", into, *flags)
 
 
-# --- without loss -----------------------------------------------------------------------------------------------------
-
-
 # --- nothing is spent, nothing is asked twice -------------------------------------------------------------------------
 
 
@@ -72,12 +69,6 @@ def test_a_replay_that_is_killed_goes_on_where_it_was(point: str, made: Path, ex
     assert killed.returncode == -9
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again")) == told(made)
-
-
-# --- what is missing --------------------------------------------------------------------------------------------------
-
-
-# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 # --- export -----------------------------------------------------------------------------------------------------------

@@ -99,12 +99,3 @@ def test_a_run_that_is_killed_while_it_judges_asks_nothing_twice_that_was_answer
         assert (died, done.code, judged.value()) == (-signal.SIGKILL, 0, 1.0), done.err
         asked_again = [server.stats()["repeated_after_answer"] for server in (kind, judged.model)]
         assert asked_again == [0, 0], "a question that was under way when it died has no answer, and may be asked again"
-
-
-# --- prompts ----------------------------------------------------------------------------------------------------------
-
-
-# --- what ships, and what others bring --------------------------------------------------------------------------------
-
-
-# --- flags ------------------------------------------------------------------------------------------------------------

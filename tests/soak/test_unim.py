@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping
@@ -20,8 +21,6 @@ from tests.support.unim_judges import HonestServer, asks, honest_server
 ALL_KINDS = "text+image+audio+video+document"
 ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
 """What the model says to everything, with a picture and a sound."""
-"""Numbers of what the model produces, of which something can be looked at here; it has no code."""
-"""What a judge is asked for once for each answer."""
 LATENCY = 0.1
 HUB = ROOT / "tests" / "fixtures" / "unim_hub"
 
@@ -132,12 +131,6 @@ def test_a_run_killed_among_answers_captions_and_verdicts_asks_nothing_twice_and
     assert list(score_files(tmp_path).values()) == list(score_files(whole.output).values())
 
 
-# --- judged again -----------------------------------------------------------------------------------------------------
-
-
-# --- bounds -----------------------------------------------------------------------------------------------------------
-
-
 # --- damaged data -----------------------------------------------------------------------------------------------------
 
 
@@ -148,3 +141,13 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # --- profiles, interchange --------------------------------------------------------------------------------------------
+
+
+def test_the_answers_of_other_samples_are_worse_than_the_right_ones(tmp_path: Path) -> None:
+    with honest_server() as server:
+        done = mmeval_process("validate", "unim_hard", "--data", "bundled", *judged(server))
+
+    assert done.code == 0, done.err
+    for metric in ("strict_structure", "lenient_structure", "semantic_correctness"):
+        right, shuffled, empty = re.findall(rf"\|{metric} *\|↑ *\| *([\d.]+)\| *([\d.]+)\| *([\d.]+)\|", done.out)[0]
+        assert float(empty) <= float(shuffled) < float(right) == 1.0

@@ -16,6 +16,9 @@ from mmeval.records.response import Response
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
 
+pytestmark = pytest.mark.xdist_group("torch")
+
+
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 HUM = Media.from_bytes(wav(8000))
 

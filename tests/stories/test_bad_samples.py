@@ -34,7 +34,7 @@ def write(folder: Path, *bad: int, count: int = 3) -> list[str | Path]:
     """A task of so many questions, of which some lack their picture; the flags that name it."""
     rows = [{**BAD, "id": str(n)} if n in bad else question(n) for n in range(count)]
     tasks = write_task(folder / "tasks", "ask", rows, more="breakdown: [level]\n")
-    return ["--tasks", "ask", "--include_path", tasks, "--output_path", folder / "runs"]
+    return ["--tasks", "ask", "--include_path", tasks, "--output_path", folder / "runs", "--score_workers", "0"]
 
 
 def test_a_bad_row_costs_itself_and_is_asked_by_the_same_command_when_it_is_mended(

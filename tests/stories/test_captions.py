@@ -37,7 +37,8 @@ class Captions(NamedTuple):
     def words(self, *flags: str, captioner: str = "captioner", inputs: str = "text+image+audio") -> list[str | Path]:
         tasks = ",".join(str(self.folder / f"{name}.yaml") for name in ("one", "two"))
         roles = (*asks(self.server, "judge"), *asks(self.server, captioner, name="c", inputs=inputs))
-        return ["--tasks", tasks, "--output_path", self.folder / "runs", "--model", "reference", *roles, *flags]
+        where = ("--tasks", tasks, "--output_path", self.folder / "runs", "--score_workers", "0", "--report", "false")
+        return [*where, "--model", "reference", *roles, *flags]
 
     def run(self, *flags: str, **more: str) -> Ended:
         return mmeval(*self.words(*flags, **more))

@@ -15,9 +15,14 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
+pytestmark = pytest.mark.xdist_group("interchange")
+"""The runs that its tests share are made once."""
+
+
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and <<audio2>> {letter}"
-BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", "--report", "false")
+QUIET = ("--report", "false", "--score_workers", "0")
+BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", *QUIET)
 MODEL = "my-model"
 
 
@@ -110,7 +115,7 @@ def test_samples_files_are_enough_with_their_media(made: Path, tmp_path: Path) -
 
 def test_answers_of_several_turns_are_replayed_whole(tmp_path: Path) -> None:
     folder = write_story_tasks(tmp_path / "tasks", 2)
-    tasks = ("--tasks", "tale_turns,tale_first", "--include_path", str(folder), "--report", "false")
+    tasks = ("--tasks", "tale_turns,tale_first", "--include_path", str(folder), *QUIET)
     with MockServer() as server:
         first = mmeval(*tasks, *openai(server, outputs="text+image"), "--output_path", tmp_path / "runs")
     done = replay(run_folder(tmp_path / "runs"), tmp_path / "runs", tasks=tasks)
@@ -232,7 +237,7 @@ def test_what_is_left_out_is_said_and_the_exit_code_tells_it(tmp_path: Path) -> 
 
 # --- UniM -------------------------------------------------------------------------------------------------------------
 
-UNIM = ("--tasks", "unim", "--data", "bundled", "--report", "false", "--score_workers", "0")
+UNIM = ("--tasks", "unim", "--data", "bundled", *QUIET)
 LEVELS = ("unim_easy", "unim_medium", "unim_hard")
 WOVEN = "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, ```}}{{``` for {key}"
 COUNTED = ("strict_structure", "lenient_structure")

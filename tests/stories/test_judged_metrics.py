@@ -289,17 +289,6 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     assert "application/msword" in rows[2]["reason"]
 
 
-@pytest.mark.skipif(not documents.HAS_OCR, reason="needs rapidocr")
-def test_pictures_and_scans_are_read(tmp_path: Path) -> None:
-    drawn = documents.drawn_table(documents.FRUIT)
-    files = {"a.png": documents.as_png(drawn), "a.pdf": documents.scan(drawn)}
-    with judge_server(tmp_path / "judge", {documents.FRUIT_TABLE: {"score": 4, "overall_score_100": 64}}) as server:
-        standard = read(tmp_path, files, server)
-        official = read(tmp_path, {"a.png": files["a.png"]}, server, "--profile", "official")
-
-    assert [(done.code, values(done)) for done in (standard, official)] == [(0, [0.75, 0.75]), (0, [0.64])]
-
-
 def test_a_run_judges_a_document_once(tmp_path: Path) -> None:
     reference = {"text": "Here: <<document1>>", "media": {"document1": "a.csv"}}
     rows = ({"id": "1", "input": "A table", "reference": reference}, {"id": "2", "input": "?", "reference": "None"})

@@ -18,6 +18,10 @@ from tests.support.questions import write_task
 from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture
 
+pytestmark = pytest.mark.xdist_group("reuse")
+"""The runs that its tests share are made once."""
+
+
 ROWS = 4
 PROMPT = 'prompt: "Look: {{ input }}"\n'
 QUIET = ("--score_workers", "0", "--report", "false")
