@@ -38,8 +38,7 @@ test: $(VENV)/dev.stamp
 soak: $(VENV)/dev.stamp
 	$(PYTEST) tests/soak $(TESTS)
 
-# A snapshot that no test uses fails `make test`, and is removed here. In one process: parts of a module that run in
-# several each know a part of its snapshots.
+# A snapshot that no test uses fails `make test`; here it is removed.
 snapshots: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest tests/stories/words --snapshot-update
 	git diff --stat -- tests/stories/words

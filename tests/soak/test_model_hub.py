@@ -81,11 +81,7 @@ MISSING: dict[str, tuple[str, dict[str, str], str]] = {
     "revision": (f"me/tiny,revision={OTHER}", {}, "no such revision"),
     "offline": ("me/tiny", {"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE=0"),
     "models offline": ("me/tiny", {"TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE=0"),
-    "models offline alone": (
-        "me/tiny",
-        {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "1"},
-        "TRANSFORMERS_OFFLINE=0",
-    ),
+    "models offline alone": ("me/tiny", {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE=0"),
     "no model": ("me/empty", {}, "config.json: "),
     "hostile": ("..me", {}, "no such folder"),
     "bare": ("", {"HF_HUB_OFFLINE": "1"}, "bare --model hf"),

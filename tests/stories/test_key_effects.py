@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,8 @@ ABSENT = {"dataset_name": "gone", "by_hand": [HAND]}
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """Beside ``tiny``, whose three answers are right: other data, and data of two levels, one of them right."""
     with restored_log(), set_up(tmp_path, monkeypatch, capsys) as made:
-        for folder, split in (
-            ("other", "test"),
-            ("data/part", "test"),
-            ("data", "mine"),
-            ("data", "dev"),
-            ("few", "test"),
-        ):
+        places = (("other", "test"), ("data/part", "test"), ("data", "mine"), ("data", "dev"), ("few", "test"))
+        for folder, split in places:
             made.rows(f"question of {folder} {split}", folder=f"tasks/{folder}", split=split)
         rows = [{"input": f"question {i}", "reference": f"answer {i if i < 3 else 9}"} for i in range(6)]
         levels = [{**row, "level": "right" if i < 3 else "wrong"} for i, row in enumerate(rows)]
@@ -67,8 +63,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 Seen = Callable[[Left], Any]
 
 
-def asked(left: Left) -> Any:
-    return left.asked
+asked, code = attrgetter("asked"), attrgetter("code")
 
 
 def wants(left: Left) -> Any:
@@ -79,6 +74,14 @@ def first(left: Left) -> Any:
     return left.asked[0]
 
 
+def names(left: Left) -> Any:
+    return set(left.values)
+
+
+def tokens(left: Left) -> Any:
+    return {request.params.max_tokens for request in left.requests}
+
+
 def row(left: Left) -> Mapping[str, Any]:
     found: Mapping[str, Any] = left.results["mmeval"]["results"][0]
     return found
@@ -86,14 +89,14 @@ def row(left: Left) -> Mapping[str, Any]:
 
 TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.include": ({"include": "twice.yaml"}, "", lambda left: len(left.requests), 6),
-    "task.task": ({}, "", lambda left: set(left.values), {"tiny.exact_match"}),
+    "task.task": ({}, "", names, {"tiny.exact_match"}),
     "task.task_alias": ({"task_alias": "A Tiny One"}, "", lambda left: "|A Tiny One|" in left.out, True),
-    "task.tag": ({"tag": ["small"]}, "--tasks small", lambda left: set(left.values), {"tiny.exact_match"}),
+    "task.tag": ({"tag": ["small"]}, "--tasks small", names, {"tiny.exact_match"}),
     "task.dataset_path": ({"dataset_path": "other"}, "", asked, ["question of other test"]),
     "task.dataset_name": ({"dataset_name": "part"}, "", asked, ["question of data/part test"]),
     "task.dataset_kwargs": ({"dataset_kwargs": {"data_file": "mine.jsonl"}}, "", asked, ["question of data mine"]),
     "task.test_split": ({"test_split": "dev"}, "", asked, ["question of data dev"]),
-    "task.revision": ({"dataset_path": "data/part", "revision": "."}, "", lambda left: left.code, 0),
+    "task.revision": ({"dataset_path": "data/part", "revision": "."}, "", code, 0),
     "task.bundled": ({"bundled": "few"}, "--data bundled", asked, ["question of few test"]),
     "task.loader": ({"loader": "one_row"}, "", asked, ["question of its own"]),
     "task.prompt": ({"prompt": "Say: {{ input }}"}, "", first, "Say: question 0"),
@@ -122,7 +125,7 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.roles": (
         {"metric_list": [JUDGED], "roles": {"judge": {"max_tokens": 7}}},
         "--role judge=noting,model=j",
-        lambda left: {request.params.max_tokens for request in left.requests},
+        tokens,
         {None, 7},
     ),
     "task.profile": (
@@ -134,19 +137,9 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.missing_output": ({"missing_output": 0.25, "dataset_path": "silence"}, "", lambda left: left.value, 0.25),
     "task.cluster_key": ({"cluster_key": "level", "dataset_path": "levels"}, "", lambda left: row(left)["clusters"], 2),
     "task.requires_mmeval": ({"requires_mmeval": ">=999"}, "", lambda left: (left.code, left.asked), (2, [])),
-    "task.generation_kwargs": (
-        {"generation_kwargs": {"max_tokens": 5}},
-        "",
-        lambda left: {one.params.max_tokens for one in left.requests},
-        {5},
-    ),
+    "task.generation_kwargs": ({"generation_kwargs": {"max_tokens": 5}}, "", tokens, {5}),
     "task.repeats": ({"repeats": 2}, "", asked, sorted(QUESTIONS * 2)),
-    "task.metric_list": (
-        {"metric_list": [{"metric": "toy_pair"}]},
-        "",
-        lambda left: set(left.values),
-        {"tiny.toy_first", "tiny.toy_second"},
-    ),
+    "task.metric_list": ({"metric_list": [{"metric": "toy_pair"}]}, "", names, {"tiny.toy_first", "tiny.toy_second"}),
     "task.metadata": ({"metadata": {"version": "7.5"}}, "", lambda left: left.results["versions"], {"tiny": "7.5"}),
     "prompt.system": (
         {"prompt": {"system": "be brief", "user": "{{ input }}"}},
@@ -156,12 +149,7 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     ),
     "prompt.user": ({"prompt": {"user": "Say: {{ input }}"}}, "", first, "Say: question 0"),
     "prompt.function": ({"prompt": {"function": "shouted", "mark": "!!"}}, "", first, "question 0!!"),
-    "metric_list.metric": (
-        {"metric_list": [{"metric": "toy_yes"}]},
-        "",
-        lambda left: set(left.values),
-        {"tiny.toy_yes"},
-    ),
+    "metric_list.metric": ({"metric_list": [{"metric": "toy_yes"}]}, "", names, {"tiny.toy_yes"}),
     "metric_list.aggregation": (
         {"metric_list": [{"metric": "exact_match", "aggregation": {"name": "median"}}], "dataset_path": "levels"},
         "",
@@ -199,24 +187,16 @@ PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
 GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
     "group.group": ({}, lambda left: left.values["both.exact_match"], 0.5),
     "group.group_alias": ({"group_alias": "Both of Them"}, lambda left: "|Both of Them|" in left.out, True),
-    "group.task": ({"task": ["wrong"]}, lambda left: set(left.values), {"wrong.exact_match", "both.exact_match"}),
+    "group.task": ({"task": ["wrong"]}, names, {"wrong.exact_match", "both.exact_match"}),
     "group.tag": ({"tag": ["pair"]}, lambda left: left.values["both.exact_match"], 0.5),
-    "group.aggregate_metric_list": (
-        {"aggregate_metric_list": []},
-        lambda left: set(left.values),
-        {"tiny.exact_match", "wrong.exact_match"},
-    ),
+    "group.aggregate_metric_list": ({"aggregate_metric_list": []}, names, {"tiny.exact_match", "wrong.exact_match"}),
     "group.layout": ({"layout": "mmgm"}, lambda left: (left.code, left.asked), (2, [])),
-    "group.requires_mmeval": ({"requires_mmeval": ">=999"}, lambda left: left.code, 2),
+    "group.requires_mmeval": ({"requires_mmeval": ">=999"}, code, 2),
     "group.metadata": ({"metadata": {"version": "7"}}, lambda left: left.results["versions"]["both"], "7"),
-    "aggregate_metric_list.metric": (
-        {"aggregate_metric_list": [{"metric": "exact_mach"}]},
-        lambda left: left.code,
-        2,
-    ),
+    "aggregate_metric_list.metric": ({"aggregate_metric_list": [{"metric": "exact_mach"}]}, code, 2),
     "aggregate_metric_list.aggregation": (
         {"aggregate_metric_list": [{"metric": "exact_match", "aggregation": "median"}]},
-        lambda left: left.code,
+        code,
         2,
     ),
     "aggregate_metric_list.weight_by_size": (

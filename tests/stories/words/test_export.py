@@ -27,12 +27,7 @@ CASES = {
         for flags in ("", "--format mmg", "--format mmeval", "--format mmmg --tasks mmmg_audio_text_ordr")
     },
     "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
-    "a folder of another kind": Case(
-        f"{AGAIN} --force",
-        {},
-        before=(f"{MMMG} --limit 1",),
-        meanwhile=_mine,
-    ),
+    "a folder of another kind": Case(f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine),
     "no run": Case("export . --format mmmg"),
 }
 

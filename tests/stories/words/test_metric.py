@@ -73,11 +73,7 @@ LINES = (
     ),
     {"files": ["gone.png"]},
 )
-JUDGES = {
-    "judge_yes_no": '{{"verdict": "not sure"}}',
-    "judge_grade": '{{"grade": 9}}',
-    "judge_choice": "no JSON",
-}
+JUDGES = {"judge_yes_no": '{{"verdict": "not sure"}}', "judge_grade": '{{"grade": 9}}', "judge_choice": "no JSON"}
 
 
 def _cases(line: Any) -> dict[str, str | bytes]:

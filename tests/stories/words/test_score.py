@@ -32,9 +32,7 @@ CASES = {
         meanwhile=lambda folder: _damage(next((folder / "runs/reference/default/journal").glob("*.jsonl"))),
     ),
     "a damaged record": Case(
-        SCORE,
-        before=UNSCORED,
-        meanwhile=lambda folder: (folder / "runs/reference/default/run.json").write_text("{"),
+        SCORE, before=UNSCORED, meanwhile=lambda folder: (folder / "runs/reference/default/run.json").write_text("{")
     ),
     "a folder without a run": Case("score nothing"),
     "no folder": Case("score"),

@@ -122,10 +122,7 @@ CASES = {
     ),
     "a rubric of no weight": Case(
         f"{CHECK} {JUDGE}",
-        {
-            "t.yaml": RUBRIC,
-            "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n',
-        },
+        {"t.yaml": RUBRIC, "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n'},
     ),
     "answers that are all alike": Case("validate t.yaml", {**TINY, "rows/test.jsonl": SAME}),
     "a number whose direction is wrong": Case(
