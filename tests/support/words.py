@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from mmeval import __version__
 from tests.support.cli import ROOT, environment, mmeval
 from tests.support.mock_openai_server import MockServer
@@ -50,14 +52,14 @@ def shown(case: Case, folder: Path) -> tuple[int, str]:
 def _shown(case: Case, folder: Path, url: str) -> tuple[int, str]:
     home = {"HOME": "/nowhere", "HF_HOME": "/nowhere/hub", "MMEVAL_CACHE_DIR": str(folder / "cache")}
     env = {name: value for name, value in environment(**{**home, **case.env}).items() if value}
-    for words in case.before:
-        mmeval(*shlex.split(words.replace("URL", url)), env=env, cwd=folder)
-    case.meanwhile(folder)
-    done = mmeval(*shlex.split(case.command.replace("URL", url)), env=env, cwd=folder)
-    written = done.out + done.err
-    return done.code, _joined(_plain(written, folder, url)) if "--help" in case.command else _plain(
-        written, folder, url
-    )
+    with pytest.MonkeyPatch.context() as patched:  # the library reads it once, when it is imported
+        patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", "HF_HUB_OFFLINE" in env)
+        for words in case.before:
+            mmeval(*shlex.split(words.replace("URL", url)), env=env, cwd=folder)
+        case.meanwhile(folder)
+        done = mmeval(*shlex.split(case.command.replace("URL", url)), env=env, cwd=folder)
+    written = _plain(done.out + done.err, folder, url)
+    return done.code, _joined(written) if "--help" in case.command else written
 
 
 def _plain(written: str, folder: Path, url: str) -> str:

@@ -3,13 +3,15 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.words import TASK, TINY, Case, shown
+from tests.support.words import DATA, TASK, TINY, Case, shown
 
 RUBRIC = {**TINY, "t.yaml": TASK.replace("exact_match", "rubric_judge")}
 CASES = {
     "a task": Case("doctor t.yaml"),
     "a task whose data are missing": Case("doctor t.yaml", {"t.yaml": TASK.replace("rows", "./gone")}),
-    "a task of the hub": Case("doctor t.yaml", {"t.yaml": TASK.replace("rows", "me/absent")}),
+    "a task of the hub": Case(
+        "doctor t.yaml", {"t.yaml": TASK.replace("rows", "me/absent"), "bundled/test.jsonl": DATA}
+    ),
     "a row that cannot be asked": Case("doctor t.yaml", {**TINY, "rows/test.jsonl": '{"id": "a"}\n{"input": "q"}\n'}),
     "rows that are no JSON": Case("doctor t.yaml", {**TINY, "rows/test.jsonl": "{\n"}),
     "a metric without its judge": Case("doctor t.yaml", RUBRIC),

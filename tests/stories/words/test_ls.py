@@ -3,14 +3,16 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.task_folder import installed
+from tests.support.task_folder import installed, task
 from tests.support.words import TASK, TINY, Case, shown
 
 GROUP = "group: both\ngroup_alias: Both\ntask: [few_rows]\ntag: [few]\n"
 BROKEN = (
     "[mmeval.metrics]\nbroken = no_such_module:thing\n[mmeval.hf_adapters]\nunseen = tests.support.toy_adapters:Unrun\n"
 )
+TWINS = {"left": {"a.yaml": task("same_name")}, "right": {"b.yaml": task("same_name")}}
 CASES = {
+    "a name that two packages claim": Case("validate same_name"),
     "a variable without effect": Case("ls loaders interleaved", env={"MMEVAL_LIMITS": "5"}),
     **{
         words or "no kind": Case(f"ls {words}")
@@ -26,7 +28,7 @@ CASES = {
                 "adapters unseen",
             ),
             *(
-                "adapters llava",
+                "adapters emu3",
                 "loaders interleaved",
                 "protocols episode",
                 "aggregators mean",
@@ -56,6 +58,10 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_ls(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
-    with installed(tmp_path / "site", monkeypatch, {"odd": {}}, more=BROKEN):
+    with (
+        installed(tmp_path / "site", monkeypatch, {"odd": {}}, more=BROKEN),
+        installed(tmp_path / "twins", monkeypatch, TWINS),
+    ):
         (tmp_path / "here").mkdir()
-        assert shown(CASES[name], tmp_path / "here") == snapshot
+        code, written = shown(CASES[name], tmp_path / "here")
+        assert (code, written.replace(str(tmp_path), "SITE")) == snapshot

@@ -41,6 +41,7 @@ CASES = {
     "by hand, into a folder": Case(f"{PREPARE} --data_dir mine", {"t.yaml": TASK + HAND, "mine/x": ""}),
     "a file in the place of the folder": Case(f"{PREPARE} --data_dir t.yaml"),
     "--data": Case(f"{PREPARE} --data bundled"),
+    "a disk that is too small": Case(PREPARE, TREES),
     "no task": Case("prepare"),
 }
 
@@ -48,12 +49,12 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_prepare(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     case = CASES[name]
-    with FakeHub(HUB, gated=frozenset({"me/gated"})) as hub:
+    sizes = {"img/a.png": 10**18} if "disk" in name else {}
+    with FakeHub(HUB, gated=frozenset({"me/gated"}), sizes=sizes) as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "", "NO_PROXY": "*", **case.env}
         read = {  # the library reads them once, when it is imported
             "ENDPOINT": env["HF_ENDPOINT"],
             "HUGGINGFACE_CO_URL_TEMPLATE": env["HF_ENDPOINT"] + "/{repo_id}/resolve/{revision}/{filename}",
-            "HF_HUB_OFFLINE": bool(env["HF_HUB_OFFLINE"]),
             "HF_HUB_CACHE": str(tmp_path / "hub"),
         }
         for constant, value in read.items():

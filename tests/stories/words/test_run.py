@@ -1,8 +1,10 @@
+import errno
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from mmeval.cli import verbs
 from mmeval.cli.verbs import REFUSED_VERBS
 from mmeval.settings.flags import REFUSED
 from tests.support.cli import KEY
@@ -46,6 +48,7 @@ BACKENDS = {
         *("path=rows,format=mmmg,generations=many", "path=rows,format=mmmg,generations=0"),
     ),
 }
+OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
 FIRST = {"rate_500": 1.0}
 CASES = {
     "--help": Case("--help"),
@@ -131,6 +134,12 @@ CASES = {
     "data that are not here beside others": Case(
         f"{RUN} --tasks t.yaml,u.yaml", {**TINY, "u.yaml": TASK.replace("task: t", "task: u").replace("rows", "./gone")}
     ),
+    "data of the hub": Case(RUN, {"t.yaml": TASK.replace("rows", "org/name"), "bundled/test.jsonl": DATA}),
+    "data that are named wrongly": Case(RUN, {"t.yaml": TASK.replace("rows", "dat")}),
+    "a score of a skipped piece": Case(
+        f"{RUN} --skip_metric wer",
+        {**TINY, "t.yaml": TASK.replace("match}", OVERALL)},
+    ),
     "samples without a reference": Case(RUN, {**TINY, "rows/test.jsonl": '{"input": "q"}\n'}),
     "a label of the slices that is missing": Case(RUN, {**TINY, "t.yaml": f"{TASK}breakdown: [level]\n"}),
     "a baseline of another version": Case(
@@ -142,6 +151,21 @@ CASES = {
         f"{RUN} --model replay --model_args path=runs/reference/default,name=again", before=(f"{RUN} --limit 2",)
     ),
 }
+
+
+UNEXPECTED = {
+    "an unexpected error": ZeroDivisionError("oops"),
+    "a full disk": OSError(errno.ENOSPC, "No space", "/runs"),
+}
+
+
+@pytest.mark.parametrize("name", UNEXPECTED)
+def test_run_ends(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
+    def dispatch(argv: object) -> int:
+        raise UNEXPECTED[name]
+
+    monkeypatch.setattr(verbs, "dispatch", dispatch)
+    assert shown(Case(RUN), tmp_path) == snapshot
 
 
 @pytest.mark.parametrize("name", CASES)
