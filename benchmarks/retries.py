@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.support.cli import mmeval, openai
+from tests.support.cli import mmeval_process, openai
 from tests.support.mock_openai_server import MockServer, State
 from tests.support.questions import write_questions
 
@@ -84,7 +84,7 @@ def run(folder: Path, count: int, faults: Mapping[str, float]) -> tuple[float, f
         setattr(server.state.settings, name, value)
     with server, tempfile.TemporaryDirectory(dir=folder) as output:
         began = time.perf_counter()
-        done = mmeval(
+        done = mmeval_process(
             *("--tasks", "ask", "--include_path", folder / "tasks", "--output_path", output, "--limit", str(count)),
             *openai(server, timeout=str(TIMEOUT)),
             *("--max_connections", str(CONNECTIONS)),

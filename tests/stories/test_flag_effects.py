@@ -15,9 +15,9 @@ from tests.support.bench import Bench, Left, Noting, NotingLocal, set_up
 from tests.support.log_level import restored_log
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
-JUDGED = {"metric_list": [{"metric": "toy_verdict"}]}
-JUDGES = {"metric_list": [{"metric": "judge_yes_no"}]}
-BOTH = {"output_modalities": ["text", "image"]}
+JUDGED: dict[str, Any] = {"metric_list": [{"metric": "toy_verdict"}]}
+JUDGES: dict[str, Any] = {"metric_list": [{"metric": "judge_yes_no"}]}
+BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
 MEDIAN = {"metric_list": [{"metric": "exact_match", "aggregation": "median"}]}
 
 
@@ -166,7 +166,7 @@ def prepared(bench: Bench, name: str) -> None:
     bench.rows("question of mine", folder="mine")
     bench.rows("bundled question", folder="tasks/bundled")
     bench.task("failing", dataset_path="failing_data")
-    for task, keys in {"second": {}, "both": BOTH, "judged": JUDGED, "judges": JUDGES}.items():
+    for task, keys in (("second", {}), ("both", BOTH), ("judged", JUDGED), ("judges", JUDGES)):
         bench.task(task, **keys)
     bench.task("pair", metric_list=[{"metric": "exact_match"}, {"metric": "toy_yes"}])
     bench.task("told", roles={"captioner": {"max_tokens": 5}})

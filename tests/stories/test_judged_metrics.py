@@ -100,7 +100,7 @@ def test_two_judges_read_chinese(tmp_path: Path) -> None:
 def test_a_judge_that_only_fails_is_unscored_and_wrong_for_the_release(tmp_path: Path) -> None:
     file = pictured(tmp_path, {"metadata": {"object": "kites", "count": 3}})
     with judge_server(tmp_path, {"": ""}) as server:
-        words = ("metric", "judge_count", "--cases", file, *judge(server), "--profile")
+        words: tuple[str | Path, ...] = ("metric", "judge_count", "--cases", file, *judge(server), "--profile")
         ends = [mmeval(*words, profile) for profile in ("standard", "official")]
 
     assert [(end.code, values(end)) for end in ends] == [(3, [None]), (0, [0.0])]

@@ -33,7 +33,7 @@ KEYS = {
     "aggregate_metric_list": list(GroupMetricKeys.model_fields),
 }
 """The keys of each place in which keys stand, by its name."""
-BOTH = {"output_modalities": ["text", "image"]}
+BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
 JUDGED = {"metric": "toy_verdict"}
 OVERALL = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
 HAND = {"path": "gone", "source": "a page", "note": "a form"}

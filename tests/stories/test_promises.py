@@ -249,7 +249,7 @@ def test_a_listing_into_head_ends_quietly() -> None:
 def test_a_run_whose_reader_is_gone_still_tells_its_exit_code(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    streams = {"capture_output": False, "stdout": writing, "stderr": subprocess.PIPE}
+    streams: dict[str, Any] = {"capture_output": False, "stdout": writing, "stderr": subprocess.PIPE}
     try:
         with MockServer(rate_malformed=1.0) as server:
             done = mmeval_process(*questions(tmp_path), *openai(server), "--retry_on_error", "0", **streams)

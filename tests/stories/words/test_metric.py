@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.tiny_media import picture, wav
 from tests.support.words import Case, shown
 
-FILES = {
+FILES: dict[str, str | bytes] = {
     **{
         "a.png": picture(size=(40, 40)),
         "b.png": picture(size=(40, 30)),
@@ -31,7 +31,7 @@ WORDS = (
     *("judge_grade --answer x", "wer --answer x --judge empty", "exact_match --answer x --profile offical"),
     *("judge_ocr_multilingual --answer x --judge empty", "image_quality a.txt", "audio_quality a.png"),
     *("image_quality torn.png --answer '<<image2>>, <<image7>>'", "ssim a.png --target a.png"),
-    *("transcript a.wav --metric_device tpu"),
+    "transcript a.wav --metric_device tpu",
     'ssim dot.png --target \'[{"type": "image", "path": "dot.png"}]\'',
     'ssim a.png --target \'[{"type": "image", "path": "b.png"}]\'',
 )
