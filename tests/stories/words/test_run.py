@@ -49,6 +49,7 @@ BACKENDS = {
     ),
 }
 OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
+ABSENT = TASK.replace("task: t", "task: u").replace("rows", "./gone")
 FIRST = {"rate_500": 1.0}
 CASES = {
     "--help": Case("--help"),
@@ -131,14 +132,32 @@ CASES = {
         f"{RUN} --model_cost_config p.yaml",
         {**TINY, "p.yaml": "models:\n  m: {input: 1, output: 2, as_of: yesterday}\n"},
     ),
-    "data that are not here beside others": Case(
-        f"{RUN} --tasks t.yaml,u.yaml", {**TINY, "u.yaml": TASK.replace("task: t", "task: u").replace("rows", "./gone")}
-    ),
+    "data that are not here beside others": Case(f"{RUN} --tasks t.yaml,u.yaml", {**TINY, "u.yaml": ABSENT}),
     "data of the hub": Case(RUN, {"t.yaml": TASK.replace("rows", "org/name"), "bundled/test.jsonl": DATA}),
     "data that are named wrongly": Case(RUN, {"t.yaml": TASK.replace("rows", "dat")}),
     "a score of a skipped piece": Case(
         f"{RUN} --skip_metric wer",
         {**TINY, "t.yaml": TASK.replace("match}", OVERALL)},
+    ),
+    "a pipeline as a chat model": Case(
+        f"{RUN} --model hf --model_args pretrained=pipe", {**TINY, "pipe/model_index.json": "{}"}
+    ),
+    "a pipeline of another purpose": Case(
+        f"{RUN} --model diffusers --model_args pretrained=pipe",
+        {**TINY, "pipe/model_index.json": '{"_class_name": "FluxFillPipeline"}'},
+    ),
+    "a model as other harnesses name it": Case(f"{RUN} --model hf-auto"),
+    "MMMG without its data": Case("run --tasks mmmg_audio_text_order --model empty --output_path runs"),
+    "MMMG with an empty folder": Case("run --tasks mmmg_audio_text_order --model empty --data_dir rows"),
+    "a misspelt role": Case(f"{RUN} --role jugde=empty", JUDGED),
+    "a group of which a part is not here": Case(
+        f"{RUN} --tasks g.yaml",
+        {**TINY, "u.yaml": ABSENT, "g.yaml": "group: g\ntask: [t, u]\nmetadata: {version: 1}\n"},
+    ),
+    "fifty failures in a row": Case(
+        f"{OPENAI} --max_connections 1 --retry_on_error 0",
+        {**TINY, "rows/test.jsonl": "".join(f'{{"input": "q{i}", "reference": "r"}}\n' for i in range(60))},
+        server=FIRST,
     ),
     "samples without a reference": Case(RUN, {**TINY, "rows/test.jsonl": '{"input": "q"}\n'}),
     "a label of the slices that is missing": Case(RUN, {**TINY, "t.yaml": f"{TASK}breakdown: [level]\n"}),
