@@ -176,21 +176,6 @@ def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gon
     assert record["tasks"]["greet"]["metric_list"][0]["prompt"]["text"] == PROMPT
 
 
-# --- what ships, and what others bring --------------------------------------------------------------------------------
-
-
-def test_the_example_with_rubrics_is_judged_by_two_judges_in_turn(tmp_path: Path) -> None:
-    words = ("--tasks", "rubric_example", "--model", "reference", "--output_path", tmp_path / "runs")
-    with judge_server(tmp_path / "a") as kind, judge_server(tmp_path / "b", {"colour red": {"met": "no"}}) as harsh:
-        first = mmeval(*words, *judge(kind))
-        value = results(tmp_path / "runs")["results"]["rubric_example"]["rubric_judge,none"]
-        second = mmeval("score", run_folder(tmp_path / "runs", "reference"), *judge(harsh))
-
-        assert (first.code, second.code, requests(kind), requests(harsh)) == (0, 0, 7, 7), first.err + second.err
-    harsher = results(tmp_path / "runs")["results"]["rubric_example"]["rubric_judge,none"]
-    assert (value, harsher) == (1.0, pytest.approx((1 + 1 + 4 / 5) / 3))
-
-
 # --- flags ------------------------------------------------------------------------------------------------------------
 
 
