@@ -24,7 +24,7 @@ from tests.support.mock_openai_server import MockServer
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-test-0123456789abcdef"
-DEADLINE = 60.0
+DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
