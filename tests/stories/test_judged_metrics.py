@@ -221,7 +221,7 @@ ASKED = ("semantic_correctness", "holistic_coherence", "stylistic_harmony", "int
 @pytest.mark.parametrize(
     ("profile", "coherence", "code"),
     [("standard", COHERENT, 0), ("standard", "no", 3), ("official", "no", 0)],
-    ids=["both", "an unread reply", "an unread reply that counts"],
+    ids=["both", "unread", "one that counts"],
 )
 def test_both_metrics_of_unim_score_a_run(tmp_path: Path, profile: str, coherence: Any, code: int) -> None:
     row = {"id": "1", "input": "Show both kettles.", "reference": KETTLES}
