@@ -1,6 +1,7 @@
 # make demo    a tiny model of ours on nine tasks, beside the right answers, in an environment of its own (.venv)
 # make test    the tests: units and stories
 # make soak    the long ones: kills, hostile files, fresh environments, wheels, examples of the docs, a real browser
+# make snapshots  what the tests expect a person to read, written anew; shows what changed
 # make bench   what mmeval costs: all figures beside their goals, half an hour; BENCH="--quick ssim" is a look at one
 # make mutants which of 500 small faults, put into the product one at a time, the tests notice: hours, once a month
 # make check   what must hold before a commit: format, lint, strict types, tests
@@ -20,7 +21,7 @@ INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINT
 BENCH ?=
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
-.PHONY: demo test soak bench mutants check static format lint types docs clean
+.PHONY: demo test soak snapshots bench mutants check static format lint types docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -39,6 +40,12 @@ test: $(VENV)/dev.stamp
 
 soak: $(VENV)/dev.stamp
 	$(PYTEST) tests/soak $(TESTS)
+
+# A snapshot that no test uses fails `make test`; here it is removed.
+snapshots: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest tests/stories/words --snapshot-update
+	git diff --stat -- tests/stories/words
+	git diff -U1 -- tests/stories/words
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(BENCH)

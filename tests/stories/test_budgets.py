@@ -1,20 +1,22 @@
-"""Budgets from outside: whole runs against a server that counts, and what is said when the money is spent."""
+"""Budgets and dry runs from outside: whole runs against a server that counts."""
 
 from __future__ import annotations
 
-import json
-import signal
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.cli import at_work, mmeval, openai, results, run_folder, started
+from tests.support.cli import KEY, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import write_questions
+from tests.support.questions import write_questions, write_task
+from tests.support.tiny_media import picture
 
 COUNT = 60
-PRICES = "models:\n  m: {input: 1000, output: 1000}\n"
+QUIET = ("--score_workers", "0", "--report", "false")
+CHARGED = {"usd": 0.3, "calls": COUNT, "input_tokens": 3 * COUNT, "output_tokens": 2 * COUNT, "images": 0}
 
 
 @pytest.fixture
@@ -25,10 +27,10 @@ def server() -> Iterator[MockServer]:
 
 @pytest.fixture
 def command(server: MockServer, tmp_path: Path) -> list[str]:
-    """Sixty questions, each of which takes three tokens in and two out."""
+    """Sixty questions, each of which takes three tokens in and two out, which cost half a cent."""
     write_questions(tmp_path / "tasks", "ask", range(10, 10 + COUNT))
-    (tmp_path / "prices.yaml").write_text(PRICES)
-    places = ["--include_path", str(tmp_path / "tasks"), "--output_path", str(tmp_path / "runs")]
+    (tmp_path / "prices.yaml").write_text("models:\n  m: {input: 1000, output: 1000}\n")
+    places = ["--include_path", str(tmp_path / "tasks"), "--output_path", str(tmp_path / "runs"), *QUIET]
     return ["--tasks", "ask", *places, *openai(server), "--model_cost_config", str(tmp_path / "prices.yaml")]
 
 
@@ -37,121 +39,169 @@ def journalled(folder: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    ("flag", "limit", "made"),
-    [("--budget_calls", "20", 20), ("--budget_tokens", "100", 20), ("--budget_usd", "0.1", 20)],
+    ("flag", "limit"), [("--budget_calls", "20"), ("--budget_tokens", "100"), ("--budget_usd", "0.1")]
 )
 def test_at_the_limit_the_run_stops_keeps_what_was_answered_and_continues_with_more(
-    flag: str, limit: str, made: int, server: MockServer, command: list[str], tmp_path: Path
+    flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path
 ) -> None:
     stopped = mmeval(*command, flag, limit)
 
-    assert stopped.code == 3
-    assert f"({flag} {limit}): {made} calls, 60 tokens in, 40 out, 0.10 USD" in stopped.error
-    assert f"{made} of {COUNT} trials are made" in stopped.error
-    assert (server.stats()["requests"], journalled(tmp_path / "runs")) == (made, made)
-
+    assert (stopped.code, server.stats()["requests"], journalled(tmp_path / "runs")) == (3, 20, 20)
+    assert f"({flag} {limit}): 20 calls" in stopped.error
+    assert re.search(r"\D60 tokens .*\D40 out.*0\.10 USD", stopped.error)
+    assert f"20 of {COUNT}" in stopped.error
     done = mmeval(*command)
-
-    assert done.code == 0, done.err
-    assert (server.stats()["requests"], server.stats()["repeated"]) == (COUNT, 0)
+    assert (done.code, server.stats()["requests"], server.stats()["repeated"]) == (0, COUNT, 0), done.err
 
 
-def test_tries_that_fail_count_over_all_sessions(server: MockServer, command: list[str]) -> None:
-    server.state.settings.rate_429, server.state.settings.retry_after = 0.4, 0.02
+def test_tries_that_fail_count_over_all_sessions_and_the_same_budget_again_sends_nothing(
+    server: MockServer, command: list[str]
+) -> None:
+    server.state.settings.rate_429, server.state.settings.retry_after = 0.4, 0.001
 
-    for limit in (20, 40):
+    for limit in (20, 40, 40):
         stopped = mmeval(*command, "--budget_calls", str(limit))
-
-        assert f"(--budget_calls {limit}): {limit} calls" in stopped.error
-        assert server.stats()["requests"] == limit
-
-
-def test_the_same_budget_again_sends_nothing(server: MockServer, command: list[str]) -> None:
-    for _ in range(2):
-        assert mmeval(*command, "--budget_calls", "20").code == 3
-
-    assert server.stats()["requests"] == 20
+        assert (f"(--budget_calls {limit}): {limit} calls" in stopped.error, server.stats()["requests"]) == (
+            True,
+            limit,
+        )
 
 
-def test_what_earlier_sessions_have_made_is_made_wherever_the_budget_stops_this_one(command: list[str]) -> None:
+def test_what_earlier_sessions_have_made_counts_as_made(command: list[str]) -> None:
     assert mmeval(*command, "--offset", "30", "--limit", "20").code == 0
 
-    assert f"20 of {COUNT} trials are made" in mmeval(*command, "--budget_calls", "20").error
+    assert f"20 of {COUNT}" in mmeval(*command, "--budget_calls", "20").error
 
 
 def test_a_spent_budget_does_not_keep_a_finished_run_from_its_numbers(server: MockServer, command: list[str]) -> None:
     assert mmeval(*command, "--budget_calls", str(COUNT)).code == 0
-    assert mmeval(*command, "--budget_calls", "1").code == 0
-
-    assert server.stats()["requests"] == COUNT
+    assert (mmeval(*command, "--budget_calls", "1").code, server.stats()["requests"]) == (0, COUNT)
 
 
-def test_retries_count(command: list[str], server: MockServer) -> None:
-    server.state.settings.rate_500 = 0.4
-
-    stopped = mmeval(*command, "--budget_calls", "30")
-
-    assert (stopped.code, server.stats()["requests"]) == (3, 30)
-    assert server.stats()["answered"] < 30
-
-
-def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: MockServer, tmp_path: Path) -> None:
-    server.state.settings.latency, server.state.settings.jitter = 0.2, 0.19
-
-    stopped = mmeval(*command, "--budget_calls", "25", "--max_connections", "16")
-
-    assert stopped.code == 3
-    assert (server.stats()["answered"], server.stats()["aborted"], journalled(tmp_path / "runs")) == (25, 0, 25)
-
-
-def test_what_a_killed_run_has_spent_counts(command: list[str], server: MockServer, tmp_path: Path) -> None:
-    server.state.settings.latency = 0.1
-    with started(*command, "--max_connections", "4") as running:
-        at_work(server, 12)
-        running.signal(signal.SIGKILL)
-        running.ended()
-    kept = journalled(tmp_path / "runs")
-
-    assert mmeval(*command, "--budget_calls", str(kept + 5)).code == 3
-    assert journalled(tmp_path / "runs") == kept + 5
-
-
-def test_an_unknown_price_is_refused_before_anything_is_sent(
+def test_an_unknown_price_is_refused_with_the_line_that_says_it(
     server: MockServer, tmp_path: Path, command: list[str]
 ) -> None:
     (tmp_path / "prices.yaml").write_text("models: {}\n")
-
     refused = mmeval(*command, "--budget_usd", "1")
 
     assert (refused.code, server.stats()["requests"], (tmp_path / "runs").exists()) == (2, 0, False)
-    line = refused.lines[-1]
-    (tmp_path / "prices.yaml").write_text(f"models:\n{line}\n")
+    (tmp_path / "prices.yaml").write_text(f"models:\n{refused.lines[-1]}\n")
     assert mmeval(*command, "--budget_usd", "1").code == 0
 
 
-def test_what_was_spent_stands_in_the_results_and_is_said(command: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", [True, False], ids=["a price", "no price"])
+def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], tmp_path: Path) -> None:
+    if not known:
+        (tmp_path / "prices.yaml").write_text("models: {}\n")
     done = mmeval(*command)
+    charged = {**CHARGED, "usd": 0.3 if known else None}
 
-    counts = {"calls": COUNT, "input_tokens": 3 * COUNT, "output_tokens": 2 * COUNT, "images": 0}
     spent = results(tmp_path / "runs")["mmeval"]["spent"]
-    assert spent == {"usd": 0.3, **counts, "by_role": [{"role": "model", "model": "m", "usd": 0.3, **counts}]}
-    assert sum("60 calls, 180 tokens in, 120 out, 0.30 USD" in line for line in done.lines) == 1
-
-
-def test_without_a_price_tokens_are_said_and_no_dollars(command: list[str], tmp_path: Path) -> None:
-    (tmp_path / "prices.yaml").write_text("models: {}\n")
-
-    done = mmeval(*command)
-
-    assert results(tmp_path / "runs")["mmeval"]["spent"]["usd"] is None
-    assert any(line.endswith("60 calls, 180 tokens in, 120 out") for line in done.lines)
+    assert spent == {**charged, "by_role": [{"role": "model", "model": "m", **charged}]}
+    assert sum("60 calls, 180 tokens in, 120 out" in line and ("USD" in line) == known for line in done.lines) == 1
 
 
 def test_answers_from_a_cache_cost_nothing(command: list[str], tmp_path: Path, server: MockServer) -> None:
     cache = ["--use_cache", str(tmp_path / "cache")]
     mmeval(*command, *cache)
-
     done = mmeval(*command, *cache, "--run_id", "again", "--budget_calls", "0")
 
     assert (done.code, server.stats()["requests"]) == (0, COUNT)
-    assert json.dumps(results(tmp_path / "runs")["mmeval"]["spent"]["by_role"]) == "[]"
+    assert results(tmp_path / "runs")["mmeval"]["spent"]["by_role"] == []
+
+
+# --- judged, and looked ahead at --------------------------------------------------------------------------------------
+
+TASK = """\
+task: look
+loader: interleaved
+dataset_path: look_data
+output_modalities: [text]
+repeats: 2
+generation_kwargs: {max_gen_toks: 40}
+metric_list:
+  - metric: exact_match
+  - metric: rubric_judge
+metadata: {version: 1.0}
+"""
+
+
+@pytest.fixture
+def judge() -> Iterator[MockServer]:
+    with MockServer(reply='{{"met": "yes", "said": "{key}"}}') as running:
+        yield running
+
+
+@pytest.fixture
+def judged(judge: MockServer, tmp_path: Path) -> list[str]:
+    """Six questions with a picture each, two answers to each (12 calls), and a rubric of three criteria (36)."""
+    folder = tmp_path / "tasks"
+    rubric = [f"criterion {at}" for at in range(3)]
+    asked: Any = ({"text": f"What is {i} in <<image1>>?", "media": {"image1": "p.png"}} for i in range(6))
+    write_task(
+        folder,
+        "look",
+        ({"id": str(i), "input": q, "reference": "a hare", "rubric": rubric} for i, q in enumerate(asked)),
+    )
+    (folder / "look.yaml").write_text(TASK)
+    (folder / "look_data" / "p.png").write_bytes(picture())
+    where = ["--tasks", "look", "--include_path", str(folder), "--output_path", str(tmp_path / "runs"), *QUIET]
+    return [*where, *openai(judge), "--role", f"judge=openai,model=j,base_url={judge.url}"]
+
+
+def calls(text: str) -> dict[str, tuple[int, int]]:
+    """Of a dry run's table, the calls to make and those that are kept, by role."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    return {row[2]: (int(row[3]), int(row[4])) for row in rows[2:]}
+
+
+def test_the_run_makes_the_calls_that_the_dry_run_has_counted(
+    judged: list[str], judge: MockServer, tmp_path: Path
+) -> None:
+    looked = mmeval(*judged, "--dry_run")
+
+    assert (looked.code, looked.err, judge.stats()["connections"], (tmp_path / "runs").exists()) == (0, "", 0, False)
+    assert calls(looked.out) == {"model": (12, 0), "judge": (36, 0)}
+    assert mmeval(*judged, "--limit", "2", "--predict_only").code == 0
+    assert calls(mmeval(*judged, "--dry_run").out) == {"model": (8, 4), "judge": (36, 0)}
+    assert (mmeval(*judged).code, judge.stats()["requests"]) == (0, 48)
+    assert calls(mmeval(*judged, "--dry_run").out) == {"model": (0, 12), "judge": (0, 36)}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_cost_of_all_roles_is_summed_where_every_price_is_known(
+    known: bool, judged: list[str], tmp_path: Path
+) -> None:
+    judges = "  j: {input: 0, output: 0, per_call: 2}\n" if known else ""
+    (tmp_path / "prices.yaml").write_text(f"models:\n  m: {{input: 0, output: 0, per_call: 1}}\n{judges}")
+    done = mmeval(*judged, "--dry_run", "--model_cost_config", tmp_path / "prices.yaml")
+
+    assert ("84.00 to 84.00 USD" in done.out) == ("USD in all" in done.out) == known
+
+
+def test_the_dry_run_shows_what_is_sent_and_where_and_no_key(judged: list[str], judge: MockServer) -> None:
+    done = mmeval(*judged, "--dry_run", "--verbosity", "DEBUG")
+    host = judge.url.removeprefix("http://").removesuffix("/v1")
+
+    assert done.out.count(host) == 2
+    assert all(shown in done.out for shown in ("max_tokens: 40", "What is 0 in <<image1>>", "p.png, image/png, "))
+    assert KEY not in done.out + done.err
+
+
+def test_a_dry_run_of_a_command_that_would_be_refused_is_refused_alike(judged: list[str], tmp_path: Path) -> None:
+    bad = [*judged, "--budget_usd", "1"]
+    looked, ran = mmeval(*bad, "--dry_run"), mmeval(*bad)
+
+    assert (looked.code, looked.err, (tmp_path / "runs").exists()) == (2, ran.err, False)
+
+
+def test_a_budget_that_the_judge_spends_stops_a_run_and_a_later_scoring(
+    judged: list[str], judge: MockServer, tmp_path: Path
+) -> None:
+    run = mmeval(*judged, "--budget_calls", "20")
+    asked = judge.stats()["requests"]
+    score = mmeval("score", run_folder(tmp_path / "runs"), *judged[-2:], *QUIET, "--budget_calls", "22")
+
+    assert (run.code, asked, score.code, judge.stats()["requests"]) == (3, 20, 3, 22), score.err
+    assert mmeval(*judged).code == 0
+    assert (judge.stats()["requests"], judge.stats()["repeated_after_answer"]) == (48, 0)

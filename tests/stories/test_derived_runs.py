@@ -1,8 +1,11 @@
-"""Derived metrics in runs: pieces of a scoring process and of a judge, and what is missing of them."""
+"""Scores that are made of scores, in whole runs: pieces of a process and of a judge, pieces that are missing, and
+answers of which a metric says nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,184 +13,337 @@ import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, MissingError
 from mmeval.forecast.dry_run import forecast
+from mmeval.forecast.text import forecast_text
 from mmeval.records.score import Result
+from mmeval.report.numbers import number_rows
 from mmeval.report.progress_bar import Quiet
 from mmeval.report.results_file import results_document
+from mmeval.report.table import render
+from mmeval.report.table_formats.csv import csv_table
 from mmeval.rescore.rescorer import rescore
 from mmeval.results.stored_run import StoredRun
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.scoring.score_set import finished_rows
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
-from mmeval.task.task import TaskOverrides
+from mmeval.task.task import Selection, TaskOverrides
+from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import registered, run_toy
+from tests.support.toy import break_model, mend_model, run_toy
 
-TASK = """\
-task: asked
-dataset_path: data
-metric_list:
-  - metric: toy_yes
-  - metric: toy_verdict
-  - metric: overall
-    of: [toy_yes, toy_verdict]
-metadata: {version: 1}
-"""
-GROUP = "group: all\ntask: [asked]\naggregate_metric_list:\n  - metric: overall\nmetadata: {version: 1}\n"
+TASK = "task: t\ndataset_path: data\nbreakdown: [loud]\nmetadata: {{version: 1}}\nmetric_list:\n{}"
+GROUP = "group: all\ntask: [t]\naggregate_metric_list:\n  - metric: {}\nmetadata: {{version: 1}}\n"
+OVERALL = ("toy_yes", "toy_verdict", "overall\n    of: [toy_yes, toy_verdict]")
+THERE = ("sound_worth", "text_worth", "what_there_is\n    of: [sound_worth, text_worth]")
+HEARD = ("sound_worth", "picture_worth")
+PRODUCT = (*HEARD, "overall\n    of: [sound_worth, picture_worth]")
+LOUD, SOFT, QUIET, BOTH = "sounds 1", "sounds 0 0.5", "nothing", "sounds 0.5, pictures 1"
+SOME = ("sounds 0.5", "nothing")
 
 
 @pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with registered(tmp_path / "site", monkeypatch):
         yield
 
 
-def judge(tmp_path: Path) -> dict[str, BackendSpec]:
-    """Says yes to everything; what the file ``judge`` names fails."""
-    return {"judge": BackendSpec("toy", {"broken": str(tmp_path / "judge")})}
+def judge(tmp_path: Path, wording: str = "{}") -> dict[str, BackendSpec]:
+    """Says yes to everything, or what is given; what the file ``judge`` names fails."""
+    return {"judge": BackendSpec("toy", {"broken": str(tmp_path / "judge"), "wording": wording})}
 
 
-def chosen(tmp_path: Path, *texts: str, task: str = TASK, roles: Any = (), skip: tuple[str, ...] = ()) -> Any:
-    folder = write_files(tmp_path / "tasks", {"asked.yaml": task, "all.yaml": GROUP})
-    write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
+def chosen(
+    tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = (), skip: tuple[str, ...] = (), more: str = ""
+) -> Selection:
+    entries = "".join(f"  - metric: {metric}\n" for metric in metrics)
+    last = metrics[-1].partition("\n")[0]
+    folder = write_files(tmp_path / "tasks", {"t.yaml": TASK.format(entries) + more, "all.yaml": GROUP.format(last)})
+    rows = ({"id": f"s{i}", "input": text, "loud": str(text == LOUD)} for i, text in enumerate(texts))
+    write_rows(folder / "data", *rows)
     return select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
 
 
-def ran(tmp_path: Path, *texts: str, task: str = TASK, roles: Any = None, **options: Any) -> RunOutcome:
+def ran(
+    tmp_path: Path,
+    metrics: tuple[str, ...],
+    *texts: str,
+    roles: Any = None,
+    skip: Any = (),
+    more: str = "",
+    **options: Any,
+) -> RunOutcome:
     """A run over questions that the toy model answers with their own words."""
-    roles = judge(tmp_path) if roles is None else roles
-    skip = options.pop("skip", ())
-    selection = chosen(tmp_path, *texts, task=task, roles=roles, skip=skip)
-    return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles, **options)
+    selection = chosen(tmp_path, metrics, *texts, roles=roles or {}, skip=skip, more=more)
+    return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}, **options)
 
 
-def again(outcome: RunOutcome, tmp_path: Path, **options: Any) -> RunOutcome:
-    made = {"roles": judge(tmp_path), "score_workers": 0, "retry_on_error": 0, **options}
+def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
+    made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
     return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
 
 
-def number(outcome: RunOutcome, name: str = "overall", task: str = "asked") -> Result:
+def number(outcome: RunOutcome, name: str = "overall", task: str = "t") -> Result:
     found = (*outcome.results, *outcome.group_results)
-    return next(result for result in found if (result.task, result.metric) == (task, name))
+    return next(one for one in found if (one.task, one.metric, one.slice) == (task, name, ""))
 
 
-def rows(outcome: RunOutcome) -> list[Mapping[str, Any]]:
-    found = finished_rows(outcome.score_sets["asked"], lambda index, repeat: True)
-    return [row["scores"].get("overall") for row in found]
+def rows(outcome: RunOutcome, name: str = "overall") -> list[Any]:
+    found = finished_rows(outcome.score_sets["t"], lambda index, repeat: True)
+    return [row["scores"].get(name) for row in found]
 
 
-def test_pieces_of_a_process_and_of_a_judge_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, "yes", "no")
+def document(outcome: RunOutcome) -> Any:
+    return results_document(outcome, ReportContext("toy"), {})
+
+
+def table(outcome: RunOutcome) -> str:
+    return render(document(outcome), outcome.selection, ReportContext("toy"))
+
+
+# --- pieces of a process and of a judge -------------------------------------------------------------------------------
+
+
+def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
+    found = document(outcome)
 
     assert (number(outcome).value, number(outcome, task="all").value, outcome.exit_code) == (0.5, 0.5, EXIT_OK)
     assert [row["evidence"]["of"] for row in rows(outcome)] == [
         {"toy_yes": 1.0, "toy_verdict": 1.0},
         {"toy_yes": 0.0, "toy_verdict": 1.0},
     ]
+    assert (found["results"]["t"]["overall,none"], found["higher_is_better"]["t"]["overall"]) == (0.5, True)
+    assert {"metric": "overall"} in found["configs"]["t"]["metric_list"]
+    assert found["mmeval"]["metrics"]["t"]["overall"]["pieces"] == ["toy_yes", "toy_verdict"]
 
 
-def test_it_has_its_keys_in_the_results_file(tmp_path: Path) -> None:
-    document = results_document(ran(tmp_path, "yes", "no"), ReportContext("toy"), {})
-
-    assert document["results"]["asked"]["overall,none"] == 0.5
-    assert document["higher_is_better"]["asked"]["overall"] is True
-    assert {"metric": "overall"} in document["configs"]["asked"]["metric_list"]
-    assert document["mmeval"]["metrics"]["asked"]["overall"]["pieces"] == ["toy_yes", "toy_verdict"]
-
-
-def test_a_lost_verdict_leaves_bounds_and_is_complained_of_once(tmp_path: Path) -> None:
+def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("yes\nserver\n")
-    outcome = ran(tmp_path, "yes", "no")
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
 
     assert (number(outcome).unscored, number(outcome).bounds, outcome.exit_code) == (1, (0.0, 0.5), EXIT_INCOMPLETE)
-    assert (len([said for said in outcome.complaints if "unscored by" in said]), outcome.counts.unscored) == (1, 1)
+    assert (len([said for said in outcome.complaints if "unscored" in said]), outcome.counts.unscored) == (1, 1)
+    (tmp_path / "judge").unlink()
+    after = again(outcome, roles=judge(tmp_path))
+    assert (number(after).value, number(after).unscored, after.score_sets) == (0.5, 0, outcome.score_sets)
 
 
 def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("no\nserver\n")
-    assert (number(outcome := ran(tmp_path, "yes", "no")).value, number(outcome).unscored) == (0.5, 0)
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
 
-
-def test_a_verdict_that_comes_later_completes_it(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("yes\nserver\n")
-    before = ran(tmp_path, "yes", "no")
-    (tmp_path / "judge").unlink()
-    after = again(before, tmp_path)
-
-    assert (number(after).value, number(after).unscored, after.score_sets) == (0.5, 0, before.score_sets)
+    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)
 
 
 def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("met\nauth\n")
-    outcome = ran(tmp_path, "yes", "no")
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
 
     assert (number(outcome).suspended, number(outcome).value, outcome.exit_code) == (True, None, EXIT_MISSING)
-    assert number(outcome, "toy_yes").value == 0.5
-    assert rows(outcome) == [None, None]
+    assert (number(outcome, "toy_yes").value, rows(outcome)) == (0.5, [None, None])
     (tmp_path / "judge").unlink()
-    assert number(again(outcome, tmp_path)).value == 0.5
-
-
-def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) -> None:
-    before = ran(tmp_path, "yes", "no", roles={})
-    assert (number(before).unavailable, number(before).value, rows(before)[0]["status"]) == (2, None, "unavailable")
-
-    assert number(again(before, tmp_path)).value == 0.5
+    assert number(again(outcome, roles=judge(tmp_path))).value == 0.5
 
 
 def test_a_run_that_was_stopped_shows_those_that_are_complete_and_goes_on(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("yes\nserver\n")
-    outcome = ran(tmp_path, "yes", "no")
-    folder = outcome.score_sets["asked"]
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
+    folder = outcome.score_sets["t"]
     (folder / "scores.jsonl").rename(folder / "rows.jsonl")  # as if it had been killed before its end
     for file in outcome.folder.glob("results_*.json"):
         file.unlink()
 
-    run = StoredRun(outcome.folder)
-    shown = [trial.scores["scores"]["overall"]["status"] for trial in run.tasks[0].trials() if trial and trial.scores]
+    trials = StoredRun(outcome.folder).tasks[0].trials()
+    shown = [trial.scores["scores"]["overall"]["status"] for trial in trials if trial and trial.scores]
     assert shown == ["unscored", "scored"]
     (tmp_path / "judge").unlink()
-    assert number(ran(tmp_path, "yes", "no")).value == 0.5
+    assert number(ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))).value == 0.5
 
 
 def test_the_rule_for_a_missing_output_gives_it_the_same_score(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, "", "yes", task=f"{TASK}missing_output: 0.5\n")
+    outcome = ran(tmp_path, OVERALL, "", "yes", roles=judge(tmp_path), more="missing_output: 0.5\n")
 
     assert [row["value"] for row in rows(outcome)] == [0.5, 1.0]
     assert rows(outcome)[0]["evidence"] == {"missing_output": True}
 
 
 def test_naming_it_for_a_later_scoring_brings_its_pieces(tmp_path: Path) -> None:
-    before = ran(tmp_path, "yes", "no", roles={}, skip=("toy_verdict",))
-    assert number(before).unavailable == 2
-    assert number(again(before, tmp_path, roles={})).unavailable == 2  # what was skipped stays so
+    before = ran(tmp_path, OVERALL, "yes", "no", skip=("toy_verdict",))
+    assert (number(before).unavailable, number(again(before)).unavailable) == (2, 2)  # what was skipped stays so
 
-    after = again(before, tmp_path, metrics=("overall",))
-    assert (number(after).value, [result.metric for result in after.results]) == (
+    after = again(before, roles=judge(tmp_path), metrics=("overall",))
+    assert (number(after).value, [one.metric for one in after.results if not one.slice]) == (
         0.5,
         ["toy_yes", "toy_verdict", "overall"],
     )
 
 
-def test_naming_it_alone_where_a_piece_lacks_scores_nothing(tmp_path: Path) -> None:
-    before = ran(tmp_path, "yes", roles={})
-    with pytest.raises(MissingError, match="nothing to compute: the metric overall is unavailable: it is made of"):
-        again(before, tmp_path, roles={}, metrics=("overall",))
+def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) -> None:
+    before = ran(tmp_path, OVERALL, "yes", "no")
+    assert (number(before).unavailable, number(before).value, rows(before)[0]["status"]) == (2, None, "unavailable")
+    with pytest.raises(MissingError, match="overall is unavailable"):
+        again(before, metrics=("overall",))
+    assert "toy_yes" not in {one.metric for one in again(before, metrics=("overall", "exact_match")).results}
 
-    after = again(before, tmp_path, roles={}, metrics=("overall", "exact_match"))
-    assert "toy_yes" not in {result.metric for result in after.results}
+    assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 
 def test_another_combination_is_another_score_set_and_asks_no_judge_again(tmp_path: Path) -> None:
-    before = ran(tmp_path, "yes", "no")
+    before = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
     (tmp_path / "judge").write_text("met\nserver\n")
-    after = again(before, tmp_path, overrides=TaskOverrides(metric_args={"overall": {"combine": "mean"}}))
+    overrides = TaskOverrides(metric_args={"overall": {"combine": "mean"}})
+    after = again(before, roles=judge(tmp_path), overrides=overrides)
 
-    assert (number(after).value, number(after).unscored) == (0.75, 0)
-    assert before.score_sets != after.score_sets
+    assert (number(after).value, number(after).unscored, before.score_sets != after.score_sets) == (0.75, 0, True)
 
 
 def test_a_dry_run_counts_the_judge_once(tmp_path: Path) -> None:
-    selection = chosen(tmp_path, "yes", "no", roles=("judge",))
+    selection = chosen(tmp_path, OVERALL, "yes", "no", roles=("judge",))
     options = RunOptions(BackendSpec("toy"), tmp_path / "runs", roles=judge(tmp_path))
     assert forecast(selection, options).tasks[0].loads["judge"].calls == 2
+
+
+# --- pieces that are missing ------------------------------------------------------------------------------------------
+
+
+def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    outcome = ran(tmp_path, THERE, *SOME)
+    found = number(outcome, "what_there_is")
+    numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices
+    notes = {(row.task, row.metric): row.notes for row in numbers}
+
+    assert (found.value, found.inapplicable, outcome.exit_code) == (0.5, 1, EXIT_OK)
+    assert [row["evidence"] for row in rows(outcome, "what_there_is")] == [
+        {"sound_worth": "scored", "text_worth": "unavailable"},
+        {"sound_worth": "inapplicable", "text_worth": "unavailable"},
+    ]
+    (said,) = [record.getMessage() for record in caplog.records if "partial" in record.getMessage()]
+    assert said.startswith("t: ") and "without text_worth" in said
+    assert table(outcome).count("partial: without text_worth") >= 3  # of the task, and of its group in both tables
+    for task in ("t", "all"):
+        assert "partial: without text_worth" in notes[task, "what_there_is"]
+    assert "partial" not in notes["t", "sound_worth"]
+    assert list(document(outcome)["mmeval"]["metrics"]["t"]["what_there_is"]["without"]) == ["text_worth"]
+    ahead = forecast(chosen(tmp_path, THERE, *SOME), RunOptions(BackendSpec("toy"), tmp_path / "other"))
+    assert "partial: t: " in forecast_text(ahead)
+
+
+def test_a_strict_run_is_refused_for_the_piece(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="text_worth is unavailable"):
+        ran(tmp_path, THERE, *SOME, strict=True)
+
+
+def test_a_judge_that_comes_later_makes_it_whole(tmp_path: Path) -> None:
+    later = again(ran(tmp_path, THERE, *SOME), roles=judge(tmp_path, "no"))
+
+    statuses = [set(row["evidence"].values()) for row in rows(later, "what_there_is")]
+    assert statuses == [{"scored"}, {"scored", "inapplicable"}]
+    assert (number(later, "what_there_is").value, number(later, "what_there_is").scored) == (0.125, 2)
+    assert "partial" not in table(later)
+
+
+def test_a_judge_that_is_lost_in_the_middle_suspends_it(tmp_path: Path) -> None:
+    (tmp_path / "judge").write_text("sounds\nauth\n")
+    outcome = ran(tmp_path, THERE, *SOME, roles=judge(tmp_path, "no"))
+    found = number(outcome, "what_there_is")
+
+    assert (found.value, found.suspended, outcome.exit_code) == (None, True, EXIT_MISSING)
+    (tmp_path / "judge").unlink()
+    mended = again(outcome, roles=judge(tmp_path, "no"))
+    assert (number(mended, "what_there_is").value, mended.exit_code) == (0.125, EXIT_OK)
+
+
+def test_a_piece_that_is_skipped_is_left_out_and_scoring_it_later_brings_it_back(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, THERE, *SOME, roles=judge(tmp_path, "no"), skip=("sound_worth",))
+
+    assert (number(outcome, "what_there_is").value, outcome.exit_code) == (0.0, EXIT_OK)
+    assert rows(outcome, "what_there_is")[0]["evidence"] == {"sound_worth": "unavailable", "text_worth": "scored"}
+    assert "partial: without sound_worth" in table(outcome)
+    later = again(outcome, roles=judge(tmp_path, "no"), metrics=("what_there_is",))
+    assert (number(later, "what_there_is").value, "partial" in table(later)) == (0.125, False)
+
+
+# --- answers of which a metric says nothing ---------------------------------------------------------------------------
+
+
+def test_the_value_is_over_the_answers_that_hold_something_and_the_run_ends_well(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, (*HEARD, "sounds_at_once"), LOUD, QUIET, SOFT)
+    found = number(outcome, "sound_worth")
+
+    assert (found.value, found.scored, found.inapplicable, found.unscored, found.n) == (0.625, 2, 1, 0, 3)
+    assert (found.bounds, outcome.exit_code, outcome.counts.unscored) == ((0.625, 0.625), EXIT_OK, 0)
+    assert rows(outcome, "sound_worth")[1] == {"value": None, "status": "inapplicable", "reason": NO_SOUND}
+    assert (number(outcome, "sounds_at_once").value, number(outcome, "sounds_at_once").inapplicable) == (0.625, 1)
+
+
+def test_a_metric_that_no_answer_has_anything_for_has_no_number_and_that_is_no_failure(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, HEARD, LOUD, QUIET)
+    found = number(outcome, "picture_worth")
+    lines = table(outcome).splitlines()
+    shown = [line for line in lines if "picture_worth" in line]  # of the task, and of its group in both tables
+
+    assert (found.value, found.bounds, found.inapplicable, outcome.exit_code) == (None, None, 2, EXIT_OK)
+    assert (outcome.complaints, [(NO_PICTURE in note) for note in outcome.notes]) == ((), [True])
+    assert [("N/A" in line, "2 inapplicable" in line) for line in shown] == [(True, True)] * 3
+    assert sum("sound_worth" in line for line in lines) == 3
+    assert any("|1 inapplicable" in line for line in lines)
+
+
+def test_the_results_file_and_the_csv_count_them(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, HEARD, LOUD, QUIET)
+    found = document(outcome)
+    (row,) = [one for one in found["mmeval"]["results"] if (one["metric"], one["slice"]) == ("sound_worth", "")]
+    lines = csv.DictReader(io.StringIO(csv_table(number_rows([found], ["toy"]), ["toy"])))
+    (line,) = [line for line in lines if (line["metric"], line["slice"]) == ("sound_worth", "")]
+
+    assert (row["inapplicable"], Result.from_json(row)) == (1, number(outcome, "sound_worth"))
+    assert (line["scored"], line["unscored"], line["inapplicable"]) == ("1", "0", "1")
+    del row["inapplicable"]  # as in a results file of before
+    assert Result.from_json(row).inapplicable == 0
+
+
+def test_the_same_command_and_a_later_scoring_score_none_of_them_again(tmp_path: Path) -> None:
+    first = ran(tmp_path, HEARD, LOUD, QUIET)
+    file = first.score_sets["t"] / "scores.jsonl"
+    before = file.stat().st_mtime_ns
+    second, third = ran(tmp_path, HEARD, LOUD, QUIET), again(first)
+
+    assert (second.counts.kept, second.counts.new, file.stat().st_mtime_ns) == (2, 0, before)
+    assert number(first, "sound_worth") == number(second, "sound_worth") == number(third, "sound_worth")
+    assert (third.exit_code, third.notes) == (EXIT_OK, first.notes)
+
+
+def test_an_answer_that_never_came_is_failed_and_moves_the_bounds(tmp_path: Path) -> None:
+    break_model(tmp_path, LOUD)
+    outcome = ran(tmp_path, HEARD, LOUD, QUIET, SOFT)
+    found = number(outcome, "sound_worth")
+
+    assert (found.value, found.failed, found.inapplicable, found.bounds) == (0.25, 1, 1, (0.125, 0.625))
+    assert outcome.exit_code == EXIT_INCOMPLETE
+    mend_model(tmp_path)
+    assert number(ran(tmp_path, HEARD, LOUD, QUIET, SOFT), "sound_worth").value == 0.625
+
+
+def test_an_item_without_a_quality_is_unscored_and_not_inapplicable(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, HEARD, "sounds 1 x", QUIET)
+    found = number(outcome, "sound_worth")
+
+    assert (found.unscored, found.inapplicable, found.bounds, outcome.exit_code) == (1, 1, (0.5, 1.0), EXIT_INCOMPLETE)
+
+
+def test_what_is_made_of_it_is_inapplicable_too(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, PRODUCT, LOUD, BOTH, QUIET)
+    found = number(outcome)
+
+    assert (found.value, found.scored, found.inapplicable, outcome.exit_code) == (0.5, 1, 2, EXIT_OK)
+    reason = f"picture_worth: {NO_PICTURE}"
+    assert rows(outcome)[0] == {"value": None, "status": "inapplicable", "reason": reason}
+
+
+def test_the_rule_for_a_missing_output_counts_on_every_metric(tmp_path: Path) -> None:
+    outcome = ran(tmp_path, HEARD, QUIET, LOUD, more="missing_output: 0\n", model=BackendSpec("empty"))
+
+    assert [number(outcome, name).value for name in HEARD] == [0.0, 0.0]
+    assert number(outcome, "sound_worth").inapplicable == 0

@@ -1,9 +1,9 @@
-"""What each flag changes, seen from outside: a request, a file, a number, a message or the exit code."""
+"""What each flag changes, seen from outside: a request, a file, a number or the exit code."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,14 @@ import pytest
 
 from mmeval.metric.device import asked_device
 from mmeval.settings.flags import FLAGS
-from tests.support.bench import Bench, Noting, NotingLocal, set_up
+from tests.support.bench import Bench, Left, Noting, NotingLocal, set_up
 from tests.support.log_level import restored_log
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
+JUDGED: dict[str, Any] = {"metric_list": [{"metric": "toy_verdict"}]}
+JUDGES: dict[str, Any] = {"metric_list": [{"metric": "judge_yes_no"}]}
+BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
+MEDIAN = {"metric_list": [{"metric": "exact_match", "aggregation": "median"}]}
 
 
 @pytest.fixture
@@ -23,40 +27,180 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         yield made
 
 
-def model(bench: Bench) -> None:
-    assert bench.run("--model", "reference").value == 1.0
-    assert bench.run("--model", "empty").value == 0.0
+Seen = Callable[[Left], Any]
 
 
-def model_args(bench: Bench) -> None:
-    assert bench.run("--model_args", "model=other").record("other")["identity"]["model"]["model"] == "other"
+asked, value, code = attrgetter("asked"), attrgetter("value"), attrgetter("code")
 
 
-def tasks(bench: Bench) -> None:
-    bench.task("second")
-    assert set(bench.run("--tasks", "second").values) == {"second.exact_match"}
+ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
+    "limit": ("--limit 2", asked, QUESTIONS[:2]),
+    "offset": ("--offset 2", asked, QUESTIONS[2:]),
+    "samples": ('--samples {"tiny":[1]}', asked, QUESTIONS[1:2]),
+    "repeats": ("--repeats 2", asked, sorted(QUESTIONS * 2)),
+    "config": ("--config FOLDER/run.yaml", asked, QUESTIONS[:1]),
+    "data": ("--data bundled", asked, ["bundled question"]),
+    "data_dir": ("--data_dir FOLDER/mine", asked, ["question of mine"]),
+    "gen_kwargs": ("--gen_kwargs max_tokens=5", lambda left: {one.params.max_tokens for one in left.requests}, {5}),
+    "system_instruction": (
+        "--system_instruction brief",
+        lambda left: [(one.messages[0].role, one.messages[0].content.text) for one in left.requests],
+        [("system", "brief")] * 3,
+    ),
+    "model_args": ("--model_args model=other", lambda left: left.record("other")["options"]["model_name"], "other"),
+    "tasks": ("--tasks second", lambda left: set(left.values), {"second.exact_match"}),
+    "predict_only": ("--predict_only", lambda left: (len(left.requests), left.values), (3, {})),
+    "output_path": ("--output_path FOLDER/x", lambda left: len([*left.runs.parent.glob("x/*/*/results_*.json")]), 1),
+    "run_id": ("--run_id nightly", lambda left: left.record(run_id="nightly")["options"]["model_name"], "noting"),
+    "model_tag": ("--model_tag mine", lambda left: left.record("mine")["options"]["model_name"], "mine"),
+    "log_samples": (
+        "--log_samples",
+        lambda left: [row["resps"] for row in left.samples()],
+        [[[f"answer {i}"]] for i in range(3)],
+    ),
+    "metadata": ('--metadata {"note":"x"}', lambda left: left.results["config"]["note"], "x"),
+    "budget_calls": ("--budget_calls 1", lambda left: (left.code, len(left.asked)), (3, 1)),
+    "budget_tokens": ("--budget_tokens 0", lambda left: (left.code, left.asked), (3, [])),
+    "budget_usd": (
+        "--budget_usd 2 --model_cost_config FOLDER/p.yaml",
+        lambda left: (left.code, len(left.asked)),
+        (3, 2),
+    ),
+    "model_cost_config": (
+        "--model_cost_config FOLDER/p.yaml",
+        lambda left: left.results["mmeval"]["spent"]["usd"],
+        3.0,
+    ),
+    "dry_run": ("--dry_run", lambda left: (left.code, left.asked, left.runs.exists()), (0, [], False)),
+    "write_out": ("--write_out", lambda left: (left.code, "[user]\nquestion 0\n" in left.err), (0, True)),
+    "show_config": ("--show_config", lambda left: ("model: noting\n" in left.out, left.runs.exists()), (True, False)),
+    "retry_on_error": ("--retry_on_error 2 --tasks failing", asked, ["failing"] * 3),
+    "protocol": (
+        "--protocol independent_passes --tasks both",
+        lambda left: (sorted(one.wants for one in left.requests), left.results["mmeval"]["protocols"]),
+        ([("image",)] * 3 + [("text",)] * 3, {"both": "independent_passes"}),
+    ),
+    "skip_metric": ("--skip_metric toy_yes --tasks pair", lambda left: set(left.values), {"pair.exact_match"}),
+    "role": ("--role judge=noting,model=j --tasks judged", lambda left: "answer 0 met?" in left.asked, True),
+    "judge": ("--judge noting,model=j --tasks judged", value, 1.0),
+    "judge_args": (
+        "--judge noting --judge_args model=j --tasks judged",
+        lambda left: [served["asked"] for served in left.results["mmeval"]["judges"]["judged"]],
+        ["j"],
+    ),
+    "judge_prompts": (
+        "--judge noting,model=j --judge_prompts FOLDER/prompts --tasks judges",
+        lambda left: sorted({text[:14] for text in left.asked if "{" in text}),
+        [f"answer {i}, met?"[:14] for i in range(3)],
+    ),
+}
+"""The words of a run, what is looked at, and what it is."""
+
+TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
+    "model": ("--model reference", "--model empty", value, (1.0, 0.0)),
+    "metric_args": ("", '--metric_args {"exact_match":{"ignore_case":true}}', value, (0.0, 1.0)),
+    "profile": ("", "--profile official", value, (0.0, 1.0)),
+    "reasoning_tags": ("", "--reasoning_tags <x>,</x> --run_id b", value, (0.0, 1.0)),
+    "max_unscored": ("", "--max_unscored 1", code, (3, 0)),
+    "strict": ("--tasks judged", "--tasks judged --strict", code, (0, 4)),
+    "trust_remote_code": ("", "--trust_remote_code", lambda left: (left.code, left.value), ((3, None), (0, 1.0))),
+    "use_cache": ("--use_cache FOLDER/c --run_id a", "--use_cache FOLDER/c --run_id b", asked, (QUESTIONS, [])),
+    "fresh": ("", "--fresh", asked, (QUESTIONS, QUESTIONS)),
+    "score_workers": ("--score_workers 0", "--score_workers 2 --run_id b", lambda left: Noting.processes, (0, 2)),
+    "max_connections": ("", "--max_connections 1 --run_id b", lambda left: Noting.most, (3, 1)),
+    "include_path": ("", "--include_path FOLDER/site", code, (0, 2)),
+    "captioner": ("--tasks told --captioner noting", "--captioner notting --tasks told", code, (0, 2)),
+    "judge_base_url": ("--tasks judged", "--tasks judged --judge noting --judge_base_url http://h", code, (0, 2)),
+    "baseline": (
+        "--model reference",
+        "--model empty --baseline FOLDER/runs/reference/default",
+        lambda left: (left.code, "|reference|" in left.out),
+        ((0, False), (0, True)),
+    ),
+    "verbosity": ("", "--verbosity WARNING", lambda left: "results: " in left.err, (True, False)),
+    "report": ("--report false", "", lambda left: [*left.runs.rglob("index.html")] != [], (False, True)),
+    "batch_size": (
+        "--model noting_local",
+        "--model noting_local --run_id b --batch_size 1",
+        lambda left: max(NotingLocal.sizes) > 1,
+        (True, False),
+    ),
+    "device": (
+        "--device cuda:1",
+        "--device cuda:1 --model noting_local",
+        lambda left: (left.code, NotingLocal.made[0]),
+        ((2, "cpu"), (0, "cuda:1")),
+    ),
+    "metric_device": ("", "--metric_device cpu --run_id b", lambda left: asked_device(), ("auto", "cpu")),
+    "seed": ("--run_id a", "--run_id b --seed 7", lambda left: {one.seed for one in left.requests}, None),
+    "bootstrap_iters": (
+        "--bootstrap_iters 0",
+        "--bootstrap_iters 200",
+        lambda left: left.results["mmeval"]["results"][0]["stderr"] is None,
+        (True, False),
+    ),
+}
+"""The words of two runs, one after the other, what is looked at, and what it is in each."""
+
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "metric_args": [{"input": "YES", "reference": "yes"}],
+    "profile": [{"input": "oui", "reference": "oui"}],
+    "reasoning_tags": [{"input": "<x>hm</x>yes", "reference": "yes"}],
+    "max_unscored": [{"input": "question 0"}, {"input": "failing"}],
+    "bootstrap_iters": [{"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)],
+}
+KEYS: dict[str, dict[str, Any]] = {
+    "profile": {"metric_list": [{"metric": "toy_yes"}]},
+    "max_unscored": {},
+    "trust_remote_code": {"metric_list": [{"metric": "consented"}]},
+    "bootstrap_iters": MEDIAN,
+}
 
 
-def include_path(bench: Bench) -> None:
-    assert bench.run("--include_path", str(bench.tasks)).code == 0
-    assert "unknown task" in bench.run("--include_path", str(bench.folder / "site")).err
+def prepared(bench: Bench, name: str) -> None:
+    """The task ``tiny`` as the flag needs it, and other tasks and files that flags name."""
+    if name in ROWS:
+        bench.rows(*({"reference": row["input"], **row} for row in ROWS[name]))
+    bench.task(**KEYS.get(name, {}))
+    bench.rows("failing", folder="tasks/failing_data")
+    bench.rows("question of mine", folder="mine")
+    bench.rows("bundled question", folder="tasks/bundled")
+    bench.task("failing", dataset_path="failing_data")
+    for task, keys in (("second", {}), ("both", BOTH), ("judged", JUDGED), ("judges", JUDGES)):
+        bench.task(task, **keys)
+    bench.task("pair", metric_list=[{"metric": "exact_match"}, {"metric": "toy_yes"}])
+    bench.task("told", roles={"captioner": {"max_tokens": 5}})
+    files = {
+        "run.yaml": "limit: 1\n",
+        "p.yaml": "models:\n  noting: {input: 0, output: 0, per_call: 1}\n",
+        "prompts/judge_yes_no.txt": "{{ answer }}, met? {{ form }}",
+    }
+    for file, text in files.items():
+        (bench.folder / file).parent.mkdir(exist_ok=True)
+        (bench.folder / file).write_text(text)
 
 
-def config(bench: Bench) -> None:
-    (bench.folder / "run.yaml").write_text("limit: 1\n")
-    assert bench.run("--config", str(bench.folder / "run.yaml")).asked == QUESTIONS[:1]
+def run(bench: Bench, words: str) -> Left:
+    return bench.run(*words.replace("FOLDER", str(bench.folder)).split())
 
 
-def limit(bench: Bench) -> None:
-    assert bench.run("--limit", "2").asked == QUESTIONS[:2]
+@pytest.mark.parametrize("name", ONE_RUN)
+def test_a_flag_has_its_effect(name: str, bench: Bench) -> None:
+    words, seen, expected = ONE_RUN[name]
+    prepared(bench, name)
+
+    assert seen(run(bench, words)) == expected
 
 
-def offset(bench: Bench) -> None:
-    assert bench.run("--offset", "2").asked == QUESTIONS[2:]
+@pytest.mark.parametrize("name", TWO_RUNS)
+def test_a_flag_makes_another_run(name: str, bench: Bench) -> None:
+    first, second, seen, expected = TWO_RUNS[name]
+    prepared(bench, name)
+    NotingLocal.made = ("cpu", False)
 
+    found = seen(run(bench, first)), seen(run(bench, second))
 
-def samples(bench: Bench) -> None:
-    assert bench.run("--samples", '{"tiny": [1]}').asked == QUESTIONS[1:2]
+    assert not found[0] & found[1] if expected is None else found == expected
 
 
 def sample_shuffle(bench: Bench) -> None:
@@ -67,170 +211,10 @@ def sample_shuffle(bench: Bench) -> None:
 def stratify(bench: Bench) -> None:
     bench.rows(*({"input": f"question {i}", "kind": "rare" if i == 9 else "usual"} for i in range(10)))
     left = bench.run("--limit", "6", "--stratify", "kind")
-    assert (len(left.asked), "question 9" in left.asked) == (6, True)
-    assert "subset: 6 of 10" in left.out
+    assert (len(left.asked), "question 9" in left.asked, "subset: 6 of 10" in left.out) == (6, True, True)
 
 
-def repeats(bench: Bench) -> None:
-    assert bench.run("--repeats", "2").asked == sorted(QUESTIONS * 2)
-
-
-def seed(bench: Bench) -> None:
-    usual = bench.run("--run_id", "a").requests
-    other = bench.run("--run_id", "b", "--seed", "7").requests
-    assert not {request.seed for request in usual} & {request.seed for request in other}
-
-
-def gen_kwargs(bench: Bench) -> None:
-    assert {request.params.max_tokens for request in bench.run("--gen_kwargs", "max_tokens=5").requests} == {5}
-
-
-def system_instruction(bench: Bench) -> None:
-    first = bench.run("--system_instruction", "be brief").requests[0].messages[0]
-    assert (first.role, first.content.text) == ("system", "be brief")
-
-
-def protocol(bench: Bench) -> None:
-    bench.task(output_modalities=["text", "image"])
-    left = bench.run("--protocol", "independent_passes")
-    assert sorted(request.wants for request in left.requests) == [("image",)] * 3 + [("text",)] * 3
-    assert left.results["mmeval"]["protocols"] == {"tiny": "independent_passes"}
-
-
-def data(bench: Bench) -> None:
-    bench.rows("bundled question", folder="tasks/bundled")
-    left = bench.run("--data", "bundled")
-    assert left.asked == ["bundled question"]
-    assert "not comparable" in left.out
-
-
-def data_dir(bench: Bench) -> None:
-    bench.rows("question of mine", folder="mine")
-    assert bench.run("--data_dir", str(bench.folder / "mine")).asked == ["question of mine"]
-
-
-def profile(bench: Bench) -> None:
-    bench.rows("oui")
-    bench.task(metric_list=[{"metric": "toy_yes"}])
-    assert (bench.run().value, bench.run("--profile", "official").value) == (0.0, 1.0)
-
-
-def metric_args(bench: Bench) -> None:
-    bench.rows({"input": "YES", "reference": "yes"})
-    switch = '{"exact_match": {"ignore_case": true}}'
-    assert (bench.run().value, bench.run("--metric_args", switch).value) == (0.0, 1.0)
-
-
-def skip_metric(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "exact_match"}, {"metric": "toy_yes"}])
-    assert set(bench.run("--skip_metric", "toy_yes").values) == {"tiny.exact_match"}
-
-
-def trust_remote_code(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "consented"}])
-    assert (bench.run().code, bench.run("--trust_remote_code").value) == (3, 1.0)
-    bench.run("--trust_remote_code", model="noting_local")
-    assert NotingLocal.made == ("cpu", True)
-
-
-def predict_only(bench: Bench) -> None:
-    left = bench.run("--predict_only")
-    assert (len(left.requests), left.values) == (3, {})
-
-
-def score_workers(bench: Bench) -> None:
-    bench.run("--score_workers", "0", "--run_id", "a")
-    inside = Noting.processes
-    bench.run("--score_workers", "2", "--run_id", "b")
-    assert (inside, Noting.processes) == (0, 2)
-
-
-def metric_device(bench: Bench) -> None:
-    for run_id, flags, device in (("a", (), "auto"), ("b", ("--metric_device", "cpu"), "cpu")):
-        record = bench.run("--run_id", run_id, *flags).record("noting", run_id)
-        assert (record["sessions"][-1]["provenance"]["metric_device"], asked_device()) == (device, device)
-        assert device not in str(record["identity"])
-
-
-def reasoning_tags(bench: Bench) -> None:
-    bench.rows({"input": "<x>hm</x>yes", "reference": "yes"})
-    assert bench.run("--run_id", "a").value == 0.0
-    assert bench.run("--run_id", "b", "--reasoning_tags", "<x>,</x>").value == 1.0
-
-
-def max_unscored(bench: Bench) -> None:
-    bench.rows("question 0", "failing")
-    assert (bench.run().code, bench.run("--max_unscored", "1").code) == (3, 0)
-
-
-def bootstrap_iters(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "exact_match", "aggregation": "median"}])
-    bench.rows(*({"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)))
-    without, resampled = (bench.run("--bootstrap_iters", n).results for n in ("0", "200"))
-    assert without["results"]["tiny"]["exact_match_stderr,none"] == "N/A"
-    assert resampled["results"]["tiny"]["exact_match_stderr,none"] > 0
-    assert [found["config"]["bootstrap_iters"] for found in (without, resampled)] == [0, 200]
-
-
-def strict(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "toy_verdict"}])
-    assert (bench.run().code, bench.run("--strict").code) == (0, 4)
-
-
-def output_path(bench: Bench) -> None:
-    bench.run("--output_path", str(bench.folder / "elsewhere"))
-    assert list((bench.folder / "elsewhere" / "noting" / "default").glob("results_*.json"))
-
-
-def run_id(bench: Bench) -> None:
-    assert bench.run("--run_id", "nightly").record(run_id="nightly")
-
-
-def model_tag(bench: Bench) -> None:
-    assert bench.run("--model_tag", "mine").record("mine")["options"]["model_name"] == "mine"
-
-
-def fresh(bench: Bench) -> None:
-    bench.run()
-    assert bench.run().asked == []
-    assert bench.run("--fresh").asked == QUESTIONS
-
-
-def use_cache(bench: Bench) -> None:
-    cache = ("--use_cache", str(bench.folder / "cache"))
-    bench.run(*cache, "--run_id", "a")
-    assert bench.run(*cache, "--run_id", "b").asked == []
-
-
-def log_samples(bench: Bench) -> None:
-    assert [row["resps"] for row in bench.run("--log_samples").samples()] == [[[f"answer {i}"]] for i in range(3)]
-
-
-def report(bench: Bench) -> None:
-    page = bench.runs / "noting" / "default" / "report" / "index.html"
-    bench.run("--report", "false")
-    assert not page.exists()
-    assert "report/index.html" in bench.run().err
-    assert page.exists()
-
-
-def metadata(bench: Bench) -> None:
-    assert bench.run("--metadata", '{"note": "x"}').results["config"]["note"] == "x"
-
-
-def wandb_args(bench: Bench) -> None:
-    logged(bench, "wandb", "--wandb_args", "project=p")
-
-
-def trackio_args(bench: Bench) -> None:
-    logged(bench, "trackio", "--trackio_args", "project=p")
-
-
-def logger(bench: Bench) -> None:
-    logged(bench, "trackio", "--logger", "trackio,project=p")
-
-
-def logged(bench: Bench, name: str, *words: str) -> None:
+def logger(bench: Bench, flags: tuple[str, str] = ("--logger", "trackio,project=p"), name: str = "trackio") -> None:
     taken: list[tuple[Any, int]] = []
     module = f"mmeval.report.loggers.{name}"
     bench.patch.setattr(f"{module}.need_package", lambda package, extra: None)
@@ -238,198 +222,50 @@ def logged(bench: Bench, name: str, *words: str) -> None:
         f"{module}.{name.capitalize()}Logger.log",
         lambda self, outcome, published: taken.append((self._init, outcome.exit_code)),
     )
-    assert (bench.run(*words).code, taken) == (0, [({"project": "p"}, 0)])
+    assert (bench.run(*flags).code, taken) == (0, [({"project": "p"}, 0)])
 
 
-def role(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "toy_verdict"}])
-    left = bench.run("--role", "judge=noting,model=j")
-    assert left.value == 1.0
-    assert "answer 0 met?" in left.asked
+def wandb_args(bench: Bench) -> None:
+    logger(bench, ("--wandb_args", "project=p"), "wandb")
 
 
-def judge(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "toy_verdict"}])
-    left = bench.run("--judge", "noting,model=j")
-    assert (left.value, "answer 0 met?" in left.asked) == (1.0, True)
+def trackio_args(bench: Bench) -> None:
+    logger(bench, ("--trackio_args", "project=p"))
 
 
-def judge_args(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "toy_verdict"}])
-    left = bench.run("--judge", "noting", "--judge_args", "model=j")
-    assert [served["asked"] for served in left.results["mmeval"]["judges"]["tiny"]] == ["j"]
+OTHERS: dict[str, Callable[[Bench], None]] = {
+    one.__name__: one for one in (sample_shuffle, stratify, logger, wandb_args, trackio_args)
+}
 
 
-def judge_base_url(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "toy_verdict"}])
-    assert "base_url" in bench.run("--judge", "noting", "--judge_base_url", "http://localhost:1/v1").err
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_flag_is_seen_otherwise(name: str, bench: Bench) -> None:
+    OTHERS[name](bench)
 
 
-def captioner(bench: Bench) -> None:
-    bench.task(roles={"captioner": {"max_tokens": 5}})
-    assert bench.run("--captioner", "noting").code == 0
-    assert "unknown backend" in bench.run("--captioner", "notting").err
+def test_every_flag_has_an_effect_that_is_tested() -> None:
+    assert {*ONE_RUN, *TWO_RUNS, *OTHERS} == {flag.name for flag in FLAGS}
 
 
-def judge_prompts(bench: Bench) -> None:
-    bench.task(metric_list=[{"metric": "judge_yes_no"}])
-    (bench.folder / "mine").mkdir()
-    (bench.folder / "mine" / "judge_yes_no.txt").write_text("{{ answer }}, met? {{ form }}")
-    left = bench.run("--judge", "noting,model=j", "--judge_prompts", str(bench.folder / "mine"))
-    assert all(any(said.startswith(f"answer {i}, met? {{") for said in left.asked) for i in range(3))
+def test_a_local_model_is_trusted_with_its_code_by_the_same_flag(bench: Bench) -> None:
+    bench.run("--trust_remote_code", model="noting_local")
+    assert NotingLocal.made == ("cpu", True)
 
 
-def max_connections(bench: Bench) -> None:
-    bench.run("--run_id", "a")
-    usual = Noting.most
-    bench.run("--run_id", "b", "--max_connections", "1")
-    assert (usual, Noting.most) == (3, 1)
-
-
-def retry_on_error(bench: Bench) -> None:
-    bench.rows("failing")
-    assert len(bench.run("--retry_on_error", "2").requests) == 3
-
-
-def prices(bench: Bench) -> list[str]:
-    """The flag that names a file in which an answer costs a dollar."""
-    (bench.folder / "prices.yaml").write_text("models:\n  noting: {input: 0, output: 0, per_call: 1}\n")
-    return ["--model_cost_config", str(bench.folder / "prices.yaml")]
-
-
-def budget_usd(bench: Bench) -> None:
-    left = bench.run("--budget_usd", "2", *prices(bench))
-    assert (left.code, len(left.asked)) == (3, 2)
-
-
-def budget_tokens(bench: Bench) -> None:
-    left = bench.run("--budget_tokens", "0")
-    assert (left.code, left.asked) == (3, [])
-
-
-def budget_calls(bench: Bench) -> None:
-    left = bench.run("--budget_calls", "1")
-    assert (left.code, len(left.asked)) == (3, 1)
-
-
-def model_cost_config(bench: Bench) -> None:
-    assert bench.run("--run_id", "a").results["mmeval"]["spent"]["usd"] is None
-    assert bench.run("--run_id", "b", *prices(bench)).results["mmeval"]["spent"]["usd"] == 3.0
-
-
-def batch_size(bench: Bench) -> None:
-    bench.run("--run_id", "a", model="noting_local")
-    usual = list(NotingLocal.sizes)
-    bench.run("--run_id", "b", "--batch_size", "1", model="noting_local")
-    assert (max(usual) > 1, NotingLocal.sizes) == (True, [1, 1, 1])
-
-
-def device(bench: Bench) -> None:
+def test_the_device_of_metrics_is_recorded_and_is_no_part_of_the_identity(bench: Bench) -> None:
+    record = bench.run("--metric_device", "cpu").record()
+    assert (record["sessions"][-1]["provenance"]["metric_device"], "cpu" in str(record["identity"])) == ("cpu", False)
     assert bench.run("--device", "cuda:1", model="noting_local").results["config"]["device"] == "cuda:1"
-    assert NotingLocal.made == ("cuda:1", False)
-    refused = bench.run("--device", "cuda:1")
-    assert (refused.code, "--device has no effect here: the backend 'noting' runs no model" in refused.err) == (2, True)
-
-
-def dry_run(bench: Bench) -> None:
-    left = bench.run("--dry_run")
-    assert (left.code, left.asked, bench.runs.exists()) == (0, [], False)
-    assert "question 0\n" in left.out
-
-
-def baseline(bench: Bench) -> None:
-    bench.run("--model", "reference")
-    left = bench.run("--model", "empty", "--baseline", str(bench.runs / "reference" / "default"))
-    assert "|reference|" in left.out
-    assert "--baseline" in bench.run("--baseline", str(bench.folder / "nowhere")).err
-
-
-def write_out(bench: Bench) -> None:
-    assert "[user]\nquestion 0\n" in bench.run("--write_out").err
-
-
-def show_config(bench: Bench) -> None:
-    left = bench.run("--show_config")
-    assert "model: noting\n" in left.out
-    assert not bench.runs.exists()
-
-
-def verbosity(bench: Bench) -> None:
-    assert "results: " in bench.run().err
-    assert "results: " not in bench.run("--verbosity", "WARNING").err
-
-
-CASES: tuple[Callable[[Bench], None], ...] = (
-    *(model, model_args, tasks, include_path, config),
-    *(limit, offset, samples, sample_shuffle, stratify, repeats, seed, gen_kwargs, system_instruction, protocol, data),
-    data_dir,
-    *(profile, metric_args, skip_metric, trust_remote_code, predict_only, score_workers, metric_device, reasoning_tags),
-    *(
-        max_unscored,
-        bootstrap_iters,
-        strict,
-        output_path,
-        run_id,
-        model_tag,
-        fresh,
-        use_cache,
-        log_samples,
-        report,
-        metadata,
-        wandb_args,
-        trackio_args,
-        logger,
-    ),
-    *(
-        role,
-        judge,
-        judge_args,
-        judge_base_url,
-        captioner,
-        judge_prompts,
-        max_connections,
-        retry_on_error,
-        budget_usd,
-        budget_tokens,
-        budget_calls,
-        model_cost_config,
-        batch_size,
-        device,
-        dry_run,
-        baseline,
-        write_out,
-        show_config,
-        verbosity,
-    ),
-)
-EFFECTS = {case.__name__: case for case in CASES}
-
-
-@pytest.mark.parametrize("name", [flag.name for flag in FLAGS])
-def test_each_flag_has_an_effect(name: str, bench: Bench) -> None:
-    EFFECTS[name](bench)
-
-
-def test_no_effect_is_claimed_for_what_is_no_flag() -> None:
-    assert set(EFFECTS) <= {flag.name for flag in FLAGS}
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("--data", "bundled", "--data_dir", "x"),
-        ("--role", "jugde=empty"),
-        ("--offset", "99"),
-        ("--samples", json.dumps({"tiny": []})),
-        ("--sample_shuffle", "1"),
-        ("--stratify", "level"),
-        ("--limit", "1", "--stratify", "levle"),
+        *("--data bundled --data_dir x", "--role jugde=empty", "--offset 99", '--samples {"tiny":[]}'),
+        *("--sample_shuffle 1", "--stratify level", "--limit 1 --stratify levle"),
     ],
-    ids=" ".join,
 )
-def test_a_flag_that_could_have_no_effect_is_refused_before_anything_is_asked(
-    words: tuple[str, ...], bench: Bench
-) -> None:
-    left = bench.run(*words)
+def test_a_flag_that_could_have_no_effect_is_refused_before_anything_is_asked(words: str, bench: Bench) -> None:
+    left = bench.run(*words.split())
 
     assert (left.code, left.asked, bench.runs.exists()) == (2, [], False)

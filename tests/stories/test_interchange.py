@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.answered import outcomes
-from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder
+from tests.support.cli import Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
+pytestmark = pytest.mark.xdist_group("interchange")
+"""The runs that its tests share are made once."""
+
+
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and <<audio2>> {letter}"
-BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", "--report", "false")
+QUIET = ("--report", "false", "--score_workers", "0")
+BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", *QUIET)
 MODEL = "my-model"
 
 
@@ -69,7 +71,6 @@ def test_a_run_that_is_exported_and_replayed_has_the_same_answers_byte_for_byte(
 
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again")) == told(made)
-    assert "are there; no model is asked, and nothing is spent" in done.err
     assert f" of {MODEL} from {exported} (format mmmg)" in done.err
 
 
@@ -107,20 +108,20 @@ def test_samples_files_are_enough_with_their_media(made: Path, tmp_path: Path) -
     done = replay(sent, tmp_path / "whole")
 
     assert alone.code == 3
-    assert any("bring the folder media/ along" in warning for warning in alone.warnings)
+    assert any("media/" in warning for warning in alone.warnings)
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path / "whole", "again")) == told(made)
 
 
 def test_answers_of_several_turns_are_replayed_whole(tmp_path: Path) -> None:
     folder = write_story_tasks(tmp_path / "tasks", 2)
-    tasks = ("--tasks", "tale_turns,tale_first", "--include_path", str(folder), "--report", "false")
+    tasks = ("--tasks", "tale_turns,tale_first", "--include_path", str(folder), *QUIET)
     with MockServer() as server:
         first = mmeval(*tasks, *openai(server, outputs="text+image"), "--output_path", tmp_path / "runs")
     done = replay(run_folder(tmp_path / "runs"), tmp_path / "runs", tasks=tasks)
 
     assert (first.code, done.code) == (0, 0), done.err
-    assert "tale_turns: answers are replayed whole; its protocol episode is not followed" in done.err
+    assert "protocol episode" in done.err
     for task in ("tale_turns", "tale_first"):
         again = outcomes(run_folder(tmp_path / "runs", "again"), task)
         assert len(again) == 4
@@ -138,18 +139,6 @@ def test_a_replay_spends_nothing_and_continues(exported: Path, tmp_path: Path) -
     spent = results(tmp_path)["mmeval"]["spent"]
     assert (spent["calls"], spent["usd"], spent["by_role"]) == (0, 0, [])
     assert any(line.startswith("kept ") and line.endswith("nothing new to ask") for line in again.lines)
-
-
-@pytest.mark.parametrize("point", ["receipt", "media", "line"])
-def test_a_replay_that_is_killed_goes_on_where_it_was(point: str, made: Path, exported: Path, tmp_path: Path) -> None:
-    model = ["--model", "replay", "--model_args", f"path={exported},format=mmmg,name=again"]
-    child = [sys.executable, "-m", "tests.support.dying", point, "7", *BUNDLED, *model, "--output_path", str(tmp_path)]
-    killed = subprocess.run(child, env={**environment(), "PYTHONPATH": str(ROOT)}, cwd=ROOT, capture_output=True)
-    done = replay(exported, tmp_path, format="mmmg")
-
-    assert killed.returncode == -9
-    assert done.code == 0, done.err
-    assert told(run_folder(tmp_path, "again")) == told(made)
 
 
 def test_changed_files_are_another_model(copy: Path, tmp_path: Path) -> None:
@@ -171,8 +160,8 @@ def test_missing_answers_are_said_first_and_fail_and_nothing_is_put_in_their_pla
     done = replay(copy, tmp_path, format="mmmg")
 
     assert done.code == 3
-    assert any("mmmg_audio_text_order: 4 of 24 answers are not there; the first: " in said for said in done.warnings)
-    assert "4 trials failed (no_answer 4); the same command asks them again" in done.warnings
+    assert any(said.startswith(f"{TASKS[0]}: 4 of 24") for said in done.warnings)
+    assert any("(no_answer 4)" in said for said in done.warnings)
     lost = [
         error for error in outcomes(run_folder(tmp_path, "again"), TASKS[0]).values() if not isinstance(error, tuple)
     ]
@@ -183,8 +172,8 @@ def test_fewer_generations_and_more_answers_than_are_asked_for_are_said_first(ex
     more = replay(exported, tmp_path / "more", "--repeats", "5", "--max_unscored", "0.9", format="mmmg")
     fewer = replay(exported, tmp_path / "fewer", "--repeats", "3", format="mmmg")
 
-    assert any("6 of 30 answers are not there" in s and "--repeats 4 asks for no more" in s for s in more.warnings)
-    assert "a_structure: 6 of 24 answers there are not asked for: other samples, or more repeats" in fewer.warnings
+    assert any("6 of 30 answers" in said and "--repeats 4" in said for said in more.warnings)
+    assert any(said.startswith("a_structure: 6 of 24 answers") for said in fewer.warnings)
 
 
 def test_answers_to_other_questions_are_not_taken(made: Path, tmp_path: Path) -> None:
@@ -200,36 +189,13 @@ def test_answers_to_other_questions_are_not_taken(made: Path, tmp_path: Path) ->
 # --- refused ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        ({"path": "nowhere"}, 4, "nowhere: nothing is there"),
-        ({"format": "mmg"}, 2, "unknown format 'mmg'; did you mean \"mmmg\"?"),
-        ({"format": "mmmg", "generation": "4"}, 2, 'did you mean "generations"?'),
-        ({"format": "mmmg", "generations": "many"}, 2, "generations must be a whole number or null"),
-        ({"format": "mmmg", "generations": "0"}, 2, "must be at least 1"),
-        ({"generations": "4"}, 2, "unknown argument of the format 'mmeval'"),
-        ({}, 4, "there is no run"),
-    ],
-    ids=["path", "format", "argument", "type", "range", "other format", "no run"],
-)
-def test_what_cannot_be_replayed_is_one_message(
-    arguments: dict[str, Any], code: int, said: str, exported: Path, tmp_path: Path
-) -> None:
-    path = Path(arguments.pop("path", str(exported)))
-    done = replay(path, tmp_path / "runs", **arguments)
-
-    assert (done.code, said in done.error) == (code, True), done.err
-    assert not (tmp_path / "runs").exists()
-
-
 def test_a_truncated_file_is_refused_before_anything_is_written(copy: Path, tmp_path: Path) -> None:
     file = copy / "a_structure.jsonl"
     file.write_bytes(file.read_bytes()[:-10])
     done = replay(copy, tmp_path / "runs", format="mmmg")
 
     assert done.code == 2
-    assert "a_structure.jsonl:24: the line is no JSON" in done.error
+    assert "a_structure.jsonl:24: " in done.error
     assert not (tmp_path / "runs").exists()
 
 
@@ -251,53 +217,12 @@ def test_an_export_is_replaced_with_force_alone_and_only_if_it_is_one(made: Path
     assert (tmp_path / MODEL / "a_structure.jsonl").exists()
 
 
-@pytest.fixture
-def dying(tmp_path: Path) -> Iterator[list[str]]:
-    """A process that is killed after the third medium of an export."""
-    script = (
-        "import sys; from mmeval.__main__ import main; from mmeval.tasks.mmmg.output_writing import _FileWriter;"
-        "from tests.support.dying import after, die; after(_FileWriter, '_put', 3, die); sys.exit(main(sys.argv[1:]))"
-    )
-    yield [sys.executable, "-c", script]
-
-
-def test_an_export_that_is_killed_leaves_nothing_half_done(made: Path, dying: list[str], tmp_path: Path) -> None:
-    words = ["export", str(made), "--format", "mmmg", "-o", str(tmp_path)]
-    killed = subprocess.run([*dying, *words], env={**environment(), "PYTHONPATH": str(ROOT)}, capture_output=True)
-    assert killed.returncode == -9
-    assert not (tmp_path / MODEL).exists()
-
-    done = mmeval(*words)
-
-    assert done.code == 0, done.err
-    assert [path.name for path in tmp_path.iterdir()] == [MODEL]
-
-
 def test_what_the_layout_cannot_hold_is_said(made: Path, tmp_path: Path) -> None:
     done = mmeval("export", made, "--format", "mmmg", "-o", tmp_path, "--tasks", "mmmg_audio_text_order")
 
     assert done.code == 0, done.err
-    assert "24 answers: hidden reasoning has no place in the layout; it is kept under 'mmeval'" in done.err
-    assert "24 sounds: no WAV of one channel at 22050 Hz" in done.err
+    assert "24 answers: " in done.err and "24 sounds: " in done.err
     assert sorted(path.name for path in (tmp_path / MODEL).glob("*.jsonl")) == ["a_structure.jsonl"]
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("--format", "mmeval"), 2, "a run folder is in that format already: copy it"),
-        ((), 2, "--format is missing; the formats are: mmeval, mmmg, unim"),
-        (("--format", "mmmg", "--tasks", "mmmg_music_temp"), 2, 'did you mean "mmmg_music_tempo"'),
-        (("--format", "mmg"), 2, 'did you mean "mmmg"?'),
-    ],
-)
-def test_what_cannot_be_exported_is_one_message(
-    words: tuple[str, ...], code: int, said: str, made: Path, tmp_path: Path
-) -> None:
-    done = mmeval("export", made, *words, "-o", tmp_path)
-
-    assert (done.code, said in done.error) == (code, True), done.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_left_out_is_said_and_the_exit_code_tells_it(tmp_path: Path) -> None:
@@ -306,28 +231,13 @@ def test_what_is_left_out_is_said_and_the_exit_code_tells_it(tmp_path: Path) -> 
     done = mmeval("export", tmp_path / "runs/reference/default", "--format", "mmmg", "-o", tmp_path / "out")
 
     assert done.code == 3
-    assert done.warnings == [
-        "unim_hard is no task of MMMG, and was left out",
-        "unim_hard: the run asked a part of its samples; the others have no answer",
-        "mmmg_audio_text_order: the run asked a part of its samples; the others have no answer",
-    ]
+    assert [said.partition(" ")[0] for said in done.warnings] == ["unim_hard", "unim_hard:", "mmmg_audio_text_order:"]
     assert len((tmp_path / "out/reference/a_structure.jsonl").read_text().splitlines()) == 8
-
-
-def test_a_folder_without_a_run_and_a_run_of_other_tasks_are_refused(tmp_path: Path) -> None:
-    tasks = ("--tasks", "unim_hard", "--data", "bundled", "--model", "reference", "--report", "false")
-    mmeval(*tasks, "--output_path", tmp_path / "runs")
-    other = mmeval("export", tmp_path / "runs/reference/default", "--format", "mmmg", "-o", tmp_path / "out")
-    none = mmeval("export", tmp_path, "--format", "mmmg", "-o", tmp_path / "out")
-
-    assert (other.code, "unim_hard are no tasks of MMMG" in other.error) == (2, True)
-    assert none.code == 4
-    assert not list((tmp_path / "out").glob("*"))
 
 
 # --- UniM -------------------------------------------------------------------------------------------------------------
 
-UNIM = ("--tasks", "unim", "--data", "bundled", "--report", "false")
+UNIM = ("--tasks", "unim", "--data", "bundled", *QUIET)
 LEVELS = ("unim_easy", "unim_medium", "unim_hard")
 WOVEN = "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, ```}}{{``` for {key}"
 COUNTED = ("strict_structure", "lenient_structure")
@@ -349,7 +259,7 @@ def released(woven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("released")
     done = mmeval("export", woven, "--format", "unim", "-o", folder)
     assert done.code == 3
-    assert [said.partition(";")[0] for said in done.warnings] == ["2 answers: the model could not be asked"]
+    assert [said.partition(":")[0] for said in done.warnings] == ["2 answers"]
     return folder / MODEL
 
 
@@ -369,7 +279,7 @@ def test_a_run_of_unim_that_is_exported_and_replayed_has_the_same_answers_and_sc
     assert done.code == 0, done.err
     assert told_of(run_folder(tmp_path, "again")) == told_of(woven)
     assert structure(tmp_path) == structure(woven.parents[1])
-    assert "13 of 13 are there; no model is asked" in done.err
+    assert "13 of 13" in done.err
 
 
 def test_references_of_unim_are_exported_with_nothing_of_ours_and_come_back(tmp_path: Path) -> None:
@@ -406,21 +316,7 @@ def test_missing_and_broken_records_of_unim_fail_by_name_and_the_others_are_scor
     done = replay(copy, tmp_path, format="unim", tasks=UNIM)
 
     assert done.code == 3
-    assert any(" give no answer; the first: " in said and "math/answers" in said for said in done.warnings)
-    assert any("has no answer to 'natural_science/physics/1', repeat 0" in said for said in done.warnings)
-    assert "2 trials failed (no_answer 2); the same command asks them again" in done.warnings
-
-
-def test_an_export_of_unim_that_is_killed_leaves_nothing_half_done(woven: Path, tmp_path: Path) -> None:
-    script = (
-        "import sys; from mmeval.__main__ import main; from mmeval.tasks.unim.output.writing import _Files;"
-        "from tests.support.dying import after, die; after(_Files, 'put', 5, die); sys.exit(main(sys.argv[1:]))"
+    assert all(
+        any(words in said for said in done.warnings) for words in ("math/answers", "'natural_science/physics/1'")
     )
-    words = ["export", str(woven), "--format", "unim", "-o", str(tmp_path)]
-    child = [sys.executable, "-c", script, *words]
-    killed = subprocess.run(child, env={**environment(), "PYTHONPATH": str(ROOT)}, capture_output=True)
-
-    assert killed.returncode == -9
-    assert not (tmp_path / MODEL).exists()
-    assert mmeval(*words).code == 3
-    assert [path.name for path in tmp_path.iterdir()] == [MODEL]
+    assert any("(no_answer 2)" in said for said in done.warnings)

@@ -58,28 +58,3 @@ def test_tables_of_several_runs_say_whose_they_are(bench: Bench) -> None:
     folder = str(run(bench))
     left = bench.mmeval("report", folder, folder, "--layout", "mmmg")
     assert left.out.count(f"noting (default): {TITLE}") == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--layout", "mmgm"], "unknown layout 'mmgm'; did you mean \"mmmg\"?"),
-        (["--layout", "mmmg", "--format", "html"], "its tables come as markdown, latex, csv, not 'html'"),
-        (["--layout", "mmmg", "--format", "json"], "its tables come as markdown, latex, csv, not 'json'"),
-    ],
-    ids=["unknown", "format", "no format of any report"],
-)
-def test_what_cannot_be_is_refused(bench: Bench, words: list[str], said: str) -> None:
-    left = bench.mmeval("report", str(run(bench)), *words)
-    assert (left.code, said in left.err, left.out) == (2, True, "")
-
-
-def test_a_run_of_other_tasks_has_no_table(bench: Bench) -> None:
-    left = bench.mmeval("report", str(run(bench, "tiny")), "--layout", "mmmg")
-    assert (left.code, "the layout is for other tasks than those of" in left.err) == (2, True)
-
-
-def test_a_layout_that_does_not_exist_is_named_in_the_task_file(bench: Bench) -> None:
-    bench.task("mmmg_region_fill", layout="mmgm")
-    left = bench.run(tasks="mmmg_region_fill")
-    assert (left.code, "layout: unknown layout 'mmgm'; did you mean \"mmmg\"?" in left.err) == (2, True)

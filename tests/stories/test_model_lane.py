@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmeval import plugins
 from mmeval.metric.device import metric_device
-from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results, started, wait_for
+from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results
 from tests.support.questions import write_task
 from tests.support.task_folder import write_files
 from tests.support.toy_weights import BATCH, MODEL, Note, notes, registered
 
 ROWS = 24
+
+
+@pytest.fixture(autouse=True)
+def _plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(registered(tmp_path / "site").partition(os.pathsep)[0])
+    plugins._registered.cache_clear()
+    yield
+    plugins._registered.cache_clear()
 
 
 class Runs:
@@ -34,7 +43,7 @@ class Runs:
         self.tasks = write_task(folder / "tasks", "modelled", rows)
         file = self.tasks / "modelled.yaml"
         file.write_text(file.read_text().replace("exact_match", metric))
-        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
+        self.env = environment(TOY_NOTES=str(self.notes_file))
 
     def words(self, *flags: str) -> list[str]:
         where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
@@ -67,38 +76,10 @@ def test_a_run_loads_its_model_once_and_says_which_it_was(tmp_path: Path) -> Non
 
     assert (done.code, runs.number, runs.rows) == (0, 0.5, WHOLE), done.err
     assert [note.more for note in runs.of("load")] == [metric_device()]
-    assert "the models of metrics score" in done.err
     assert results(tmp_path / "runs")["mmeval"]["metric_device"] == metric_device()
     said = json.dumps(results(tmp_path / "runs"))
     assert '"name": "model"' in said
     assert str(tmp_path / "model") not in said.replace(str(runs.tasks), "")
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_while_models_score_scores_the_rest_when_it_is_continued(tmp_path: Path) -> None:
-    runs = Runs(tmp_path, answer="yes slow 0.2")
-    with started(*runs.words(), env=runs.env) as running:
-        wait_for(lambda: len(runs.of("batch")) >= 4, "rows of the first batches")
-        os.kill(running.process.pid, signal.SIGKILL)
-        running.process.wait(DEADLINE)
-    (killed,) = {note.process for note in runs.of("batch")}
-
-    assert runs.run().code == 0
-    assert runs.rows == WHOLE
-    again = [int(note.more) for note in runs.of("batch") if note.process != killed]
-    assert 0 < sum(again) < ROWS, "what was scored is kept"
-
-
-@pytest.mark.slow
-def test_a_process_with_models_that_is_killed_is_replaced_and_every_answer_is_scored(tmp_path: Path) -> None:
-    runs = Runs(tmp_path, answer="yes slow 0.2")
-    with started(*runs.words(), env=runs.env) as running:
-        wait_for(lambda: len(runs.of("batch")) >= 2, "two batches")
-        os.kill(runs.of("batch")[-1].process, signal.SIGKILL)
-        code = running.process.wait(DEADLINE)
-
-    assert (code, runs.rows) == (0, WHOLE)
-    assert len({note.process for note in runs.of("load")}) >= 2
 
 
 def test_a_finished_run_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:
@@ -125,7 +106,7 @@ def metric(folder: Path, *words: str | Path, **more: str) -> tuple[Ended, Path]:
     """``mmeval metric batched`` with a model; where it noted what it did."""
     write_files(folder / "model", MODEL)
     file = folder / "notes"
-    env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(file), **more)
+    env = environment(TOY_NOTES=str(file), **more)
     return mmeval("metric", "batched", *words, env=env, cwd=folder), file
 
 
@@ -149,15 +130,6 @@ def test_cases_with_other_switches_are_scored_apart(tmp_path: Path) -> None:
     assert [int(note.more) for note in notes(noted, "batch")] == [2, 2]
 
 
-def test_a_bad_line_is_told_before_any_is_scored(tmp_path: Path) -> None:
-    good = {"answer": "yes", "params": {"model": "./model"}}
-
-    done, _ = metric(tmp_path, "--cases", cases(tmp_path, good, good, {"anwser": "yes"}, good))
-
-    assert (done.code, done.out) == (2, "")
-    assert "cases.jsonl:3: unknown key of a case 'anwser'" in done.error
-
-
 def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: Path) -> None:
     done, _ = metric(tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json")
     without, _ = metric(tmp_path, "--answer", "yes", HF_HOME=str(tmp_path / "home"))
@@ -165,8 +137,7 @@ def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: 
 
     assert (done.code, json.loads(done.out)["value"]) == (0, 1.0)
     assert (without.code, device.code) == (4, 4)
-    assert "batched: its model me/scorer is not here (config.json, model.safetensors or" in without.error
-    assert "--metric_device cuda:97: torch finds" in device.error
+    assert ("me/scorer" in without.error, "--metric_device cuda:97" in device.error) == (True, True)
 
 
 SCRIPT = """

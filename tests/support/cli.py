@@ -24,7 +24,7 @@ from tests.support.mock_openai_server import MockServer
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-test-0123456789abcdef"
-DEADLINE = 60.0
+DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
@@ -134,6 +134,14 @@ class Running:
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
+
+    def read_until(self, words: str) -> None:
+        """Read what the command writes on stderr up to the line that holds some words."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if words in line:
+                return
+        raise AssertionError(f"{words!r} was not written")
 
     def ended(self) -> Ended:
         out, err = self.process.communicate(timeout=DEADLINE)

@@ -16,7 +16,7 @@ def test_a_log_begins_with_the_variables_that_nothing_reads(capsys: pytest.Captu
     begin_log("INFO", {"MMEVAL_LIMITS": "5", "MMEVAL_LIMIT": "5", "OTHER": "1"})
 
     (line,) = capsys.readouterr().err.splitlines()
-    assert 'the variable MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT" or ' in line
+    assert "MMEVAL_LIMITS" in line and '"MMEVAL_LIMIT"' in line
 
 
 def test_a_quiet_log_says_nothing_of_them(capsys: pytest.CaptureFixture[str]) -> None:

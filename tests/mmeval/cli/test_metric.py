@@ -13,7 +13,6 @@ from mmeval import plugins
 from mmeval.__main__ import main
 from mmeval.authoring.metric_cases import Case, trial_of
 from mmeval.content.parts import PartKind
-from mmeval.installation import install_command
 from tests.support.applying import NO_SOUND, registered
 
 PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
@@ -77,8 +76,9 @@ def results(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-@pytest.mark.parametrize("mode", ["occurrences", "unique", "unique_no_echo"])
-@pytest.mark.parametrize(("name", "key"), [("sts", "strict"), ("les", "lenient")])
+@pytest.mark.parametrize(
+    ("name", "key", "mode"), [("sts", "strict", "occurrences"), ("les", "lenient", "unique_no_echo")]
+)
 def test_the_published_structure_cases_agree_when_run_through_the_verb(
     name: str, key: str, mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,20 +98,6 @@ def test_the_published_structure_cases_agree_when_run_through_the_verb(
     assert [row["value"] for row in found] == [None if it is None else float(Fraction(it)) for it in expected]
 
 
-def test_one_answer_is_scored_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "wer", "--answer", "the old men sat", "--target", "the old man sat"])
-
-    assert code == 0
-    assert capsys.readouterr().out.splitlines()[:2] == ["wer: 0.25 ↓", "  substitutions: 1"]
-
-
-def test_one_answer_is_scored_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "exact_match", "--answer", "b", "--target", "a", "--target", "b", "--json"])
-
-    evidence = {"answer": "b", "references": ["a", "b"]}
-    assert (code, results(capsys)) == (0, [{"value": 1.0, "status": "scored", "reason": "", "evidence": evidence}])
-
-
 def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,21 +111,14 @@ def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
     assert capsys.readouterr().out == f"sound_worth: inapplicable: {NO_SOUND}\n"
 
 
-def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "sts", "--answer", "a", "--target", "b", "--json"])
-
-    (row,) = results(capsys)
-    assert (code, row["value"], row["status"]) == (3, None, "unscored")
-    assert row["reason"].startswith("undefined")
-
-
 @pytest.mark.usefixtures("plugged")
 def test_a_metric_that_raises_is_told_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["metric", "broken", "--answer", "a", "--json"])
 
     line = MODULE.splitlines().index("    return 1 / 0") + 1
     (row,) = results(capsys)
-    assert (code, row["reason"]) == (3, f"ZeroDivisionError: division by zero (someones_metrics.py:{line})")
+    found = ZeroDivisionError("division by zero")
+    assert (code, row["reason"]) == (3, f"{type(found).__name__}: {found} (someones_metrics.py:{line})")
 
 
 def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +157,7 @@ def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
     first, second, third = results(capsys)
     assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
     assert (second["status"], second["value"]) == ("unscored", None)
-    assert "gone.png: no such media file" in second["reason"]
+    assert f"{tmp_path / 'gone.png'}: " in second["reason"]
     assert (third["name"], third["value"]) == ("last", 1.0)
 
 
@@ -188,6 +167,8 @@ def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[st
 
     (row,) = results(capsys)
     assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
+    main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
+    assert "between 0 and 3\n" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("plugged")
@@ -195,13 +176,6 @@ def test_a_judged_metric_that_fails_is_unscored_with_the_reason(capsys: pytest.C
     assert main(["metric", "clumsy", "--answer", "x", "--judge", "empty"]) == 3
 
     assert capsys.readouterr().out.startswith("clumsy: unscored: KeyError: 'gone'")
-
-
-@pytest.mark.usefixtures("plugged")
-def test_what_an_unscored_value_could_have_been_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
-
-    assert "media: unscored: asked to fail\n  between 0 and 3\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -231,99 +205,15 @@ def test_the_input_may_stand_among_the_parameters(tmp_path: Path, capsys: pytest
     assert results(capsys)[0]["evidence"]["answer"] == {}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"answer": ', "row 2 is no JSON"),
-        ("[1]", "a case is an object"),
-        ({"anwser": "b"}, 'did you mean "answer"'),
-        ({"answer": 3}, "answer is a number"),
-        ({"answer": "b", "files": "a.png"}, "files is 'a.png', not a list"),
-        ({"answer": "b", "params": {"strp": True}}, 'did you mean "strip"'),
-        ({"answer": "b", "profile": "offical"}, 'did you mean "official"'),
-        ({"answer": [{"type": "image"}]}, r'answer[0] needs "path"'),
-    ],
-    ids=["torn", "no object", "key", "answer", "files", "switch", "profile", "part"],
-)
-def test_a_line_that_cannot_be_read_is_named_before_anything_is_scored(
-    line: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = cases(tmp_path, {"answer": "b", "target": "b"}, line, {"answer": "b", "target": "b"})
-
-    code = main(["metric", "exact_match", "--cases", str(file)])
-
-    said = capsys.readouterr()
-    assert (code, said.out) == (2, "")
-    assert f"{file}:2" in said.err
-    assert message in said.err
-
-
 @pytest.mark.usefixtures("plugged")
 @pytest.mark.parametrize(
-    ("argv", "code", "message"),
-    [
-        (["wre", "--answer", "x"], 2, 'did you mean "wer"'),
-        (["wer"], 2, "nothing to score: give FILE..., --answer or --cases"),
-        (["wer", "--answer", "x", "--params", "{"], 2, "--params: '{' is no JSON"),
-        (["wer", "--answer", "x", "--params", "[]"], 2, "is no JSON object"),
-        (
-            ["wer", "--answer", "x", "--params", '{"normalise": "basik"}'],
-            2,
-            "must be basic or none, not 'basik'",
-        ),
-        (["hf_evaluate", "--answer", "x", "--params", '{"trust_remote_code": true}'], 2, "flag --trust_remote_code"),
-        (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
-        (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
-        (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),
-        (["wer", "--answer", "x", "gone.wav"], 4, "gone.wav: no such media file"),
-        (["wer", "--vowels", "b"], 2, """a switch of the metric is given as --params '{"SWITCH": VALUE}'"""),
-        (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
-        (["judged", "--answer", "x"], 2, "asks the role 'judge'; add --judge BACKEND"),
-        (["wer", "--answer", "x", "--judge", "empty"], 2, "does not ask the role 'judge'; leave it out"),
-        (["needy", "--answer", "x"], 4, install_command("audio")),
-    ],
+    ("argv", "code"), [(["judged", "--answer", "x"], 2), (["needy", "--answer", "x"], 4), (["wer", "gone.wav"], 4)]
 )
-def test_misuse_is_one_message_with_the_way_out(
-    argv: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_metric_lacks_is_one_line(argv: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", *argv]) == code
 
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
-    assert message in said.err
-
-
-def test_a_metric_alone_names_its_model_by_a_switch_where_no_task_could_fetch_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    code = main(["metric", "transcript", "--answer", "x", "--params", '{"model": "org/absent"}'])
-
-    assert code == 4
-    assert (
-        """name a folder that holds it: --params '{"model": "./folder"}', or have a task""" in capsys.readouterr().err
-    )
-
-
-def test_the_flag_of_a_role_that_lacks_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metric", "judge_ocr_multilingual", "--answer", "x", "--judge", "empty"]) == 2
-    assert "add --role second_judge=BACKEND" in capsys.readouterr().err
-
-
-def test_a_target_that_names_a_file_is_told_how_to_be_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("b.png").write_bytes(PNG)
-
-    assert main(["metric", "ssim", "b.png", "--target", "b.png"]) == 3
-    assert """write --target '[{"type": "image", "path": "b.png"}]'""" in capsys.readouterr().err
-
-
-def items_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    main(["metric", *arguments, "--json"])
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["evidence"]["items"]
-    return found
 
 
 @pytest.mark.parametrize(
@@ -334,25 +224,10 @@ def test_a_file_of_no_known_kind_is_what_the_metric_looks_at(
 ) -> None:
     (tmp_path / name).write_text("no picture and no sound")
 
-    (item,) = items_of(capsys, metric, str(tmp_path / name))
+    main(["metric", metric, str(tmp_path / name), "--json"])
 
+    (item,) = results(capsys)[0]["evidence"]["items"]
     assert f"{name}: it is text/plain" in item["reason"]
-
-
-def test_a_damaged_file_fills_its_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.png").write_text("no picture")
-
-    one, other = items_of(capsys, "image_quality", str(tmp_path / "a.png"), "--answer", "<<image2>>, <<image7>>")
-
-    assert (one["label"], "a.png" in one["reason"]) == ("image2", True)
-    assert other == {"label": "image7", "quality": 0.0, "reason": "the answer names it, and no file came with it"}
-
-
-def test_a_file_of_another_kind_of_medium_stays_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.png").write_bytes(PNG)
-
-    assert main(["metric", "audio_quality", str(tmp_path / "a.png")]) == 0
-    assert capsys.readouterr().out == "audio_quality: inapplicable: the answer has no audio to look at\n"
 
 
 @pytest.mark.parametrize(

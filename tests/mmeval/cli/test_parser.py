@@ -25,25 +25,11 @@ def test_only_what_was_given_is_there() -> None:
     assert vars(parser().read([])) == {}
 
 
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [(["--task", "x"], "--tasks"), (["--model-arg", "x"], "--model_args"), (["--outputpath=x"], "--output_path")],
-)
-def test_a_mistyped_flag_is_answered_with_the_near_one(words: list[str], near: str) -> None:
-    with pytest.raises(UsageError, match=f'did you mean "{near}"'):
-        parser().read(words)
-
-
 def test_a_refused_flag_is_never_offered() -> None:
     with pytest.raises(UsageError) as complaint:
         parser().read(["--num_fewshots", "5"])
 
     assert "--num_fewshot " not in str(complaint.value)
-
-
-def test_a_flag_without_its_value_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="--limit"):
-        parser().read(["--limit"])
 
 
 def test_switches_can_be_turned_off() -> None:
@@ -88,13 +74,8 @@ def test_refused_short_flags_collide_with_none_of_ours() -> None:
     assert len(shorts) == len(set(shorts))
 
 
-def test_a_flag_that_may_be_meant_for_a_role_is_told_how_to_be_one() -> None:
-    with pytest.raises(UsageError, match=r"unknown flag --gemini; if gemini is a role .*, write --role gemini=BACKEND"):
-        parser().read(["--gemini", "openai"])
-
-
 def test_a_flag_that_other_verbs_have_is_explained_where_this_one_has_none() -> None:
     made = parser()
     made.explained = {"--date": "there is none"}
-    with pytest.raises(UsageError, match="unknown flag --date: there is none"):
+    with pytest.raises(UsageError, match="--date: there is none"):
         made.read(["--date=x"])

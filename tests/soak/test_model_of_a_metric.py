@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import ROOT, environment, mmeval
+from tests.support.cli import ROOT, environment, mmeval_process
 from tests.support.questions import write_task
 from tests.support.task_folder import write_files
 from tests.support.tiny_models import tiny_model
@@ -40,14 +40,13 @@ def in_a_run(folder: Path, env: dict[str, str]) -> list[dict[str, Any]]:
     file = tasks / "likely_task.yaml"
     file.write_text(file.read_text().replace("exact_match", f"likely\n    model: {tiny_model('llm')}"))
     where = ["--include_path", str(tasks), "--output_path", str(folder / "runs")]
-    done = mmeval("-t", "likely_task", "-M", "reference", *where, env=env)
+    done = mmeval_process("-t", "likely_task", "-M", "reference", *where, env=env)
     assert done.code == 0, done.err
     assert "Loading" not in done.err, "libraries show no bars of their own"
     (found,) = (folder / "runs").rglob("scores.jsonl")
     return [json.loads(line)["scores"]["likely"] for line in found.read_text().splitlines()]
 
 
-@pytest.mark.slow
 def test_a_real_model_scores_the_same_in_a_run_and_by_cases_and_is_loaded_once_by_each(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
@@ -56,7 +55,7 @@ def test_a_real_model_scores_the_same_in_a_run_and_by_cases_and_is_loaded_once_b
     file.write_text("".join(json.dumps({"answer": text, "params": params}) + "\n" for text in TEXTS[:5]))
 
     values = [score["value"] for score in in_a_run(tmp_path, env)]
-    cases = [json.loads(line) for line in mmeval("metric", "likely", "--cases", file, env=env).out.splitlines()]
+    cases = [json.loads(line) for line in mmeval_process("metric", "likely", "--cases", file, env=env).out.splitlines()]
 
     assert values[:5] == pytest.approx([row["value"] for row in cases], abs=1e-5)
     assert values == pytest.approx(values[:5] * 4, abs=1e-5), "whatever they were scored with"

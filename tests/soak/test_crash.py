@@ -24,8 +24,6 @@ SEED = 20
 KILLS = 30
 LATENCY = 0.12
 
-pytestmark = pytest.mark.slow
-
 
 def command(tasks: Path, url: str, output: Path) -> list[str]:
     return [

@@ -11,8 +11,6 @@ from tests.support.fresh_environment import FreshEnvironment, build_wheel, closu
 from tests.support.judges import judge_server
 from tests.support.reader_environment import add_commands
 
-pytestmark = pytest.mark.slow
-
 PAGE = Path(__file__).parents[2] / "docs" / "publish-a-benchmark.md"
 TOOLS = ("pip", "setuptools", "pytest")
 

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from tests.support import cli
-from tests.support.cli import Ended, mmeval, openai, results
+from tests.support.cli import Ended, mmeval_process, openai, results
 from tests.support.metric_models import TINY, weights_folder
 from tests.support.mmmg_tasks import NEED_WEIGHTS
 from tests.support.mock_openai_server import MockServer
-
-pytestmark = pytest.mark.slow
 
 
 def named(*labels: str) -> tuple[str, ...]:
@@ -43,7 +41,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 def run(output: Path, environment: Mapping[str, str], *flags: str) -> Ended:
     with MockServer() as server:
         asked = (*openai(server, outputs="text+image+audio"), "--judge", f"openai,model=j,base_url={server.url}")
-        return mmeval(
+        return mmeval_process(
             *("--tasks", ",".join(NEED_WEIGHTS), "--data", "bundled", "--output_path", output),
             *("--report", "false", *asked, *flags),
             env=environment,
@@ -90,4 +88,4 @@ def test_a_device_that_is_not_here_is_refused(environment: Mapping[str, str], tm
     ended = run(tmp_path, environment, "--metric_device", "cuda:7")
 
     assert ended.code != 0
-    assert "--metric_device cuda:7: torch finds" in ended.err
+    assert "--metric_device cuda:7" in ended.err

@@ -13,8 +13,6 @@ import pytest
 
 from tests.support.fresh_environment import FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
 
-pytestmark = pytest.mark.slow
-
 SAMPLES = 3
 JUDGED = ("--role", "judge=strict_reader")
 
@@ -56,7 +54,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
     folder = tmp_path_factory.mktemp("storybench")
     copy_of_tree(folder / "tree")
     ours = build_wheel(folder / "tree", folder / "ours")
-    theirs = build_wheel(folder / "tree" / "tests" / "plugin", folder / "theirs")
+    theirs = build_wheel(folder / "tree" / "tests" / "support" / "plugin", folder / "theirs")
     fresh = FreshEnvironment.create(folder / "venv")
     fresh.link(closure(metadata_of(ours).requires or []))
     fresh.install(str(ours), str(theirs))

@@ -100,7 +100,6 @@ def test_a_sound_of_no_seconds_and_one_that_is_no_number_are_wrong(metric: Metri
         assert value_of(metric, sound(samples, 22050)) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_twenty_minutes_are_scored_in_seconds(metric: Metric) -> None:
     long = sound(np.tile(voice(130, 1)[:8000], 20 * 60), 8000)

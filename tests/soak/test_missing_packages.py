@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.installation import install_command
-from tests.support.cli import ROOT, environment, mmeval
+from tests.support.cli import ROOT, environment, mmeval_process
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.tiny_models import tiny_model
 
@@ -41,7 +41,7 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     task = tasks / "tiny.yaml"
     task.write_text(task.read_text().replace("[text]", "[image]" if model == "diffusers" else "[text]"))
 
-    done = mmeval(
+    done = mmeval_process(
         *("--tasks", task, "--model", model, "--model_args", f"pretrained={tiny_model(folder)}"),
         *("--output_path", tmp_path / "runs"),
         env=environment(PYTHONPATH=f"{tmp_path / 'start'}:{ROOT}"),

@@ -1,0 +1,301 @@
+"""Judged metrics as users meet them: one answer, many, a dry run and a whole run, with a real server and real files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import documents, tiny_media
+from tests.support.cli import Ended, mmeval, openai, results
+from tests.support.judges import judge, judge_server
+from tests.support.mock_openai_server import MockServer
+from tests.support.picture_judging import DOWN, RED, judged, trial_of
+from tests.support.task_folder import write_files, write_rows
+from tests.support.toy import picture
+
+QUIET = ("--score_workers", "0", "--report", "false")
+TASK = "task: t\ndataset_path: data\noutput_modalities: [{kinds}]\npartial_output: true\nmetadata: {{version: 1}}\n"
+
+
+def cases(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    file = folder / "cases.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return file
+
+
+def values(done: Ended) -> list[Any]:
+    assert done.out, done.err
+    return [json.loads(line)["value"] for line in done.out.splitlines()]
+
+
+def task(folder: Path, kinds: str, metrics: str, *rows: Mapping[str, Any], **files: bytes) -> tuple[str | Path, ...]:
+    """The flags that name a task of these rows; ``files`` are media beside them, as ``a_png``."""
+    write_files(folder, {"t.yaml": TASK.format(kinds=kinds) + f"metric_list: [{metrics}]\n", "data/x": ""})
+    write_rows(folder / "data", *rows)
+    for name, data in files.items():
+        (folder / "data" / name.replace("_", ".")).write_bytes(data)
+    return ("--tasks", folder / "t.yaml", "--output_path", folder / "runs", *QUIET)
+
+
+def calls(done: Ended) -> dict[str, str]:
+    """The calls that a dry run forecasts, by role."""
+    return {cells[3].strip(): cells[4].strip() for line in done.out.splitlines() if len(cells := line.split("|")) > 5}
+
+
+def asked(*servers: MockServer) -> int:
+    return sum(int(server.stats()["requests"]) for server in servers)
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+TAILS = {"kites": "Yes", "eyes": "There are no eyes here. No", "masts": "yes, but it shows something else entirely"}
+
+
+def pictured(folder: Path, *rows: Mapping[str, Any]) -> Path:
+    (folder / "a.png").write_bytes(RED.read())
+    return cases(folder, ({"files": ["a.png"], **row} for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("profile", "found"), [("official", (0, [1.0, 1.0, 0.0], 3)), ("standard", (3, [1.0, 0.0, None], 5))]
+)
+def test_the_tail_of_a_reply_decides_in_the_official_profile(
+    tmp_path: Path, profile: str, found: tuple[int, list[float | None], int]
+) -> None:
+    file = pictured(tmp_path, *({"metadata": {"object": word}} for word in TAILS))
+    with judge_server(tmp_path, TAILS) as server:
+        done = mmeval("metric", "judge_presence", "--cases", file, "--profile", profile, *judge(server))
+        assert (done.code, values(done), asked(server)) == found  # what is unreadable is asked three times
+
+
+@pytest.mark.parametrize(
+    ("said", "value"), [("Answer: A", 1.0), ("**Answer: D**", 0.0), ("first Answer: A then Answer: B", 1.0)]
+)
+def test_the_first_letter_that_is_stated_decides_in_the_official_profile(
+    tmp_path: Path, said: str, value: float
+) -> None:
+    file = pictured(tmp_path, {"metadata": {"constraint": [["kite", "bottom left"]]}})
+    with judge_server(tmp_path, {"shows this": "Yes", "In which": said}) as server:
+        done = mmeval("metric", "judge_position", "--cases", file, "--profile", "official", *judge(server))
+
+    assert values(done) == [value]
+
+
+def test_two_judges_read_chinese(tmp_path: Path) -> None:
+    file = pictured(tmp_path, {"metadata": {"text": "和平"}})
+    with (
+        judge_server(tmp_path / "a", {"Chinese": {"answer": "和平"}}) as first,
+        judge_server(tmp_path / "b", {"Chinese": {"answer": "和"}}) as second,
+    ):
+        other = ("--role", f"second_judge=openai,model=g,base_url={second.url}")
+        done = mmeval("metric", "judge_ocr_multilingual", "--cases", file, *judge(first), *other)
+
+    assert (done.code, values(done)) == (0, [0.5])
+
+
+def test_a_judge_that_only_fails_is_unscored_and_wrong_for_the_release(tmp_path: Path) -> None:
+    file = pictured(tmp_path, {"metadata": {"object": "kites", "count": 3}})
+    with judge_server(tmp_path, {"": ""}) as server:
+        words: tuple[str | Path, ...] = ("metric", "judge_count", "--cases", file, *judge(server), "--profile")
+        ends = [mmeval(*words, profile) for profile in ("standard", "official")]
+
+    assert [(end.code, values(end)) for end in ends] == [(3, [None]), (0, [0.0])]
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+def test_a_judge_that_cannot_be_reached_gives_no_verdict_in_any_profile(profile: str) -> None:
+    score = judged("judge_presence", trial_of("", RED, object="a"), {"": DOWN}, profile).score
+
+    assert (score.status, score.bounds, score.cause) == ("unscored", (0.0, 1.0), "lost")
+
+
+FORECASTS = {
+    "mmmg_object_count": ("judge", "4"),
+    "mmmg_relative_spatial": ("judge", "8"),
+    "mmmg_double_text_rendering": ("judge", "12"),
+    "mmmg_decomposition": ("judge", "about 12"),
+    "mmmg_self_count": ("judge", "about 4"),
+    "mmmg_self_color": ("judge", "about 12"),
+    "mmmg_self_size": ("judge", "about 12"),
+    "mmmg_self_relative_spatial": ("gemini", "about 16"),
+    "mmmg_self_absolute_spatial": ("gemini", "about 16"),
+    "mmmg_self_ocr": ("judge", "about 4"),
+    "mmmg_interleaved_math": ("gemini", "about 8"),
+}
+
+
+@pytest.mark.parametrize("role", ["judge", "gemini"])
+def test_what_the_judge_will_be_asked_is_counted_beforehand(tmp_path: Path, role: str) -> None:
+    address = "base_url=http://localhost:1/v1"
+    model = ("--model", "openai", "--model_args", f"model=m,{address},outputs=[text,image]")
+    wanted = [calls for who, calls in FORECASTS.values() if who == role]
+    tasks = ",".join(name for name, (who, _) in FORECASTS.items() if who == role)
+    others = ("--role", f"{role}=openai,model=j,{address}", "--output_path", tmp_path, "--dry_run")
+    done = mmeval("--tasks", tasks, "--data", "bundled", *model, *others)
+
+    rows = [line.split("|")[4].strip() for line in done.out.splitlines() if f"|{role}" in line and line.startswith("|")]
+    assert rows[: len(wanted)] == wanted, done.out + done.err
+
+
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, verb: str) -> None:
+    tasks = ("--tasks", "mmmg_object_count,mmmg_object_exclusion", "--data", "bundled", "--model", "reference", *QUIET)
+    with judge_server(tmp_path, {"": "I am a teapot"}) as server:
+        done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
+        if verb == "score":
+            done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
+
+    (said,) = [line for line in done.warnings if "count as wrong" in line]
+    assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
+
+
+# --- text and code ----------------------------------------------------------------------------------------------------
+
+BOTH: list[dict[str, Any]] = [
+    {"type": "text", "text": "First "},
+    {"type": "code", "text": "one = 1", "raw": "<<code1>>", "label": "code1"},
+    {"type": "text", "text": ", then "},
+    {"type": "code", "text": "two = 2", "raw": "<<code2>>", "label": "code2"},
+]
+WRITTEN = ({"id": "1", "input": "Write.", "reference": BOTH}, {"id": "2", "input": "Say.", "reference": "Only words."})
+SAYS = {"one = 1": {"score": 5}, "two = 2": {"score": 2}, "First": {"score": 4}, "Only words": {"score": 3}}
+"""What the judge says of whatever holds these words."""
+METRICS = "{metric: text_quality}, {metric: code_quality}"
+
+
+def test_a_run_has_every_item_judged_and_leaves_out_answers_without_one(tmp_path: Path) -> None:
+    where = task(tmp_path, "text, code", METRICS, *WRITTEN)
+    with MockServer() as model, judge_server(tmp_path / "judge", SAYS) as server:
+        ahead = mmeval(*where, *openai(model), *judge(server), "--dry_run")
+        assert (ahead.code, asked(server, model), calls(ahead)["judge"]) == (0, 0, "about 4"), ahead.err
+        done = mmeval(*where, "--model", "reference", *judge(server))
+        assert (done.code, asked(server)) == (0, 4), done.err
+    found = results(tmp_path / "runs")["results"]["t"]
+
+    assert (found["text_quality,none"], found["code_quality,none"]) == (0.625, 0.625)
+
+
+def test_a_verdict_that_was_lost_is_asked_for_alone_when_the_judge_is_mended(tmp_path: Path) -> None:
+    where = task(tmp_path, "text, code", METRICS, *WRITTEN)
+    with judge_server(tmp_path / "judge", {**SAYS, "two = 2": "Nice."}) as server:
+        done = mmeval(*where, "--model", "reference", *judge(server))
+        assert (done.code, asked(server)) == (3, 3 + 3), done.err
+        (tmp_path / "judge" / "replies.jsonl").write_text(json.dumps({"reply": '{"score": 3}'}) + "\n")
+        server.state.configure(server.state.settings)
+        before = asked(server)
+        mended = mmeval("score", tmp_path / "runs/reference/default", *judge(server), *QUIET)
+
+        assert (mended.code, asked(server) - before) == (0, 1), mended.err
+    assert results(tmp_path / "runs")["results"]["t"]["code_quality,none"] == 0.75
+
+
+RELEASED = {
+    "text_quality": [("three point four", {"overall": 3.4}, 0.6), ("eighty", {"overall": 80}, 1.0), ("none", {}, 0.5)],
+    "code_quality": [("best", {"overall_score": 100}, 1.0), ("fair", {"overall_score": 62.5}, 0.625)],
+}
+"""What answers say, what the judge replies, and what the released scorer makes of it, bounded and out of 1."""
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_released_values_are_reproduced_through_the_verb(name: str, tmp_path: Path) -> None:
+    kind = name.removesuffix("_quality")
+    file = cases(tmp_path, ({"answer": [{"type": kind, "text": words}]} for words, _, _ in RELEASED[name]))
+    with judge_server(tmp_path / "judge", {words: reply for words, reply, _ in RELEASED[name]}) as server:
+        done = mmeval("metric", name, "--cases", file, "--profile", "official", *judge(server))
+
+    assert (done.code, values(done)) == (0, pytest.approx([value for _, _, value in RELEASED[name]]))
+
+
+# --- what UniM asks ---------------------------------------------------------------------------------------------------
+
+KETTLES = [{"type": "image", "path": "a.png"}, {"type": "text", "text": " and "}, {"type": "image", "path": "b.png"}]
+COHERENT = {"coherence": 5, "style_consistency": 3}
+OF_UNIM = "{metric: semantic_correctness}, {metric: interleaved_coherence}"
+ASKED = ("semantic_correctness", "holistic_coherence", "stylistic_harmony", "interleaved_coherence")
+
+
+@pytest.mark.parametrize(
+    ("profile", "coherence", "code"),
+    [("standard", COHERENT, 0), ("standard", "no", 3), ("official", "no", 0)],
+    ids=["both", "unread", "one that counts"],
+)
+def test_both_metrics_of_unim_score_a_run(tmp_path: Path, profile: str, coherence: Any, code: int) -> None:
+    row = {"id": "1", "input": "Show both kettles.", "reference": KETTLES}
+    where = task(tmp_path, "text, image", OF_UNIM, row, a_png=picture(1).read(), b_png=picture(2).read())
+    with (
+        MockServer() as model,
+        judge_server(tmp_path / "j", {'"score": <': {"score": 4}, '"coherence": <': coherence}) as j,
+    ):
+        words = (*where, *openai(model), *judge(j), "--captioner", f"openai,model=c,base_url={j.url}")
+        ahead = mmeval(*words, "--dry_run")
+        assert (asked(j, model), calls(ahead)["captioner"], calls(ahead)["judge"]) == (0, "about 4", "about 2")
+        done = mmeval(*words, "--profile", profile)
+
+    assert done.code == code, done.err
+    if coherence == COHERENT:
+        found = results(tmp_path / "runs")["results"]["t"]
+        assert [found[f"{name},none"] for name in ASKED] == pytest.approx([0.75, 1.0, 0.5, 0.9])
+    assert sum("judge_failure: lowest" in line for line in done.warnings) == (profile == "official")
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def read(folder: Path, files: Mapping[str, bytes], server: MockServer, *more: str, **switches: str) -> Ended:
+    """Each file, which is the only document of an answer."""
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    rows = ({"answer": [{"type": "document", "path": name}], "params": switches} for name in files)
+    return mmeval("metric", "document_quality", "--cases", cases(folder, rows), *judge(server), *more)
+
+
+def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> None:
+    files = {
+        "a.csv": "\n".join(map(",".join, documents.FRUIT)).encode(),
+        "a.docx": tiny_media.word("Fruit of the week"),
+        "a.pdf": tiny_media.pdf("A report"),
+        "a.xlsx": documents.workbook({"Food": documents.row(1, documents.words_in("A1", "Calories"))}),
+        "a.txt": b"Name   Share\nPlum   3\n",
+    }
+    words = ("| Apple | 52.1 kcal | 0.25 |", "Fruit of the week", "A report", "Calories", "| Plum | 3 |")
+    with judge_server(tmp_path / "judge", {word: {"score": 5 - at} for at, word in enumerate(words)}) as server:
+        done = read(tmp_path, files, server, ocr="none")
+
+    assert (done.code, values(done)) == (0, [1.0, 0.75, 0.5, 0.25, 0.0])
+    assert "inconsistent decimal places" in done.out.splitlines()[0]
+
+
+def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
+    files = {
+        "broken.pdf": b"%PDF-1.4 nothing",
+        "empty.txt": b"  \n ",
+        "old.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
+        "scan.png": tiny_media.picture(),
+        "scan.pdf": documents.scan(documents.drawn_table([["x"]])),
+    }
+    with judge_server(tmp_path / "judge") as server:
+        done = read(tmp_path, files, server, ocr="none")
+        official = read(tmp_path, {"a.csv": b"a,b\n1,2\n"}, server, "--profile", "official")
+        assert (asked(server), values(official)) == (0, [None])
+    rows = [json.loads(line) for line in done.out.splitlines()]
+
+    assert [(row["value"], row["status"]) for row in rows] == [
+        *((0.0, "scored"), (0.0, "scored"), (None, "unscored"), (None, "unavailable"), (None, "unavailable"))
+    ]
+    assert "application/msword" in rows[2]["reason"]
+
+
+def test_a_run_judges_a_document_once(tmp_path: Path) -> None:
+    reference = {"text": "Here: <<document1>>", "media": {"document1": "a.csv"}}
+    rows = ({"id": "1", "input": "A table", "reference": reference}, {"id": "2", "input": "?", "reference": "None"})
+    metrics = "{metric: document_quality, ocr: none}"
+    flags = task(tmp_path, "text, document", metrics, *rows, a_csv=b"Name,Salt (g)\nSoup,1.5\n")
+    with judge_server(tmp_path / "judge", {"| Soup | 1.5 |": {"score": 4}}) as server:
+        ends = [mmeval(*flags, "--model", "reference", *judge(server)) for _ in range(2)]
+        assert ([end.code for end in ends], asked(server)) == ([0, 0], 1)
+
+    assert "0.7500" in ends[1].out and "1 inapplicable" in ends[1].out

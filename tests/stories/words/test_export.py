@@ -1,0 +1,37 @@
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.support.words import RUN, TINY, Case, shown
+
+MMMG = "run --tasks mmmg_audio_text_order --data bundled --model reference -o runs --predict_only --report false"
+UNIM = MMMG.replace("mmmg_audio_text_order", "unim_hard")
+EXPORT = "export runs/reference/default"
+AGAIN = f"{EXPORT} --format mmmg"
+
+
+def _mine(folder: Path) -> None:
+    (folder / "output/reference").mkdir(parents=True)
+    (folder / "output/reference/mine").touch()
+
+
+CASES = {
+    "--help": Case("export --help"),
+    "a run of MMMG": Case(AGAIN, {}, before=(MMMG,)),
+    "a part of a run": Case(AGAIN, {}, before=(f"{MMMG} --limit 2",)),
+    "a run of other tasks": Case(AGAIN, TINY, before=(RUN,)),
+    "a run of UniM": Case(f"{EXPORT} --format unim", {}, before=(UNIM,)),
+    **{
+        flags or "no format": Case(f"{EXPORT} {flags}", {}, before=(f"{MMMG} --limit 1",))
+        for flags in ("", "--format mmg", "--format mmeval", "--format mmmg --tasks mmmg_audio_text_ordr")
+    },
+    "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
+    "a folder of another kind": Case(f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine),
+    "no run": Case("export . --format mmmg"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_export(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    assert shown(CASES[name], tmp_path) == snapshot

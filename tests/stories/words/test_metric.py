@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.support.tiny_media import picture, wav
+from tests.support.words import Case, shown
+
+FILES: dict[str, str | bytes] = {
+    **{
+        "a.png": picture(size=(40, 40)),
+        "b.png": picture(size=(40, 30)),
+        "dot.png": picture(),
+        "torn.png": picture()[:40],
+    },
+    **{
+        "a.wav": wav(8000),
+        "empty.wav": b"",
+        "torn.wav": b"RIFF\x04\0\0\0WAVE",
+        "a.txt": "words\n",
+        "a.obj": "v 0 0 0\n",
+    },
+}
+WORDS = (
+    *("--help", "", "wre --answer x", "wer", "wer --answer 'the old men sat' --target 'the old man sat'", "overall"),
+    *("exact_match --answer b --target a --target b --json", "sts --answer a --target b", "wer --answer x"),
+    *("wer --answer x --params {", "wer --answer x --params []", 'wer --answer \'[{"type": "text", \''),
+    *("wer --answer x --cases c.jsonl", "wer --cases gone.jsonl", "wer --answer x gone.wav", "wer --vowels b"),
+    *("judge_grade --answer x", "wer --answer x --judge empty", "exact_match --answer x --profile offical"),
+    *("judge_ocr_multilingual --answer x --judge empty", "image_quality a.txt", "audio_quality a.png"),
+    *("image_quality torn.png --answer '<<image2>>, <<image7>>'", "ssim a.png --target a.png"),
+    "transcript a.wav --metric_device tpu",
+    'ssim dot.png --target \'[{"type": "image", "path": "dot.png"}]\'',
+    'ssim a.png --target \'[{"type": "image", "path": "b.png"}]\'',
+)
+SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
+    "wer": ({"normalise": "basik"}, {"normalize": "none"}),
+    "exact_match": ({"strip": "no"}, {"strp": True}),
+    "hf_evaluate": ({"trust_remote_code": True},),
+    "transcript": ({"model": "org/absent"}, {"model": "a b"}, {"model": ""}),
+    "pitch_band": ({"gender": "mail"}, {"female_low": 400}),
+    "intensity": ({"hop": 0},),
+    "silence_segments": ({"top_db": 0},),
+    "part_order": ({"reading": "part"},),
+}
+OF_JUDGES: dict[str, tuple[dict[str, Any], ...]] = {
+    "judge_grade": ({"levels": ["a"]},),
+    "judge_yes_no": ({"repeats": 0}, {"combine": "most"}, {"not_sure": 2.0}, {"question_key": "gone"}),
+    "judge_choice": ({}, {"options_key": "gone"}),
+    "rubric_judge": ({},),
+}
+LABELS: dict[str, tuple[dict[str, Any], ...]] = {
+    "pitch_band": ({}, {"pitch": "deep"}),
+    "speech_rate": ({"speed": "quick"},),
+    "intensity": ({"intensity": "x"},),
+    "tempo": ({"tempo": "x"},),
+    "word_accuracy": ({}, {"text": ""}),
+    "choice": ({"options": 3},),
+}
+MODELLESS = {
+    "pitch_band": """ --params '{"gender": "male"}'""",
+    "speech_rate": """ --answer 'one two' --params '{"source": "text"}'""",
+}
+"""Switches that make the model of a metric unnecessary."""
+LINES = (
+    *('{"answer": ', "[1]", {"anwser": "b"}, {"answer": 3}, {"answer": "b", "files": "a.png"}),
+    *(
+        {"answer": "b", "params": {"strp": True}},
+        {"answer": "b", "profile": "offical"},
+        {"answer": [{"type": "image"}]},
+    ),
+    {"files": ["gone.png"]},
+)
+JUDGES = {"judge_yes_no": '{{"verdict": "not sure"}}', "judge_grade": '{{"grade": 9}}', "judge_choice": "no JSON"}
+
+
+def _cases(line: Any) -> dict[str, str | bytes]:
+    return {
+        "c.jsonl": '{"answer": "b", "target": "b"}\n' + (line if isinstance(line, str) else json.dumps(line)) + "\n"
+    }
+
+
+CASES = {
+    **{words or "no metric": Case(f"metric {words}", FILES) for words in WORDS},
+    **{
+        f"{name} {params}": Case(f"metric {name} --answer x --params '{json.dumps(params)}'", FILES)
+        for name, several in SWITCHES.items()
+        for params in several
+    },
+    **{
+        f"{name} of {labels}": Case(
+            f"metric {name} a.wav --metadata '{json.dumps(labels)}'{MODELLESS.get(name, '')}", FILES
+        )
+        for name, several in LABELS.items()
+        for labels in several
+    },
+    **{
+        f"{name} {file}": Case(f"metric {name} {file}", FILES)
+        for name, file in (
+            *(("silence_segments", "a.png"), ("silence_segments", "empty.wav"), ("silence_segments", "torn.wav")),
+            *(("silence_segments", "a.wav a.wav"), ("niqe", "dot.png"), ("niqe", "a.txt"), ("niqe", "a.png a.png")),
+            *(("document_quality", "a.txt"), ("video_quality", "a.wav")),
+        )
+    },
+    **{f"the case {line}": Case("metric exact_match --cases c.jsonl", _cases(line)) for line in LINES},
+    **{
+        f"{name} {params} by a judge": Case(
+            f"metric {name} --answer x --judge empty --params '{json.dumps(params)}'", FILES
+        )
+        for name, several in OF_JUDGES.items()
+        for params in several
+    },
+    **{
+        f"{name}, the judge says {reply}": Case(
+            f"metric {name} --answer x --judge openai,model=j --judge_base_url URL", FILES, server={"reply": reply}
+        )
+        for name, reply in JUDGES.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_metric(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    assert shown(CASES[name], tmp_path) == snapshot

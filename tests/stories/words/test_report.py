@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.support.stored_run import Told, text, write_run
+from tests.support.words import RUN, Case, shown
+
+FOLDER = Path("runs/teller/default")
+SLICES = [
+    {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": name}
+    for name in ("", "level=easy", "level=hard")
+]
+
+
+def told(folder: Path) -> None:
+    """A run with numbers, and one that lacks something of each kind that a report can lack."""
+    trials = [Told([text("a")], [text("b")])]
+    write_run(folder / FOLDER, trials, results={"results": SLICES})
+    write_run(folder / "part", [], results={"left_aside": {"told": ["other"]}})
+    write_run(folder / "damaged", [Told([text("a")], [{"no": "type"}])], results={})
+    write_run(folder / "cut", [])
+    write_run(folder / "empty", [], results={"results": []})
+    write_run(folder / "torn", [])
+    (folder / "torn" / "run.json").write_text("{")
+    many = [{**SLICES[0], "slice": f"label={at}"} for at in range(61)]
+    write_run(folder / "many", [], results={"results": many})
+
+
+CASES = {
+    "--help": Case("report --help"),
+    **{
+        words: Case(f"report {words}", meanwhile=told)
+        for words in (
+            *(f"{FOLDER}", "runs", ".", f"{FOLDER} part", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
+            *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm", "torn"),
+            *(f"{FOLDER} --format ''", f"{FOLDER} -o .", f"{FOLDER} --copy_media=perhaps", "part --format markdown"),
+            *(
+                "cut --format csv",
+                f"cut {FOLDER} --format markdown",
+                f"{FOLDER} empty --format csv",
+                "damaged",
+                "nowhere",
+            ),
+            *(
+                "many --format svg",
+                f"{FOLDER} --layout mmgm",
+                f"{FOLDER} --layout mmmg --format html",
+                "empty --format svg",
+            ),
+            *(f"{FOLDER} --layout mmmg", ""),
+        )
+    },
+    "a run of mmeval's own": Case("report runs/reference/default --format csv", before=(RUN,)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_report(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    assert shown(CASES[name], tmp_path) == snapshot

@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from mmeval.task.schema import REFUSED
+from tests.support.tiny_media import picture, wav
+from tests.support.words import DATA, TASK, TINY, Case, shown
+
+CHECK = "validate t.yaml --bounds false"
+KEYS = (
+    *("generation_kwarg: {}", "repeats: 0", "repeats: 1.5", "repeats: true", "tag: 3", "tag: [a, 3]", "tag: [a, a]"),
+    *("dataset_name: 2024", "loader:", "profile: oficial", "missing_output: zero", "output_modalities: [text, imag]"),
+    *("output_modalities: []", "input_modalities: [reasoning]", "placeholders: [tags]", "prompt: {systm: x}"),
+    *("generation_kwargs: {temprature: 1}", "generation_kwargs: {max_tokens: x}", "roles: {judge: {temprature: 1}}"),
+    *("roles: {judge: 1}", "prompt: {function: f, user: x}", "prompt: {}", "prompt_fields: id", "filter: {a: {b: 1}}"),
+    *("protocol: {answer: last}", "dataset_kwargs: {trust_remote_code: true}", "requires_mmeval: newest"),
+    *("requires_mmeval: '>=99'", "expected: {row: 3}", "expected: {rows: -1}", "expected: {rows: many}"),
+    *("expected: {media: {picture: 3}}", "expected: {files: {a.txt: abc}}", "by_hand: [{path: /etc, source: x}]"),
+    *("by_hand: [{path: a, from: x}]", "by_hand: {path: a, source: x}", "by_hand: [{path: a}]"),
+    *("loader: interleavd", "protocol: singel", "protocol: {name: episode, anwser: x}", "prompt: {function: gone}"),
+    *("prompt: '{{ inptu }}'", "prompt: '{{ answer }}'", "prompt: {system: '{% if %}'}", "layout: mmgm"),
+    *("include: gone.yaml", "include: t.yaml", "include: ../x.yaml", "include:\n  - 3", "dataset_path: ~nosuchuser/a"),
+    *(
+        "test_split: tset",
+        "filter: {level: hard}",
+        "breakdown: level",
+        "cluster_key: levle",
+        "input_modalities: [image]",
+    ),
+    *("output_modalities: per_sample", "prompt_fields: gone\nprompt: '{{ gone }}'", "dataset_name: absent"),
+    *("dataset_kwargs: {data_file: absent.jsonl}", "dataset_kwargs: {data_file: ../up.jsonl}", "dataset_name: ../up"),
+    *("dataset_kwargs: {data_fiel: x.jsonl}", "revision: main", "prompt: {user: '{{ 1 / 0 }}'}", "metadata: {}"),
+    *("on: 1", "a: 010", "a: .nan", "repeats: 1\nrepeats: 2", "a: !function x.y", "a: !!python/name:os.system"),
+    *("7: x", "a: [", "a: b: c", "a: &a [*a]", f"a: {'[' * 999}", "a: no", "7"),
+    *(f"{key}: x" for key in sorted(REFUSED)),
+)
+ENTRIES = (
+    *("{metric: exact_mach}", "{metric: exact_match, ignore_cas: true}", "{metric: exact_match, ignore_case: 'no'}"),
+    *("{metric: strict_structure, mode: uniqe}", "{metric: hf_evaluate, name: rouge, trust_remote_code: true}"),
+    *("{metric: exact_match, aggregation: maen}", "{metric: exact_match, aggregation: {name: mean, p: 1}}"),
+    *("{metric: exact_match, aggregation: {name: mean, interval: x}}", "{metrc: x}", "{metric: x, aggregation: 3}"),
+    *("{metric: exact_match}, {metric: exact_match, ignore_case: true}", "{metric: judge_grade, asks: {juge: g}}"),
+    *("{metric: judge_grade, asks: {judge: 'a b'}}", "{metric: judge_grade, asks: gemini}", "{metric: judge_grade}"),
+    *("{metric: exact_match, asks: {judge: gemini}}", "{metric: rubric_judge, prompt: polit}"),
+    *("{metric: judge_grade, asks: {judge: gemini}}", "{metric: judge_grade, levels: 0}", "{metric: overall}"),
+    *("{metric: exact_match}, {metric: overall, of: [exact_mach]}", "{metric: overall, of: []}"),
+    *("{metric: overall, of: [overall]}", "{metric: exact_match}, {metric: overall, of: [exact_match, exact_match]}"),
+    *("{metric: exact_match}, {metric: overall, of: exact_match}", "{metric: overall, of: [exact_match]}"),
+    "{metric: wer}, {metric: exact_match}, {metric: overall, of: [wer, exact_match]}",
+    "{metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}",
+)
+GROUPS = (
+    *("task: []", "task: [3]", "task: [{repeats: 2}]", "task: [g]", "task: [tt]", "task: [t]\nloader: x"),
+    *("task: t\naggregate_metric_list: [{metric: m, weight: 1}]", "task: t\naggregate_metric_list: [{metric: exact}]"),
+    *("task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]", "task: t\nlayout: mmgm"),
+    *("task: [t, {task: t, repeats: 9}]", "task: t\nexpected: {row: 1}"),
+)
+WHOLE = {"no task": "repeats: 4\n", "no name": "task: a b\nmetadata: {version: 1}\n", "no version": "task: t\n"}
+GOOD = {"id": "0", "input": "q", "reference": "r"}
+ROWS: tuple[object, ...] = (
+    *({"id": "1"}, {"inputs": "q"}, ["x"], GOOD, {"input": "q"}, {"input": "x", "references": "a", "id": "1"}),
+    *({"input": "x", "references": ["a"], "reference": "a"}, {"input": "x", "id": True}, {"input": 3}),
+    *({"input": "x", "references": [{"type": "text", "text": "a"}]}, {"input": [{"role": "usr", "content": "x"}]}),
+    *({"input": [{"role": "tool", "content": "x"}]}, {"input": [{"role": "user"}]}, {"input": {"type": "text"}}),
+    *({"input": [{"type": "image", "path": path}]} for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")),
+    *({"input": [{"type": "image"}]}, {"input": [{"type": "text"}]}, {"input": [{"type": "imag", "path": "a.png"}]}),
+    *({"input": ["x"]}, {"input": {"text": ["x"]}}, {"input": {"text": "x", "media": {"picture": "a.png"}}}),
+    *({"input": {"text": "<<image1>>", "media": {"image1": 3}}}, {"input": "x", "media": {"image1": "a.png"}}),
+    *({"input": "x", "refrence": "r"}, {"input": "x", "reference": "r", "metadatas": {}}, {"input": "<<image9>>"}),
+    *({"input": "<<image1>>", "media": {"image1": name}} for name in ("a.wav", "empty.png", "odd.bin", "torn.png")),
+    *({"input": "<<audio1>>", "media": {"audio1": "torn.wav"}}, {"input": "x", "reference": "a <<image1>>"}),
+)
+MEDIA = {
+    **{"rows/a.png": picture(), "rows/a.wav": wav(), "rows/empty.png": b"", "rows/odd.bin": b"\0\1\2"},
+    **{"rows/torn.png": b"\x89PNG\r\n\x1a\n picture", "rows/torn.wav": b"RIFF\x04\0\0\0WAVE"},
+}
+
+
+def rows(last: object) -> str:
+    """A good row and another one, which has a reference unless nothing but that is amiss."""
+    if isinstance(last, dict) and not last.keys() & {"references", "refrence"} and last != {"input": "q"}:
+        last = {"reference": "r", **last}
+    return f"{json.dumps(GOOD)}\n{json.dumps(last)}\n"
+
+
+LINES = ('{"a": 1', '{"a": NaN}', "[" * 9999)
+RUBRIC = TASK.replace("exact_match", "rubric_judge")
+JUDGE = "--judge openai,model=j --judge_base_url URL"
+SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
+CASES = {
+    "--help": Case("validate --help"),
+    "a sound task": Case("validate t.yaml"),
+    "a group": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
+    **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
+    **{entry: Case(CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}) for entry in ENTRIES},
+    **{
+        f"group: g, {lines}": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": f"group: g\n{lines}\n"})
+        for lines in GROUPS
+    },
+    **{name: Case(CHECK, {**TINY, "t.yaml": text}) for name, text in WHOLE.items()},
+    **{json.dumps(row): Case(CHECK, {**TINY, **MEDIA, "rows/test.jsonl": rows(row)}) for row in ROWS},
+    **{f"the row {line:.12}": Case(CHECK, {**TINY, "rows/test.jsonl": f"{DATA}{line}\n"}) for line in LINES},
+    "many rows alike": Case(CHECK, {**TINY, "rows/test.jsonl": '{"input": "q"}\n' * 20}),
+    "rows without a label of the slices": Case(
+        CHECK,
+        {
+            **{"t.yaml": f"{TASK}breakdown: [level]\n"},
+            **{"rows/test.jsonl": f'{{"input": "a", "level": 1, "reference": "r"}}\n{DATA}'},
+        },
+    ),
+    "a misspelt output_modalities of a row": Case(
+        CHECK,
+        {
+            "t.yaml": f"{TASK}output_modalities: per_sample\n",
+            "rows/test.jsonl": '{"input": "q", "output_modalitys": ["text"], "reference": "r"}\n',
+        },
+    ),
+    "a rubric that is misspelt": Case(
+        f"{CHECK} {JUDGE}", {**TINY, "t.yaml": RUBRIC, "rows/test.jsonl": '{"input": "q", "rubrik": ["met?"]}\n'}
+    ),
+    "a rubric of no weight": Case(
+        f"{CHECK} {JUDGE}",
+        {"t.yaml": RUBRIC, "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", "weight": 0}]}\n'},
+    ),
+    "answers that are all alike": Case("validate t.yaml", {**TINY, "rows/test.jsonl": SAME}),
+    "a number whose direction is wrong": Case(
+        "validate t.yaml", {**TINY, "t.yaml": TASK.replace("match}", "match, higher_is_better: false}")}
+    ),
+    "--limit 1": Case("validate t.yaml --limit 1"),
+    "a judge": Case(f"validate rubric_example {JUDGE}", server={"reply": '{{"met": "yes"}}'}),
+    "a judge without verdicts": Case(f"validate rubric_example {JUDGE}", server={"reply": "hmm"}),
+    "a judge that is lost": Case(f"validate rubric_example {JUDGE},max_connections=1", server={"expire_after": 1}),
+    "a judge without a key": Case("validate rubric_example --judge openai,model=j", env={"OPENAI_API_KEY": ""}),
+    "three tasks with one fault of a template": Case(
+        "validate . --bounds false",
+        {
+            **{"_base.yaml": RUBRIC.replace("task: t\n", ""), "rows/test.jsonl": '{"input": "q", "rubric": ["x"]}\n'},
+            **{f"{name}.yaml": f"include: _base.yaml\ntask: {name}\n" for name in ("one", "two", "three")},
+        },
+    ),
+    "a data set of the hub": Case(CHECK, {**TINY, "t.yaml": TASK.replace("rows", "org/absent")}),
+    "a folder of data that is misspelt": Case(CHECK, {**TINY, "t.yaml": TASK.replace("rows", "./rwos")}),
+    "no UTF-8": Case(CHECK, {**TINY, "t.yaml": b"a: 1\nb: \xff"}),
+    "a control character": Case(CHECK, {**TINY, "t.yaml": b"a: \0"}),
+    "a shard that is missing": Case(CHECK, {"t.yaml": TASK, "rows/test-2-of-4.jsonl": DATA}),
+    "no name": Case("validate"),
+    "an unknown task": Case("validate nothing-like-it"),
+    "a misspelt task": Case("validate unim_hrd"),
+    "a file that is not there": Case("validate gone/x.yaml"),
+    "a folder without tasks": Case("validate rows"),
+    "--rows 0": Case("validate t.yaml --rows 0"),
+    "--data bundle": Case("validate t.yaml --data bundle"),
+    "--data bundled": Case("validate t.yaml --data bundled"),
+    "--data with --data_dir": Case("validate t.yaml --data bundled --data_dir x"),
+    "--data_dir gone": Case("validate t.yaml --data_dir gone --bounds false"),
+    "--include_path gone": Case("validate t --include_path gone"),
+    "--dist with a name": Case("validate t.yaml --dist x.whl"),
+    "--dist gone.whl": Case("validate --dist gone.whl"),
+    "--dist of what is no wheel": Case("validate --dist a.whl", {"a.whl": "no wheel"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_validate(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    assert shown(CASES[name], tmp_path) == snapshot
