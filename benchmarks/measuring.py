@@ -84,7 +84,7 @@ class Fresh:
         """Wait for it. Raises RuntimeError where the process failed."""
         out, _ = self._process.communicate()
         if self._process.returncode:
-            raise RuntimeError(f"{self._process.args} ended with {self._process.returncode}")
+            raise RuntimeError(f"{self._process.args!r} ended with {self._process.returncode}")
         return json.loads(out.splitlines()[-1])
 
 

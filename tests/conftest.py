@@ -4,6 +4,7 @@ import os
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
 
@@ -17,6 +18,8 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 _OF_THE_CALLER = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HF_TOKEN", "WORLD_SIZE", "RANK", "LOCAL_RANK")
+_TOGETHER = ("tests/model_backends/hf", "tests/model_backends/diffusers", "tests/soak/report_page")
+"""Folders whose tests share what takes seconds to load: torch and its tiny models, Chromium."""
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +27,16 @@ def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("MMEVAL_") or name in _OF_THE_CALLER:
             monkeypatch.delenv(name)
+
+
+class _ByFile(LoadScopeScheduling):
+    """Runs the tests of one file, or of one of the folders above, in one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    return _ByFile(config, log)  # type: ignore[arg-type]  # the class of the log is private

@@ -112,4 +112,4 @@ def _scoring(file: Path, calls: int) -> Fresh:
 
 def score(file: str, calls: int) -> tuple[list[float], float]:
     """Seconds of each call, and the peak memory in MiB."""
-    return [seconds(lambda: heard_in(recording(Media.from_path(file)), 3.0)) for _ in range(calls)], high_water()
+    return [seconds(lambda: heard_in(recording(Media.from_path(Path(file))), 3.0)) for _ in range(calls)], high_water()

@@ -83,7 +83,7 @@ def large(name: str) -> tuple[float, float]:
 def _rounds(processes: int) -> float:
     """Seconds until so many processes, side by side, have scored as many pictures each."""
     running = [Fresh("benchmarks.metrics.niqe:rounds") for _ in range(processes)]
-    return max(process.result() for process in running)
+    return max(float(process.result()) for process in running)
 
 
 def rounds() -> float:

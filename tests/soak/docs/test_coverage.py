@@ -98,7 +98,7 @@ def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
     local = {name for backend in (HFBackend, DiffusersBackend) for name in inspect.signature(backend).parameters}
     files = [file for name in ("hf", "diffusers") for file in (ROOT / "model_backends" / name).rglob("*.py")]
     kinds = {found for file in files for found in re.findall(r'"((?:image|audio|video)\.[a-z_]+)"', file.read_text())}
-    needed = {
+    needed: dict[str, set[str]] = {
         "metrics.md": ours("mmeval.metrics") | ours("mmeval.aggregators") | switches,
         "backends.md": ours("mmeval.model_backends") | set(inspect.signature(OpenAIBackend).parameters),
         "task-files.md": ours("mmeval.protocols") | ours("mmeval.loaders"),
