@@ -37,8 +37,8 @@ class Case(NamedTuple):
     server: Mapping[str, Any] | None = None
 
 
-def shown(case: Case, folder: Path) -> tuple[int, str]:
-    """The exit code of a case and what it writes, results before the log."""
+def shown(case: Case, folder: Path) -> str:
+    """What a case writes, results before the log, and its exit code."""
     for name, content in case.files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def shown(case: Case, folder: Path) -> tuple[int, str]:
         return _shown(case, folder, server.url)
 
 
-def _shown(case: Case, folder: Path, url: str) -> tuple[int, str]:
+def _shown(case: Case, folder: Path, url: str) -> str:
     home = {"HOME": "/nowhere", "HF_HOME": "/nowhere/hub", "MMEVAL_CACHE_DIR": str(folder / "cache")}
     env = {name: value for name, value in environment(**{**home, **case.env}).items() if value}
     with pytest.MonkeyPatch.context() as patched:  # the library reads it once, when it is imported
@@ -59,7 +59,7 @@ def _shown(case: Case, folder: Path, url: str) -> tuple[int, str]:
         case.meanwhile(folder)
         done = mmeval(*shlex.split(case.command.replace("URL", url)), env=env, cwd=folder)
     written = _plain(done.out + done.err, folder, url)
-    return done.code, _joined(written) if "--help" in case.command else written
+    return f"{_joined(written) if '--help' in case.command else written}[exit {done.code}]"
 
 
 def _plain(written: str, folder: Path, url: str) -> str:

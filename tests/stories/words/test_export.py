@@ -17,7 +17,6 @@ def _mine(folder: Path) -> None:
 
 
 CASES = {
-    "--help": Case("export --help"),
     "a run of MMMG": Case(AGAIN, {}, before=(MMMG,)),
     "a part of a run": Case(AGAIN, {}, before=(f"{MMMG} --limit 2",)),
     "a run of other tasks": Case(AGAIN, TINY, before=(RUN,)),

@@ -8,7 +8,7 @@ from tests.support.words import Case, shown
 CASES = {
     words or "nothing": Case(f"init {words}", {"taken/x": ""})
     for words in (
-        *("", "--help", "benchmark herbench --subtasks 2", "metric her_metric", "backend her_backend", "bench x"),
+        *("", "benchmark herbench --subtasks 2", "metric her_metric", "backend her_backend", "bench x"),
         *(
             "metric x --subtasks 2",
             "benchmark x --subtasks 0",

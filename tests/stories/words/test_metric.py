@@ -24,7 +24,7 @@ FILES: dict[str, str | bytes] = {
     },
 }
 WORDS = (
-    *("--help", "", "wre --answer x", "wer", "wer --answer 'the old men sat' --target 'the old man sat'", "overall"),
+    *("", "wre --answer x", "wer", "wer --answer 'the old men sat' --target 'the old man sat'", "overall"),
     *("exact_match --answer b --target a --target b --json", "sts --answer a --target b", "wer --answer x"),
     *("wer --answer x --params {", "wer --answer x --params []", 'wer --answer \'[{"type": "text", \''),
     *("wer --answer x --cases c.jsonl", "wer --cases gone.jsonl", "wer --answer x gone.wav", "wer --vowels b"),

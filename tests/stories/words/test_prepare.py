@@ -16,7 +16,6 @@ HAND = "by_hand: [{path: gold, source: the page of the authors, note: a form has
 EXPECTED = ("{rows: 9}", "{samples: 9}", "{media: {image: 4}}", f"{{files: {{test.jsonl: {'0a' * 32}}}}}")
 GROUP = "group: g\ntask: [t]\nexpected: {rows: 5}\n"
 CASES = {
-    "--help": Case("prepare --help"),
     "a data set of the hub": Case(PREPARE, TREES),
     "a data set that is here": Case(PREPARE, TREES, before=(PREPARE,)),
     "a dry run": Case(f"{PREPARE} --dry_run", TREES),

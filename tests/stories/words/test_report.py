@@ -28,7 +28,6 @@ def told(folder: Path) -> None:
 
 
 CASES = {
-    "--help": Case("report --help"),
     **{
         words: Case(f"report {words}", meanwhile=told)
         for words in (

@@ -52,7 +52,6 @@ OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
 ABSENT = TASK.replace("task: t", "task: u").replace("rows", "./gone")
 FIRST = {"rate_500": 1.0}
 CASES = {
-    "--help": Case("--help"),
     "--version": Case("--version"),
     "no words": Case(""),
     "an unknown verb": Case("validat"),

@@ -8,7 +8,6 @@ from tests.support.words import RUN, Case, shown
 SCORE = "score runs/reference/default --score_workers 0"
 UNSCORED = (f"{RUN} --predict_only",)
 CASES = {
-    "--help": Case("score --help"),
     "an unscored run": Case(SCORE, before=UNSCORED),
     **{
         flags: Case(f"{SCORE} {flags}", before=UNSCORED)

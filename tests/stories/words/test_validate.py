@@ -90,7 +90,6 @@ RUBRIC = TASK.replace("exact_match", "rubric_judge")
 JUDGE = "--judge openai,model=j --judge_base_url URL"
 SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
-    "--help": Case("validate --help"),
     "a sound task": Case("validate t.yaml"),
     "a group": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
     **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
