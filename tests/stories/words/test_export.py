@@ -27,7 +27,6 @@ CASES = {
     },
     "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
     "a folder of another kind": Case(f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine),
-    "no run": Case("export . --format mmmg"),
 }
 
 

@@ -11,9 +11,7 @@ CASES = {
         *("", "benchmark herbench --subtasks 2", "metric her_metric", "backend her_backend", "bench x"),
         *(
             "metric x --subtasks 2",
-            "benchmark x --subtasks 0",
             "benchmark x --subtasks 5000",
-            "benchmark x --subtask 2",
         ),
         *(
             "benchmark taken",

@@ -13,7 +13,6 @@ BROKEN = (
 TWINS = {"left": {"a.yaml": task("same_name")}, "right": {"b.yaml": task("same_name")}}
 CASES = {
     "a name that two packages claim": Case("validate same_name"),
-    "a variable without effect": Case("ls loaders interleaved", env={"MMEVAL_LIMITS": "5"}),
     **{
         words or "no kind": Case(f"ls {words}")
         for words in (

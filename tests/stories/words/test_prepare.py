@@ -5,7 +5,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.support.fake_hub import FakeHub
 from tests.support.tiny_media import picture
-from tests.support.words import DATA, TASK, TINY, Case, shown
+from tests.support.words import TASK, TINY, Case, shown
 
 COMMIT = "a" * 40
 ROWS = b'{"input": "<<image1>>", "media": {"image1": "img/a.png"}, "reference": "oak"}\n'
@@ -33,13 +33,11 @@ CASES = {
         meanwhile=lambda folder: next((folder / "hub").rglob("a.png")).write_bytes(bytes(len(picture()))),
     ),
     "a medium that is missing": Case(PREPARE, {**TINY, "rows/test.jsonl": ROWS}),
-    "a row that is no JSON": Case(PREPARE, {**TINY, "rows/test.jsonl": f"{DATA}{{\n"}),
     **{f"expected: {wanted}": Case(PREPARE, {**TINY, "t.yaml": f"{TASK}expected: {wanted}\n"}) for wanted in EXPECTED},
     "a group that expects more": Case("prepare g.yaml", {**TINY, "g.yaml": GROUP}),
     "by hand": Case(PREPARE, {"t.yaml": TASK.replace("rows", "./gold") + HAND}),
     "by hand, into a folder": Case(f"{PREPARE} --data_dir mine", {"t.yaml": TASK + HAND, "mine/x": ""}),
     "a file in the place of the folder": Case(f"{PREPARE} --data_dir t.yaml"),
-    "--data": Case(f"{PREPARE} --data bundled"),
     "a disk that is too small": Case(PREPARE, TREES),
     "no task": Case("prepare"),
 }

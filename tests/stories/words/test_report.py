@@ -17,12 +17,9 @@ def told(folder: Path) -> None:
     """A run with numbers, and one that lacks something of each kind that a report can lack."""
     trials = [Told([text("a")], [text("b")])]
     write_run(folder / FOLDER, trials, results={"results": SLICES})
-    write_run(folder / "part", [], results={"left_aside": {"told": ["other"]}})
     write_run(folder / "damaged", [Told([text("a")], [{"no": "type"}])], results={})
     write_run(folder / "cut", [])
     write_run(folder / "empty", [], results={"results": []})
-    write_run(folder / "torn", [])
-    (folder / "torn" / "run.json").write_text("{")
     many = [{**SLICES[0], "slice": f"label={at}"} for at in range(61)]
     write_run(folder / "many", [], results={"results": many})
 
@@ -31,9 +28,9 @@ CASES = {
     **{
         words: Case(f"report {words}", meanwhile=told)
         for words in (
-            *(f"{FOLDER}", "runs", ".", f"{FOLDER} part", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
-            *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm", "torn"),
-            *(f"{FOLDER} --format ''", f"{FOLDER} -o .", f"{FOLDER} --copy_media=perhaps", "part --format markdown"),
+            *(f"{FOLDER}", "runs", ".", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
+            *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm"),
+            *(f"{FOLDER} --format ''", f"{FOLDER} -o ."),
             *(
                 "cut --format csv",
                 f"cut {FOLDER} --format markdown",
