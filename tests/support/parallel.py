@@ -1,4 +1,4 @@
-"""A local model that is loaded and may be copied: it notes what its copies do, and dies where a question asks it"""
+"""A local model that is loaded and may be copied: it notes what its copies do, and dies where a question asks it."""
 
 import logging
 import os
@@ -40,9 +40,9 @@ class ToyParallel:
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
     ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets (``missing``, ``usage``,
-    ``crash``, ``hang``, ``death``), or with ``later`` the second start. A question with ``deadly`` in it kills the process, one
-    with ``once`` the first time; the answer to ``odd`` cannot be written, that to ``garbled`` not be read by another
-    process. ``point`` is a method of ``Segment`` after which one process is killed, when it got there ``count`` times.
+    ``crash``, ``hang``, ``death``), or with ``later`` the second start. A question with ``deadly`` in it kills the
+    process, one with ``once`` the first time; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be
+    read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))
