@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -106,12 +106,6 @@ async def test_calls_that_come_while_a_batch_is_answered_make_the_next_ones() ->
     assert (length(request("four")), length(request("four", picture()))) == (4, 4 + 4000)
     seen, long = request("see", picture()), "x" * 3900
     assert await asked_behind(2, "first", long, "s", seen, "sh") == [["first"], [long, "see"], ["s", "sh"]]
-
-
-async def test_no_call_waits_for_ever_because_others_have_its_neighbours() -> None:
-    batches = await asked_behind(2, "first", *("x" * count for count in (50, 1, 2, 3, 4, 5, 6)))
-    assert "x" * 50 in batches[1]
-    assert sorted(len(text) for batch in batches[1:] for text in batch) == [1, 2, 3, 4, 5, 6, 50]
 
 
 async def test_rows_of_a_batch_want_the_same_by_the_same_parameters() -> None:
@@ -221,19 +215,6 @@ async def test_batches_stay_as_small_as_memory_allows(caplog: pytest.LogCaptureF
     assert {len(batch) for batch in backend.batches[7:]} == {2}
     [warned] = caplog.messages
     assert ("of 8 " in warned, "2 rows" in warned, "--batch_size 2 " in warned) == (True, True, True)
-
-
-async def test_one_row_that_is_too_large_by_itself_does_not_make_batches_smaller() -> None:
-    class Small(ToyLocal):
-        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-            self._memory = 0 if any("giant" in asked_text(one) for one in requests) else 100
-            return super().generate_batch(requests)
-
-    backend = Small(max_batch_size=4)
-    async with batching(backend, live=100) as batcher:
-        found = await asked(batcher, "a", "b", "c", "giant", *"efgh")
-    assert [text.partition(":")[0] for text in found if "memory" in text] == ["out_of_memory"]
-    assert len(backend.batches[-1]) == 4
 
 
 @pytest.mark.parametrize(("growths", "largest"), [(0, 1), (1, 2), (5, 4)])

@@ -11,13 +11,7 @@ import pytest
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.errors import (
-    BackendDownError,
-    KeyRefusedError,
-    ReplayMismatchError,
-    StoppedError,
-    StorageError,
-)
+from mmeval.errors import BackendDownError, KeyRefusedError, ReplayMismatchError, StoppedError, StorageError
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program.calls import Call, Program, ask_all, ask_one
 from mmeval.records.digests import call_seed
@@ -434,16 +428,6 @@ async def test_repeats_of_a_verdict_are_drawn_each_for_itself_and_shared_one_by_
         for id, count in (("s0", 2), ("s1", 3), ("s2", 1)):
             assert await broker.run(judged(count), by_content(id=id)) == ["yes"] * count
     assert len(set(seeds(judge))) == len(judge.asked) == 3
-
-
-async def test_an_agents_verdict_does_not_depend_on_the_repeat_that_asked(tmp_path: Path) -> None:
-    drawn = []
-    for repeat in (0, 3):
-        helper = saying("yes")
-        verdict = asks("question 1", role="judge")
-        await run(tmp_path / str(repeat), verdict, by_content(repeat=repeat), judge=ToyAgent(), helper=helper)
-        drawn.append(seeds(helper))
-    assert drawn[0] == drawn[1]
 
 
 def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -> None:

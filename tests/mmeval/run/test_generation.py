@@ -26,13 +26,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from mmeval.task.task import Task
 from tests.support.in_loop import now
-from tests.support.toy import Toy, asked_text, picture, registered, reply, sample, samples, task
-
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+from tests.support.toy import Toy, asked_text, picture, reply, sample, samples, task
 
 
 class Bench:
@@ -76,18 +70,15 @@ async def generated(folder: Path, toy: Task, model: AnyBackend, **more: Any) -> 
     return at
 
 
-async def test_a_trial_is_recorded_by_the_keys_of_its_answers(tmp_path: Path) -> None:
+async def test_a_trial_is_recorded_by_its_answers_and_media_without_their_place(tmp_path: Path) -> None:
     async with bench(tmp_path, task(rows=2, repeats=2), Toy()) as at:
         await at.generate()
         rows = at.trials()
         assert [(row["i"], row["n"], len(row["x"])) for row in rows] == [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
         assert all("output" not in row and key in at.broker.journal for row in rows for _, _, key in row["x"])
-
-
-async def test_an_answer_put_together_from_several_is_written_without_the_place_of_its_media(tmp_path: Path) -> None:
     turns = Sample("s", (user("draw"), user("draw again")))
     model = Toy(answers=lambda _: reply("<image1>", picture(1)))
-    (row,) = (await generated(tmp_path, task(rows=[turns], protocol=episode), model)).trials()
+    (row,) = (await generated(tmp_path / "whole", task(rows=[turns], protocol=episode), model)).trials()
     assert [part["media"]["sha256"] for part in row["output"]] == [picture(1).sha256] * 2
     assert str(tmp_path) not in str(row)
 
@@ -106,31 +97,23 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: 
         assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 1}
 
 
-async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path) -> None:
-    counts: list[int] = []
-
-    class Counting(Toy):
-        async def generate(self, request: Request) -> Response:
-            counts.append(at.generation.in_flight)
-            return await super().generate(request)
-
-    async with bench(tmp_path, task(rows=20), Counting(delay=1), lanes=3) as at:
-        await at.generate()
-    assert (max(counts), at.generation.in_flight, at.tally.new) == (3, 0, 20)
-
-
-async def test_lanes_that_were_opened_while_calls_waited_are_closed_when_these_go_on(tmp_path: Path) -> None:
-    counts: list[int] = []
+@pytest.mark.parametrize(("failures", "opened"), [(0, False), (8, True)])
+async def test_lanes_that_are_opened_while_calls_wait_to_be_sent_again_are_closed_when_these_go_on(
+    tmp_path: Path, failures: int, opened: bool
+) -> None:
+    counts, sent = list[int](), list[int]()
 
     class FailingAtFirst(Toy):
         async def generate(self, request: Request) -> Response:
             counts.append(at.broker.live_trials)
+            sent.append(at.generation.in_flight)
             await asyncio.sleep(0.2)
-            return Response.failed("server", "busy") if len(counts) <= 8 else await super().generate(request)
+            return Response.failed("server", "busy") if len(counts) <= failures else await super().generate(request)
 
     async with bench(tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5) as at:
         await at.generate()
-    assert (max(counts) > 3, max(counts[-30:]), at.tally.new) == (True, 3, 60)
+    assert (max(counts) > 3, max(counts[-30:]), at.tally.new) == (opened, 3, 60)
+    assert (max(sent), at.generation.in_flight) == (3, 0)
 
 
 async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(tmp_path: Path) -> None:

@@ -74,12 +74,6 @@ def test_a_filter_chooses_before_limit_and_offset(options: dict[str, Any], left:
     assert (ids(made), made.total() >= len(left)) == (left, True)
 
 
-@pytest.mark.parametrize("index", [3, -1])
-def test_an_index_that_does_not_exist_is_refused_before_anything_is_asked(index: int) -> None:
-    with pytest.raises(UsageError, match=f"toy has 3 .* index {index}"):
-        next(iter(plan(task(rows=3), samples={"toy": (0, index)})))
-
-
 @pytest.mark.parametrize(
     ("options", "name"),
     [
@@ -89,10 +83,13 @@ def test_an_index_that_does_not_exist_is_refused_before_anything_is_asked(index:
     ],
     ids=str,
 )
-def test_a_choice_without_effect_is_refused(options: dict[str, Any], name: str) -> None:
+def test_a_choice_without_effect_or_of_no_sample_is_refused(options: dict[str, Any], name: str) -> None:
     with pytest.raises(UsageError) as caught:
         plan(task(), **options)
     assert caught.value.name == name
+    for index in (3, -1):
+        with pytest.raises(UsageError, match=f"toy has 3 .* index {index}"):
+            next(iter(plan(task(rows=3), samples={"toy": (0, index)})))
 
 
 def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Path) -> None:

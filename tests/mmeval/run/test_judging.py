@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +25,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line, to_line
 from mmeval.task.task import TaskMetric
-from tests.support.toy import Toy, ToyLocal, registered, reply, sample, task, toy_verdict
-
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+from tests.support.toy import Toy, ToyLocal, reply, sample, task, toy_verdict
 
 
 class Desk:
@@ -97,11 +91,7 @@ async def test_a_judged_metric_that_fails_costs_its_own_score_alone(tmp_path: Pa
         assert (scores["toy_verdict"]["value"], scores["toy_clumsy"]["status"]) == (1.0, "unscored")
         assert scores["toy_clumsy"]["reason"].startswith("KeyError: 'clumsy' (")
         assert scores["toy_leaving"]["reason"].startswith("SystemExit: 0 (test_")
-
-
-@pytest.mark.parametrize("kind", ["server", "bad_request"])
-async def test_a_judge_that_fails_leaves_the_trial_unscored_with_the_reason(tmp_path: Path, kind: Any) -> None:
-    async with desk(tmp_path, Toy(answers=lambda r: Response.failed(kind, "out of order"))) as at:
+    async with desk(tmp_path / "failed", Toy(answers=lambda r: Response.failed("server", "out of order"))) as at:
         score = (await at.judge(trial()))[0]["toy_verdict"]
     assert (score["value"], score["status"], "out of order" in score["reason"]) == (None, "unscored", True)
 
@@ -163,13 +153,10 @@ async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(tmp_path
             seen.append(at.judging.in_flight)
             return await super().generate(request)
 
-    async with desk(tmp_path, Watching(), limit=3) as at:
+    async with desk(tmp_path / "served", Watching(), limit=3) as at:
         await at.judge(*trials(20))
     assert max(seen) == 2 * 3
-
-
-async def test_verdicts_of_a_local_judge_are_given_in_whole_batches_from_the_first_on(tmp_path: Path) -> None:
-    judge = ToyLocal(max_batch_size=8)
+    judge = ToyLocal(max_batch_size=8)  # whose verdicts are given in whole batches from the first on
     async with desk(tmp_path) as at:
         at.broker.roles["judge"] = BackendRuntime(judge, limit=8, retries=0, live=lambda: at.broker.live_trials)
         await at.judge(*trials(6))

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec
 from mmeval.run.progress import Remarks, left_to_judge, opening
-from tests.support.toy import Toy, registered, run_toy, task
+from tests.support.toy import Toy, run_toy, task
 
 
 def answer(*warnings: str, reason: FinishReason = "stop", role: str = "model") -> Exchange:
@@ -54,13 +53,6 @@ def test_warnings_without_end_take_no_memory_without_end() -> None:
     assert (made.warned, len(made.kinds), len(made._words), progress.MAX_KINDS) == (300, 100, 100, 100)
 
 
-@pytest.fixture
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
-
-
-@pytest.mark.usefixtures("_toys")
 def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_stays_0(tmp_path: Path) -> None:
     toy = BackendSpec("toy", instance=Toy(answers=lambda _: answer("w", reason="length").response))
     first, again = (run_toy(tmp_path, task(rows=2), model=toy) for _ in range(2))

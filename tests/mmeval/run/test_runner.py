@@ -10,14 +10,7 @@ import pytest
 from mmeval.broker import runtime as runtime_module
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.costs.budget import BudgetSpentError
-from mmeval.errors import (
-    EXIT_INCOMPLETE,
-    EXIT_OK,
-    IdentityChangedError,
-    MissingError,
-    StorageError,
-    UsageError,
-)
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, StorageError, UsageError
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
@@ -34,7 +27,6 @@ from tests.support.toy import (
     damage,
     mend_model,
     picture,
-    registered,
     reply,
     run_toy,
     sample,
@@ -44,12 +36,6 @@ from tests.support.toy import (
 
 JUDGE = {"judge": BackendSpec("toy")}
 STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
-
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
 
 
 def values(outcome: Any) -> dict[str, float | None]:
