@@ -166,17 +166,19 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
     assert (seen[:4], batcher.in_flight) == ([3, 1, 1, 1], 0), "in flight while its batch is under way"
 
 
-async def test_an_answered_row_keeps_its_answer_when_the_role_is_lost_in_the_same_moment() -> None:
+@pytest.mark.parametrize(
+    ("error", "end"), [(UsageError("lost"), "UsageError('lost')"), (AnswererDiedError("died"), "answer")], ids=repr
+)
+async def test_an_answered_row_keeps_its_answer_when_its_batch_is_lost(error: Exception, end: str) -> None:
     class LostAfterOne(Answers):
         async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
             deliver(0, reply("answer"))
-            raise UsageError("lost")
+            raise error
 
     batcher = Batcher(LostAfterOne(), lambda: 2, 2)
     calls = (batcher.ask(request(text), Ticket(text)) for text in ("first", "second"))
-    first, second = await asyncio.gather(*calls, return_exceptions=True)
-    assert isinstance(first, Response)
-    assert (first.text, repr(second)) == ("answer", "UsageError('lost')")
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [one.text if isinstance(one, Response) else repr(one) for one in answers] == ["answer", end]
 
 
 async def test_what_ends_every_call_is_raised_and_anything_else_is_recorded() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Part
-from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError
+from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError, with_system
 from mmeval.program.template import TemplatePrompt
 from mmeval.records.sample import Message, Sample, user
 
@@ -17,6 +17,7 @@ def test_the_users_own_instruction_comes_before_the_tasks() -> None:
     instructed = InstructedPrompt("Be brief.", TemplatePrompt(system="Be kind.", user="{{ input }}"))
     messages = [(message.role, message.content.raw) for message in instructed(sample("q"))]
     assert messages == [("system", "Be brief.\n\nBe kind."), ("user", "q")]
+    assert with_system("", given := (user("q"),)) is given
 
 
 def test_a_prompt_function_gets_the_sample_and_its_options() -> None:

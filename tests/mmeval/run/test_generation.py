@@ -93,8 +93,9 @@ async def test_an_answer_that_another_trial_was_given_just_now_is_new(tmp_path: 
 async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: Path) -> None:
     shown = Sample("p", (user("look", picture()),))
     await generated(tmp_path, task(rows=2), Toy(takes="text"))
-    async with bench(tmp_path, task(rows=[*samples(3), shown]), Toy(takes="text")) as at:
-        assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 1}
+    torn = Sample("t", (), fault="row 4: torn")
+    async with bench(tmp_path, task(rows=[*samples(3), shown, torn]), Toy(takes="text")) as at:
+        assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 2}
 
 
 @pytest.mark.parametrize(("failures", "opened"), [(0, False), (8, True)])

@@ -69,6 +69,7 @@ def test_the_last_line_of_a_run_that_is_not_whole_gives_the_reason(
 
 
 def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated() -> None:
+    assert exit_code(RunCounts(unsupported=2), 5) == 3
     cases = [(0, 0, 0, 0), (1, 0, 0, 3), (0, 1, 0, 3), (1, 1, 2, 0), (2, 1, 2, 3), (3, 0, 0.1, 3), (0, 20, 0.999, 3)]
     for failed, unscored, tolerated, code in cases:
         assert exit_code(RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated) == code

@@ -167,6 +167,16 @@ def test_another_judge_or_other_parameters_of_it_give_verdicts_of_their_own(tmp_
     assert len({one.score_sets["judged"] for one in (first, second, third)}) == 3
 
 
+def test_lost_verdicts_are_unscored_and_asked_again(tmp_path: Path) -> None:
+    judge = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "away")})}
+    (tmp_path / "away").write_text("answer 1\nserver\n")
+    first = run_toy(tmp_path, judged(), roles=judge)
+    assert (first.exit_code, first.counts.unscored, first.results[0].scored) == (EXIT_INCOMPLETE, 1, 2)
+    (tmp_path / "away").unlink()
+    second = run_toy(tmp_path, judged(), roles=judge)
+    assert (second.exit_code, second.results[0].scored, len(asked_in(tmp_path))) == (EXIT_OK, 3, 3)
+
+
 def test_a_judge_that_has_work_left_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_toy(tmp_path, judged(), predict_only=True, roles=JUDGE)
     assert "judged" not in capsys.readouterr().err
@@ -215,12 +225,15 @@ def test_kinds_that_the_model_does_not_give_are_one_complaint(tmp_path: Path) ->
     assert (complaint[:9], "audio, video, document or 3d," in complaint) == ("2 trials ", True)
 
 
-def test_a_disk_that_is_full_is_no_fault_of_the_data(tmp_path: Path) -> None:
+def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(tmp_path: Path) -> None:
     class Full(Rows):
         def __iter__(self) -> Iterator[Sample]:
             yield from samples(1)
             raise StorageError("no space left")
 
+    outcome = run_toy(tmp_path, task(rows=[sample("twin"), sample("twin", "question 1")]))
+    assert (asked_in(tmp_path), outcome.exit_code) == (["question 0"], UsageError.exit_code)
+    assert "after 1 trial: toy: sample 1 " in outcome.complaints[0]
     with pytest.raises(StorageError, match="no space left"):
         run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
 
