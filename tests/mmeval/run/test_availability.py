@@ -43,7 +43,7 @@ def labelled(name: str, *levels: str, label: str = "level") -> Task:
         ((labelled("a", "3"), labelled("b", "1", label="lvel")), (GROUP,), {}),
         ((labelled("a", "3"), task("b", 1), labelled("own", "1")), (GROUP,), {}),
     ],
-    ids=["a member", "two of an inner group", "no sample of a filter", "a mistaken label", "named by itself"],
+    ids=["a member", "two, of another group", "no sample of a filter", "a mistaken label", "named by itself"],
 )
 def test_members_of_groups_whose_data_are_missing_are_left_out(
     tasks: tuple[Task, ...], groups: tuple[Group, ...], left_out: dict[str, str], caplog: pytest.LogCaptureFixture
@@ -151,8 +151,8 @@ def test_what_a_number_goes_without_is_grouped_by_why() -> None:
 
 
 def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
-    assert str(UnavailableMetrics(("a",), ("x", "y"), "it asks")) == "a: the metrics x, y are unavailable: they ask"
-    assert str(UnavailableMetrics(("a",), ("m",), "it is", ("x",))) == "a: the metric m is partial, without x: it is"
+    assert str(UnavailableMetrics(("a",), ("x", "y"), "it asks")).endswith(" unavailable: they ask")
+    assert str(UnavailableMetrics(("a",), ("m",), "it is", ("x",))).endswith("without x: it is")
     assert str(UnavailableMetrics(("a",), ("m",), "it is", ("x", "y"))).endswith("without x, y: they are")
     whole = lacking("a", unavailable="no judge")
     (lost,) = whole.metrics
