@@ -1,12 +1,9 @@
-"""Disks that misbehave: one that is full until it grows, and a folder that nobody can write to."""
-
-from __future__ import annotations
+"""Disks that misbehave: one that is full until it grows, and a folder that takes no file."""
 
 import contextlib
 import os
 import resource
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +17,7 @@ class SmallDisk:
         self.path = path
 
     def remount(self, options: str) -> None:
-        _mount("-o", f"remount,{options}", str(self.path))
+        _run("mount", "-o", f"remount,{options}", str(self.path))
 
 
 @contextlib.contextmanager
@@ -28,47 +25,32 @@ def small_disk(path: Path, *, kibibytes: int) -> Iterator[SmallDisk]:
     """A disk of a given size. Skips the test where nothing may be mounted (a user other than root, most containers)."""
     path.mkdir()
     try:
-        _mount("-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(path))
+        _run("mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(path))
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("nothing can be mounted here")
     try:
         yield SmallDisk(path)
     finally:
-        _unmount(path)
-
-
-def can_mount() -> bool:
-    """Whether this machine lets us mount a disk of our own."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            _mount("-t", "tmpfs", "tmpfs", folder)
-        except (OSError, subprocess.CalledProcessError):
-            return False
-        _unmount(Path(folder))
-    return True
+        _run("umount", "--lazy", str(path))
 
 
 @contextlib.contextmanager
 def unwritable(path: Path) -> Iterator[Path]:
-    """A folder that the kernel lets nobody write to, root included."""
-    if os.geteuid() != 0:
-        path.mkdir(mode=0o555)
-        try:
+    """A folder in which the kernel allows no writing, not even to root."""
+    if os.geteuid() == 0:
+        with small_disk(path, kibibytes=64) as disk:
+            disk.remount("ro")
             yield path
-        finally:
-            path.chmod(0o755)
         return
-    with small_disk(path, kibibytes=64) as disk:
-        disk.remount("ro")
+    path.mkdir(mode=0o555)
+    try:
         yield path
+    finally:
+        path.chmod(0o755)
 
 
-def _mount(*arguments: str) -> None:
-    subprocess.run(["mount", *arguments], check=True, capture_output=True)
-
-
-def _unmount(path: Path) -> None:
-    subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True)
+def _run(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True)
 
 
 @contextlib.contextmanager

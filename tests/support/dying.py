@@ -1,17 +1,4 @@
-"""Run mmeval in a process that kills itself at a named point: ``python -m tests.support.dying POINT COUNT ARGS...``.
-
-| point     | the process dies                                                                 |
-|-----------|----------------------------------------------------------------------------------|
-| `receipt` | after an answer's receipt is written, before its media are stored                |
-| `media`   | after the media are stored, before the journal line                              |
-| `line`    | after the journal line, before the program goes on (the middle of an episode)    |
-| `adopt`   | after a worker's answer is noted, before anybody has looked at it                |
-| `records` | after a trial is recorded, before it is scored                                   |
-| `scores`  | after score rows are written, when the answer that was under way is kept         |
-| `results` | before the results of a task are made                                            |
-"""
-
-from __future__ import annotations
+"""Run mmeval in a process that kills itself at a named point: ``python -m tests.support.dying POINT COUNT ARGS...``."""
 
 import os
 import signal
@@ -26,20 +13,20 @@ from mmeval.store.segment import Segment
 from mmeval.store.task_records import TaskRecords
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "receipt": (Segment, "_write_receipt"),
-    "media": (Segment, "_store_media"),
-    "line": (Segment, "write_line"),
-    "adopt": (Journal, "adopt"),
-    "records": (TaskRecords, "keep_trial"),
-    "scores": (ScoreSet, "add"),
-    "results": (ScoreSet, "finish"),
+    "receipt": (Segment, "_write_receipt"),  # before the media of an answer are stored
+    "media": (Segment, "_store_media"),  # before its journal line
+    "line": (Segment, "write_line"),  # before the program goes on (the middle of an episode)
+    "adopt": (Journal, "adopt"),  # a worker's answer is noted, and not checked yet
+    "records": (TaskRecords, "keep_trial"),  # before the trial is scored
+    "scores": (ScoreSet, "add"),  # once the answer that was under way is kept, too
+    "results": (ScoreSet, "finish"),  # before the results of a task are made
 }
 NOT_BEFORE: dict[str, tuple[Any, str]] = {"scores": (Segment, "write_line")}
-"""Rows come at any time, when an answer may be in the socket: it has reached nobody, and nobody could keep it."""
+"""Rows come at any time, when an answer may be in the socket, where it would be lost."""
 
 
 def die_at(point: str, count: int) -> None:
-    """Be killed at a point, when it is reached for the ``count``-th time."""
+    """Be killed after a point, when it is reached for the ``count``-th time."""
     then = NOT_BEFORE.get(point)
     after(*POINTS[point], count, die if then is None else lambda: after(*then, 1, die))
 
@@ -66,6 +53,5 @@ def after(owner: Any, name: str, count: int, then: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    point, count, *arguments = sys.argv[1:]
-    die_at(point, int(count))
-    sys.exit(main(arguments))
+    die_at(sys.argv[1], int(sys.argv[2]))
+    sys.exit(main(sys.argv[3:]))

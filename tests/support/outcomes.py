@@ -1,7 +1,5 @@
 """Outcomes of runs for tests of reports: tasks, groups and results made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,11 @@ from mmeval.metric.contract import Metric
 from mmeval.metric.contract import metric as describe
 from mmeval.program.protocols import single
 from mmeval.records.request import GenerationParams
-from mmeval.records.sample import Sample, user
 from mmeval.records.score import Result
 from mmeval.records.trial import Trial
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.task.task import Group, Selection, Task, TaskMetric
+from tests.support.toy import Rows, samples
 
 
 @describe(range=(0, 1), version="2", source="made for tests")
@@ -24,23 +22,8 @@ def half(trial: Trial, *, strict: bool = False) -> float:
     return 0.5
 
 
-class Rows:
-    """A data set of ``count`` samples."""
-
-    fingerprint = "rows"
-
-    def __init__(self, count: int) -> None:
-        self._samples = [Sample(f"s{i}", (user(f"question {i}"),)) for i in range(count)]
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __iter__(self) -> Any:
-        return iter(self._samples)
-
-
 def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10, metric: Metric = half) -> Task:
-    dataset: Dataset = Rows(rows)
+    dataset: Dataset = Rows(samples(rows))
     return Task(
         name=name,
         alias=alias or name,

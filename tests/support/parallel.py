@@ -1,6 +1,4 @@
-"""A local model that is loaded and may be copied: it notes what its copies do, and dies when a question tells it to."""
-
-from __future__ import annotations
+"""A local model that is loaded and may be copied: it notes what its copies do, and dies where a question asks it."""
 
 import logging
 import os
@@ -9,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import MissingDataError, UsageError
@@ -19,15 +17,11 @@ from mmeval.store.segment import Segment
 from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply
 
-_NO_NUMBERS = Usage(input_tokens=cast("int", {1, 2}))
-
 
 class OnlyThere(str):
     """The number of a process, which no other one can make."""
 
-    __slots__ = ()
-
-    def __new__(cls, pid: int) -> OnlyThere:
+    def __new__(cls, pid: int) -> Self:
         assert int(pid) == os.getpid()
         return super().__new__(cls, pid)
 
@@ -45,12 +39,10 @@ class ToyParallel:
     """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
-    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets: ``missing``, ``usage``,
-    ``crash``, ``hang`` or ``death``; with ``later`` only a second start does. A question with ``deadly`` in it kills
-    the process, and one with ``once`` does so the first time; the answer to one with ``odd`` is nothing that can be
-    written, that to one with ``garbled`` nothing that another process can read. ``point`` names a step of keeping an
-    answer (a method of ``Segment``) after which the process is killed when it has got there ``count`` times, in one
-    process of all.
+    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets (``missing``, ``usage``,
+    ``crash``, ``hang``, ``death``), or with ``later`` the second start. A question with ``deadly`` in it kills the
+    process, one with ``once`` the first time; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be
+    read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))
@@ -100,7 +92,7 @@ class ToyParallel:
             made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
             answer = reply(text.replace("question", "answer"), *made)
             if "odd" in text:
-                answer = replace(answer, usage=_NO_NUMBERS)
+                answer = replace(answer, usage=Usage(input_tokens=cast("int", {1, 2})))
             yield position, replace(answer, served=OnlyThere(os.getpid())) if "garbled" in text else answer
 
     async def close(self) -> None:
@@ -119,13 +111,16 @@ class ToyParallel:
         return True
 
 
+_FAULTS = {
+    "missing": MissingDataError("the weights are not here; fetch them"),
+    "usage": UsageError("there is one device, and two are asked for; ask for one"),
+    "crash": RuntimeError("no such luck"),
+}
+
+
 def _break(how: str) -> None:
-    if how == "missing":
-        raise MissingDataError("the weights are not here; fetch them")
-    if how == "usage":
-        raise UsageError("there is one device, and two are asked for; ask for one")
-    if how == "crash":
-        raise RuntimeError("no such luck")
+    if how in _FAULTS:
+        raise _FAULTS[how]
     if how == "hang":
         signal.pause()
     die()
@@ -134,10 +129,8 @@ def _break(how: str) -> None:
 def notes(folder: Path, what: str = "") -> list[Note]:
     """What the copies did, in order; of one sort where one is named."""
     file = folder / "notes"
-    lines = file.read_text().splitlines() if file.exists() else []
-    rows = (line.split("|", 3) for line in lines)
-    found = [Note(row[0], int(row[1]), int(row[2]), row[3]) for row in rows]
-    return [note for note in found if what in ("", note.what)]
+    rows = (line.split("|", 3) for line in (file.read_text().splitlines() if file.exists() else []))
+    return [Note(row[0], int(row[1]), int(row[2]), row[3]) for row in rows if what in ("", row[0])]
 
 
 def answered(folder: Path) -> list[str]:

@@ -1,10 +1,4 @@
-"""Toys for tests of the engine: samples, tasks, backends, metrics and programs that are small, real and offline.
-
-``registered`` makes the toys known as plugins, as an installed distribution would: the metrics ``toy_yes``,
-``toy_pair`` and ``toy_verdict``, the backends ``toy``, ``toy_local`` and ``toy_agent``.
-"""
-
-from __future__ import annotations
+"""Toys for tests of the engine: samples, tasks, backends, metrics and programs that are small, real and offline."""
 
 import asyncio
 import hashlib
@@ -24,7 +18,6 @@ import pytest
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, text_part
-from mmeval.errors import UsageError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
 from mmeval.program.calls import Call, Program, Role, ask_one
@@ -59,7 +52,7 @@ toy_parallel = tests.support.parallel:ToyParallel
 
 @contextmanager
 def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The toys as plugins, until the block ends."""
+    """The toys as plugins, as an installed distribution has them, until the block ends."""
     with installed(site, monkeypatch, {"toys": {}}, more=_PLUGINS):
         yield
 
@@ -138,29 +131,22 @@ def task(
     )
 
 
-# --- programs ----------------------------------------------------------------------------------------------------
-
-
 def three_turns(ask: Ask) -> Program[Interleaved]:
     """Three turns; each prompt carries the answers before it."""
     answers: list[Interleaved] = []
     for turn in range(3):
         earlier = [Message("assistant", answer) for answer in answers]
-        answer = yield from ask_one(ask.call((*ask.messages, *earlier, user(f"turn {turn}"))))
-        answers.append(answer.require())
+        answers.append((yield from ask_one(ask.call((*ask.messages, *earlier, user(f"turn {turn}"))))).require())
     return join(answers)
 
 
 def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
     """One call after the other; returns the texts of the replies, or the kinds of their errors."""
-    said = []
+    found = []
     for text in texts:
         got = yield from ask_one(Call(role, request(text, **params)))
-        said.append(got.response.error.kind if got.response.error is not None else got.text)
-    return said
-
-
-# --- backends ----------------------------------------------------------------------------------------------------
+        found.append(got.response.error.kind if got.response.error is not None else got.text)
+    return found
 
 
 class Toy:
@@ -208,9 +194,8 @@ class Toy:
 
     def _usual(self, request: Request) -> Response:
         text = asked_text(request)
-        if "met?" in text:
-            return reply(self._wording.format("yes" if self._model != "toy-strict" else "no"))
-        return reply(self._wording.format(text.replace("question", "answer")))
+        verdict = "yes" if self._model != "toy-strict" else "no"
+        return reply(self._wording.format(verdict if "met?" in text else text.replace("question", "answer")))
 
 
 def asked_text(request: Request) -> str:
@@ -220,7 +205,7 @@ def asked_text(request: Request) -> str:
 
 class ToyLocal:
     """A local model: answers in batches, whose sizes are in ``batches``. It fails on a batch with ``bad`` in it, and
-    runs out of memory when more than ``memory`` requests come at once. Each batch waits until ``gate`` is open."""
+    runs out of memory when more than ``memory`` requests come at once."""
 
     capabilities = Capabilities.of(("text",), ("text",))
     provenance: Mapping[str, Any] = {}
@@ -229,14 +214,11 @@ class ToyLocal:
         self.identity = {"backend": "toy_local"}
         self.max_batch_size = max_batch_size
         self.batches: list[list[str]] = []
-        self.gate = threading.Event()
-        self.gate.set()
         self._memory = memory
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         texts = [asked_text(request) for request in requests]
         self.batches.append(texts)
-        self.gate.wait(60)
         if len(requests) > self._memory:
             raise RuntimeError("CUDA out of memory")
         for position, text in reversed(list(enumerate(texts))):
@@ -265,9 +247,6 @@ class ToyAgent:
 
     async def close(self) -> None:
         pass
-
-
-# --- metrics -----------------------------------------------------------------------------------------------------
 
 
 @metric(range=(0, 1), version="1", source="made for tests", profiles={"official": {"word": "oui"}})
@@ -301,19 +280,8 @@ def toy_pair(trial: Trial) -> Mapping[str, float]:
 def toy_verdict(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
     """1 when the judge says yes to the answer, 0 when it says no; unscored without a verdict."""
     assert trial.output is not None
-    said = yield from ask_one(judge.ask(trial.output, text_part(f" {question}")))
-    words = said.require().text
-    if words not in ("yes", "no"):
-        return Score.unscored(f"the judge said {words!r}")
-    return Score(float(words == "yes"))
-
-
-def refuse(_request: Request) -> Response:
-    """An answer function for calls that must never be made."""
-    raise UsageError("this must not be asked")
-
-
-# --- runs --------------------------------------------------------------------------------------------------------
+    words = (yield from ask_one(judge.ask(trial.output, text_part(f" {question}")))).require().text
+    return Score(float(words == "yes")) if words in ("yes", "no") else Score.unscored(f"the judge said {words!r}")
 
 
 def run_toy(
@@ -352,7 +320,5 @@ def mend_model(folder: Path) -> None:
 def damage(folder: Path, mark: str) -> None:
     """Spoil the lines of journals below a folder that hold a mark. Their lengths stay: so does a broken disk."""
     for segment in folder.rglob("journal/*.jsonl"):
-        lines = segment.read_bytes().splitlines(keepends=True)
-        segment.write_bytes(
-            b"".join(b"x" * (len(line) - 1) + b"\n" if mark.encode() in line else line for line in lines)
-        )
+        lines = segment.read_bytes().splitlines()
+        segment.write_bytes(b"".join((b"x" * len(line) if mark.encode() in line else line) + b"\n" for line in lines))

@@ -1,7 +1,5 @@
 """Adapters of model families that do not exist, for tests of how adapters are found and listed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mmeval.backend.capabilities import Capabilities
@@ -13,7 +11,7 @@ from tests.support.toy import asked_text, reply
 
 class Run(Adapter):
     """Speaks with toys,
-    which answer in words. This is said to nobody who lists.
+    which answer in words. A list leaves this line out.
     """
 
     @property
@@ -29,6 +27,6 @@ class Run(Adapter):
 
 
 class Unrun(Run):
-    """Speaks with what nobody has."""
+    """Speaks with a model that does not exist."""
 
     verified = False

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,7 @@ from mmeval.content.media import Media
 from mmeval.decode import MeshArrays, image, mesh_arrays
 from tests.support import tiny_media
 
-REACH = SIDE - 2 * MARGIN
-"""Pixels of the longest side."""
-GROUND = 255
-
+REACH = SIDE - 2 * MARGIN  # pixels of the longest side
 Pixels = NDArray[Any]
 
 
@@ -40,7 +35,7 @@ def views(geometry: MeshArrays) -> list[Pixels]:
 
 
 def drawn(view: Pixels) -> Pixels:
-    found: Pixels = (view != GROUND).any(axis=-1)
+    found: Pixels = (view != 255).any(axis=-1)
     return found
 
 
@@ -48,11 +43,6 @@ def across(seen: Pixels, axis: int) -> Pixels:
     """The rows (1) or columns (0) in which something is drawn."""
     found: Pixels = np.flatnonzero(seen.any(axis=axis))
     return found
-
-
-def light(view: Pixels, row: int, column: int) -> int:
-    assert drawn(view)[row, column]
-    return int(view[row, column].sum())
 
 
 def box(*extents: float, at: Any = (0, 0, 0)) -> Any:
@@ -66,10 +56,8 @@ def together(*solids: Any) -> MeshArrays:
 
 
 def test_the_silhouettes_of_a_box_have_its_proportions() -> None:
-    along_z, along_y, along_x = (drawn(view).sum() / REACH**2 for view in views(arrays(box(2, 1, 0.5))))
-    assert along_z == pytest.approx(1 / 2, rel=0.02)
-    assert along_y == pytest.approx(1 / 4, rel=0.02)
-    assert along_x == pytest.approx(1 / 8, rel=0.03)
+    shares = [drawn(view).sum() / REACH**2 for view in views(arrays(box(2, 1, 0.5)))]
+    assert shares == pytest.approx([1 / 2, 1 / 4, 1 / 8], rel=0.03)
 
 
 def test_no_view_is_mirrored_or_upside_down() -> None:
@@ -92,7 +80,7 @@ def test_what_is_nearer_is_lighter_and_hides_what_is_behind(view: int, axis: int
     near[axis] = sign
     shown = views(together(box(1, 1, 1, at=-near), box(0.4, 0.4, 0.4, at=near)))[view]
     edge = drawn(shown)[SIDE // 2].nonzero()[0].min() + 3
-    assert light(shown, SIDE // 2, SIDE // 2) > light(shown, SIDE // 2, edge) + 60
+    assert shown[SIDE // 2, SIDE // 2].sum() > shown[SIDE // 2, edge].sum() + 60
 
 
 def test_a_ball_has_no_holes_and_faces_that_are_turned_away_are_darker() -> None:
@@ -105,12 +93,11 @@ def test_a_ball_has_no_holes_and_faces_that_are_turned_away_are_darker() -> None
 
 def test_the_size_and_the_place_of_an_object_do_not_matter() -> None:
     solid = trimesh.creation.torus(1, 0.25, major_sections=16, minor_sections=8)
-    moved: Any = solid.copy()
-    moved.apply_scale(64.0)
-    moved.apply_translation((512, -1024, 0))
-    assert render(arrays(solid)).picture == render(arrays(solid)).picture
-    differs = np.asarray(image(render(arrays(solid)).picture)) != np.asarray(image(render(arrays(moved)).picture))
-    assert differs.mean() < 0.001
+    still = render(arrays(solid)).picture
+    assert render(arrays(solid)).picture == still
+    solid.apply_scale(64.0)
+    solid.apply_translation((512, -1024, 0))
+    assert (np.asarray(image(still)) != np.asarray(image(render(arrays(solid)).picture))).mean() < 0.001
 
 
 def test_a_cloud_is_drawn_as_points_and_a_large_one_thinned_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,12 +129,7 @@ def test_numbers_at_the_end_of_the_range_are_drawn(size: float) -> None:
     assert found == pytest.approx(REACH**2 / 4, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [tiny_media.PLAIN_OBJ, tiny_media.PLAIN_OFF, tiny_media.PLAIN_STL, tiny_media.PLAIN_PLY, tiny_media.glb()],
-    ids=["obj", "off", "stl", "ply", "glb"],
-)
-def test_every_format_that_is_read_is_drawn(data: bytes) -> None:
-    geometry = mesh_arrays(Media.from_bytes(data))
+def test_what_is_read_is_drawn() -> None:
+    geometry = mesh_arrays(Media.from_bytes(tiny_media.PLAIN_OBJ))
     assert "1 faces" in render(geometry).about
     assert drawn(views(geometry)[0]).sum() == pytest.approx(REACH**2 / 2, rel=0.02)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -38,6 +36,9 @@ def test_a_document_becomes_its_words_or_pictures_of_its_pages() -> None:
     assert (converted.messages[0].content.text, done[:29]) == (f"Read \n{2 * words}", "document->text: 23 characters")
     converted, (done,) = convert(request, ["document->page_images"])
     assert (kinds(converted), done[:33]) == (["text", "image", "image"], "document->page_images: 2 pictures")
+    for pages, limits, most in ((2, DecodeLimits(max_pages=1), 1), (65, DecodeLimits(), 64)):
+        with pytest.raises(MediaLimitError, match=f"max_pages = {most}"):
+            convert(Request((user(Media.from_bytes(pdf(pages=pages))),)), ["document->page_images"], limits)
     with pytest.raises(CorruptMediaError, match="document->page_images"):
         convert(Request((user(Media.from_bytes(pdf(""))),)), ["document->text"])
 
@@ -46,13 +47,6 @@ def test_what_is_not_named_is_left_as_it_is() -> None:
     request = Request((user("See ", Media.from_bytes(picture()), Part("video", raw="<video1>", label="video1")),))
     assert convert(request, ["video->frames"])[0] is request
     assert convert(Request((user(CLIP),)), [])[1] == ()
-
-
-def test_limits_hold() -> None:
-    with pytest.raises(MediaLimitError, match="max_pages = 1"):
-        convert(Request((user(PAGES),)), ["document->page_images"], DecodeLimits(max_pages=1))
-    with pytest.raises(MediaLimitError, match="max_pages = 64"):
-        convert(Request((user(Media.from_bytes(pdf(pages=65))),)), ["document->page_images"])
 
 
 def test_frames_are_from_the_middle_of_equal_shares(monkeypatch: pytest.MonkeyPatch) -> None:

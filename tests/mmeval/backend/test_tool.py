@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -16,21 +14,16 @@ def test_a_tool_is_asked_as_the_role_of_its_name_for_what_it_makes() -> None:
     call = PAINTER.call("the same, at night:", picture(), size="64x64")
     assert (call.role, call.request.wants) == ("painter", ("image",))
     (message,) = call.request.messages
-    assert (message.content.text, [part.kind for part in message.content.parts]) == (
-        *("the same, at night:", ["text", "image"]),
-    )
+    assert message.content.rendered() == "the same, at night:<<image1>>"
     assert call.request.params.options == {"image.size": "64x64"}
 
 
-def test_tools_are_found_by_name() -> None:
+def test_tools_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = load_tool("text_to_image")
     assert (tool.name, tool.makes, tool.backend) == ("text_to_image", "image", "diffusers")
     with pytest.raises(UnknownNameError) as caught:
         load_tool("text_to_imag")
     assert (caught.value.name, "text_to_image" in caught.value.known) == ("text_to_imag", True)
-
-
-def test_what_is_registered_as_a_tool_and_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = "[mmeval.tools]\nodd = tests.support.toy:picture\n"
     with installed(tmp_path, monkeypatch, {"odd": {}}, more=odd), pytest.raises(PluginError, match="'odd'"):
         load_tool("odd")

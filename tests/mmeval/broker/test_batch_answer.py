@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,9 +25,13 @@ def words_of(response: Response) -> str:
     return response.text if response.error is None else f"{response.error.kind}: {response.error.message}"
 
 
-def test_a_bad_row_fails_alone_and_rows_answered_before_it_are_not_asked_again() -> None:
+def test_a_bad_row_fails_alone_and_is_logged_on_request(caplog: pytest.LogCaptureFixture) -> None:
     backend = ToyLocal()
     found = answered(backend, "question 1", "bad", "question 2")
+    assert not caplog.records
+    with caplog.at_level(logging.DEBUG, "mmeval"):
+        answered(ToyLocal(), "bad")
+    assert ["in generate_batch" in message for message in caplog.messages] == [True]
     assert found == {"question 1": "answer 1", "bad": found["bad"], "question 2": "answer 2"}
     assert found["bad"].startswith("internal: ValueError: bad row (")
     assert backend.batches == [["question 1", "bad", "question 2"], ["question 1"], ["bad"]]
@@ -46,15 +48,6 @@ def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
     found = answered(Leaving(), "question 0", "question 1", "question 2")
     assert found == {"question 0": "answer 0", "question 1": found["question 1"], "question 2": "answer 2"}
     assert found["question 1"].startswith("internal: SystemExit: 0 (test_")
-
-
-def test_where_a_backend_raised_is_logged_in_full_on_request(caplog: pytest.LogCaptureFixture) -> None:
-    answered(ToyLocal(), "bad")
-    assert not caplog.records
-    with caplog.at_level(logging.DEBUG, "mmeval"):
-        answered(ToyLocal(), "bad")
-    [record] = caplog.records
-    assert ("in generate_batch" in record.getMessage(), record.exc_info) == (True, None)
 
 
 def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
@@ -90,10 +83,10 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
     assert "batch_answer.py:" not in found["odd"].replace("test_batch_answer.py:", "")
 
 
-@pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)
-def test_a_batch_returns_how_many_rows_fit_where_that_has_shown(memory: int, rows: int, most: int) -> None:
-    requests = [request(f"question {i}") for i in range(rows)]
-    assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most
+def test_a_batch_returns_how_many_rows_fit_where_that_has_shown() -> None:
+    for memory, rows, most in ((9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)):
+        requests = [request(f"question {i}") for i in range(rows)]
+        assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most
 
 
 def test_an_answer_that_cannot_be_delivered_ends_the_batch_and_is_no_fault_of_its_rows() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
@@ -13,20 +11,12 @@ import pytest
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.content.parts import Interleaved, Part
-from mmeval.errors import (
-    BackendDownError,
-    KeyRefusedError,
-    MissingDataError,
-    ReplayMismatchError,
-    StoppedError,
-    StorageError,
-)
+from mmeval.errors import BackendDownError, KeyRefusedError, ReplayMismatchError, StoppedError, StorageError
 from mmeval.model_backends.reference import ReferenceBackend
-from mmeval.program.calls import Call, CallFailed, Program, ask_all, ask_one
+from mmeval.program.calls import Call, Program, ask_all, ask_one
 from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
-from mmeval.records.response import Response, Usage, answered
+from mmeval.records.response import Response, Usage
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.response_cache import ResponseCache
@@ -80,12 +70,7 @@ def seeds(*backends: Toy) -> list[int | None]:
     return [asked.seed for backend in backends for asked in backend.asked]
 
 
-# --- what is shared ----------------------------------------------------------------------------------------------
-
-
-async def test_the_same_first_question_is_asked_once_and_a_later_step_belongs_to_its_own_program(
-    tmp_path: Path,
-) -> None:
+async def test_the_same_first_question_is_asked_once_and_a_later_step_is_of_its_own_program(tmp_path: Path) -> None:
     model = Toy()
     async with brokered(tmp_path, model=model) as broker:
         both = [broker.run(asks("question 1"), scope(task)) for task in ("a", "b")]
@@ -95,22 +80,15 @@ async def test_the_same_first_question_is_asked_once_and_a_later_step_belongs_to
     assert texts(model) == ["question 1", "question 2", "question 2"]
 
 
-async def test_repeats_and_steps_asked_again_draw_anew(tmp_path: Path) -> None:
-    model = Toy(answers=lambda asked: reply(str(asked.seed)))
-    async with brokered(tmp_path, model=model) as broker:
-        for repeat in range(3):
-            await broker.run(asks("question 1", "question 1", temperature=1.0), scope(repeat=repeat))
-    assert len(set(seeds(model))) == 6
-
-
-async def test_seeds_depend_on_the_run_and_on_what_is_asked_alone(tmp_path: Path) -> None:
+async def test_repeats_and_steps_asked_again_draw_anew_by_the_seed_of_the_run_whatever_the_task(tmp_path: Path) -> None:
     drawn = []
     for folder, seed, task in (("x", 0, "a"), ("y", 0, "b"), ("z", 1, "a")):
         model = Toy()
         async with brokered(tmp_path / folder, seed=seed, model=model) as broker:
-            await broker.run(asks("question 1"), scope(task))
-        drawn += seeds(model)
-    assert drawn[0] == drawn[1] != drawn[2]
+            for repeat in range(3):
+                await broker.run(asks("question 1", "question 1", temperature=1.0), scope(task, repeat=repeat))
+        drawn.append(seeds(model))
+    assert (len(set(drawn[0])), drawn[0] == drawn[1], drawn[0][0] == drawn[2][0]) == (6, True, False)
 
 
 async def test_an_answer_from_the_sample_is_never_shared_and_follows_the_sample_and_the_prompt(tmp_path: Path) -> None:
@@ -129,9 +107,6 @@ async def test_a_trial_that_waits_for_one_that_was_given_up_asks_itself(tmp_path
         first.cancel()
         assert await second == ["answer 1"]
     assert len(model.asked) == 2
-
-
-# --- what is replayed --------------------------------------------------------------------------------------------
 
 
 async def test_after_a_crash_a_program_continues_with_its_first_missing_answer(tmp_path: Path) -> None:
@@ -179,10 +154,8 @@ async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(tmp_p
     assert (given, idle.asked) == ([f"{'new' if i >= lost else 'old'} {i}" for i in range(3)], [])
 
 
-@pytest.mark.parametrize("task", ["a", "b"], ids=["the same task", "another task"])
-async def test_a_lost_answer_that_was_asked_again_alone_makes_the_later_steps_stale_too(
-    tmp_path: Path, task: str
-) -> None:
+@pytest.mark.parametrize("task", ["a", "b"])
+async def test_a_lost_answer_asked_again_alone_makes_the_later_steps_stale_too(tmp_path: Path, task: str) -> None:
     await run(tmp_path, turns(3), scope("a"), model=worded("old "))
     damage(tmp_path, "#0")
     await run(tmp_path, turns(1), scope(task), model=worded("new "))
@@ -193,10 +166,7 @@ async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after
     for mark in ("old", "new"):
         helper = Toy(answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}"))  # type: ignore[misc]
         found = await run(tmp_path, asks("question 1", "question 2"), model=ToyAgent(), helper=helper)
-        assert found == [
-            f"{mark} of better: {mark} of draft: question 1",
-            "old of better: old of draft: question 2",
-        ]
+        assert found == [f"{mark} of better: {mark} of draft: question 1", "old of better: old of draft: question 2"]
         damage(tmp_path, "question 1")
 
 
@@ -242,27 +212,13 @@ async def test_an_answer_keeps_its_media_and_its_hidden_reasoning_apart(
     assert output.media()[0].path is not None
 
 
-async def test_reasoning_that_is_apart_already_stays_as_it_is(tmp_path: Path) -> None:
-    parts = (Part("reasoning", "hm", raw="<think>hm</think>"), Part("code", "print(1)", raw="<<code1>>", label="code1"))
-    at = scope()
-    await run(tmp_path, asks("draw"), at, model=Toy(answers=lambda _: answered(parts)))
-    assert at.exchanges[0].response.output == Interleaved(parts)
-
-
-# --- what fails --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kinds", "retries", "result", "calls"),
     [
-        *((["timeout"] * 2, 2, "at last", 3), (["connection"] * 2, 2, "at last", 3)),
-        *((["server"] * 2, 2, "at last", 3), (["bad_reply"] * 2, 2, "at last", 3)),
-        *((["server"] * 3, 1, "server", 2), (["bad_request"], 5, "bad_request", 1), (["too_long"], 5, "too_long", 1)),
-        *((["unsupported"], 5, "unsupported", 1), (["out_of_memory"], 5, "out_of_memory", 1)),
-        *((["internal"], 5, "internal", 1), (["rate_limit"] * 4, 0, "at last", 5)),
+        *((["timeout"] * 2, 2, "at last", 3), (["server"] * 3, 1, "server", 2), (["internal"], 5, "internal", 1)),
         *((["rate_limit"] * 100, 0, "at last", 101), (["rate_limit"] * 101, 0, "rate_limit", 101)),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:24],
 )
 async def test_errors_of_the_way_are_tried_again_and_those_of_the_request_are_not(
     tmp_path: Path, kinds: list[str], retries: int, result: str, calls: int
@@ -330,9 +286,6 @@ async def test_a_call_that_cannot_be_made_has_an_error_and_is_not_sent(tmp_path:
     assert (third.partition(":")[0], blind.asked) == ("unsupported", [])
 
 
-# --- many at once, and within each other -------------------------------------------------------------------------
-
-
 def both(first: str, second: str) -> Program[None]:
     yield from ask_all([Call("model", request(text)) for text in (first, second)])
 
@@ -345,18 +298,6 @@ async def test_independent_calls_are_answered_in_their_order(tmp_path: Path) -> 
     model = Toy()
     assert await run(tmp_path, program(), model=model) == ["0.0 answer 2", "0.1 answer 1", "0.2 answer 2"]
     assert len(set(seeds(model))) == 3
-
-
-async def test_when_one_of_several_calls_cannot_be_made_the_others_are_not_left_running(tmp_path: Path) -> None:
-    def gone(asked: Request) -> Response:
-        if asked_text(asked) == "bad":
-            raise MissingDataError("gone.png")
-        return reply("fine")
-
-    async with brokered(tmp_path, model=Toy(answers=gone)) as broker:
-        with pytest.raises(MissingDataError, match=r"gone\.png"):
-            await broker.run(both("bad", "good"), scope())
-        assert len(asyncio.all_tasks()) == 1
 
 
 async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Path) -> None:
@@ -372,29 +313,16 @@ async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Pat
         assert len(broker.journal) == 1
 
 
-async def test_an_agent_asks_other_roles_and_its_answer_is_one_exchange_replayed_without_its_helpers(
-    tmp_path: Path,
-) -> None:
+async def test_an_agents_answer_is_one_exchange_which_is_replayed_without_its_helpers(tmp_path: Path) -> None:
     for asked in (["draft: question 1", "better: draft: answer 1"], []):
         helper, at = Toy(), scope()
         found = await run(tmp_path, asks("question 1"), at, model=ToyAgent(), helper=helper)
         assert (found, texts(helper)) == (["better: draft: answer 1"], asked)
         assert [(e.path, e.role) for e in at.exchanges] == [("0", "model")]
-
-
-async def test_an_agent_asked_again_draws_anew(tmp_path: Path) -> None:
+    # Asked again it draws anew.
     helper = Toy(answers=lambda asked: reply(str(asked.seed)))
-    first, again = await run(tmp_path, asks("question 1", "question 1"), model=ToyAgent(), helper=helper)
+    first, again = await run(tmp_path / "seeds", asks("question 1", "question 1"), model=ToyAgent(), helper=helper)
     assert first != again
-
-
-async def test_an_agent_stopped_half_way_continues_even_for_another_task_that_asks_the_same(tmp_path: Path) -> None:
-    stuck = Toy(answers=lambda r: reply("draft") if "draft:" in asked_text(r) else Response.failed("server", "no"))
-    with pytest.raises(CallFailed, match="server: no"):
-        await run(tmp_path, asks("question 1"), scope("a"), model=ToyAgent(), helper=stuck)
-    helper = Toy()
-    found = await run(tmp_path, asks("question 1"), scope("b"), model=ToyAgent(), helper=helper)
-    assert (found, texts(helper)) == (["better: draft"], ["better: draft"])
 
 
 async def test_roles_that_share_a_backend_close_it_once(tmp_path: Path) -> None:
@@ -402,9 +330,6 @@ async def test_roles_that_share_a_backend_close_it_once(tmp_path: Path) -> None:
     async with brokered(tmp_path, model=shared) as broker:
         broker.roles["judge"] = broker.roles["model"]
     assert shared.closed == 1
-
-
-# --- what is acceptable ------------------------------------------------------------------------------------------
 
 
 def wants_yes(response: Response) -> str:
@@ -438,15 +363,16 @@ async def test_a_reply_that_is_not_acceptable_is_asked_again_with_another_seed(t
     assert len(set(seeds(judge))) == 2
 
 
-async def test_after_three_tries_the_call_has_failed_with_the_fault_and_the_beginning_of_the_reply(
-    tmp_path: Path,
-) -> None:
+async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_reply(tmp_path: Path) -> None:
     judge = saying("x" * 301)
     (failed,) = await run(tmp_path, judged(), by_content(), judge=judge)
     assert (len(judge.asked), JUDGE_TRIES, MAX_EXCERPT_CHARS) == (3, 3, 300)
     assert (failed[:21], failed.endswith(f" '{'x' * 300}...'")) == ("bad_reply: neither ye", True)
     whole = await run(tmp_path / "whole", judged(), by_content(), judge=saying("x " * 149 + "xx"))
     assert whole[0].endswith("x xx'")
+    lost = failing(*["bad_reply"] * 5)  # on its way, which is tried again as often as any call
+    await run(tmp_path / "lost", judged(), by_content(), retries=1, judge=lost)
+    assert len(lost.asked) == 2
 
 
 async def test_a_reply_whose_check_breaks_is_refused_and_kept(tmp_path: Path) -> None:
@@ -473,12 +399,6 @@ async def test_an_agent_whose_verdict_was_refused_judges_again(tmp_path: Path) -
     assert (lost.startswith("bad_reply: "), given) == (True, "yes")
 
 
-async def test_a_call_that_fails_on_its_way_is_not_asked_again_for_its_words(tmp_path: Path) -> None:
-    judge = failing(*["bad_reply"] * 5)
-    await run(tmp_path, judged(), by_content(), retries=1, judge=judge)
-    assert len(judge.asked) == 2
-
-
 async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> None:
     asked = []
     for name, judge in (("first", saying("perhaps", "yes")), ("second", saying("yes")), ("third", saying("yes"))):
@@ -487,9 +407,6 @@ async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> Non
             assert await broker.run(judged(), by_content()) == ["yes"]
         asked.append(len(judge.asked))
     assert asked == [2, 1, 0], "the second run asks again what the first one refused, the third finds its answer"
-
-
-# --- verdicts, shared by content -----------------------------------------------------------------------------------
 
 
 async def test_equal_questions_of_samples_repeats_and_tasks_are_asked_once_at_every_step(tmp_path: Path) -> None:
@@ -511,25 +428,6 @@ async def test_repeats_of_a_verdict_are_drawn_each_for_itself_and_shared_one_by_
         for id, count in (("s0", 2), ("s1", 3), ("s2", 1)):
             assert await broker.run(judged(count), by_content(id=id)) == ["yes"] * count
     assert len(set(seeds(judge))) == len(judge.asked) == 3
-
-
-async def test_an_agents_verdict_does_not_depend_on_the_repeat_that_asked(tmp_path: Path) -> None:
-    drawn = []
-    for repeat in (0, 3):
-        helper = saying("yes")
-        verdict = asks("question 1", role="judge")
-        await run(tmp_path / str(repeat), verdict, by_content(repeat=repeat), judge=ToyAgent(), helper=helper)
-        drawn.append(seeds(helper))
-    assert drawn[0] == drawn[1]
-
-
-async def test_another_judge_gives_verdicts_of_its_own(tmp_path: Path) -> None:
-    for judge in (saying("yes"), Toy(model="toy-2", answers=lambda _: reply("yes"))):
-        await run(tmp_path, judged(), by_content(), judge=judge)
-        assert len(judge.asked) == 1
-
-
-# --- what workers have written -----------------------------------------------------------------------------------
 
 
 def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -> None:

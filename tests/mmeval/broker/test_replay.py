@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +7,11 @@ import pytest
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import standing
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.program.calls import Call, Program, Reply, Role
+from mmeval.program.calls import Program, Reply, Role, ask_all
 from mmeval.records.request import GenerationParams
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from tests.support.toy import Toy, reply, sample
+from tests.support.toy import Toy, asks, reply, sample
 
 MODEL = Role("model", GenerationParams())
 
@@ -39,14 +37,7 @@ def turns(count: int, *, wants: str = "text") -> Program[str]:
 
 
 def at_once(*texts: str) -> Program[list[Reply]]:
-    calls: list[Call] = [MODEL.ask(text) for text in texts]
-    replies: list[Reply] = yield calls
-    return replies
-
-
-def then(*texts: str) -> Program[None]:
-    for asked in texts:
-        yield MODEL.ask(asked)
+    return (yield from ask_all([MODEL.ask(text) for text in texts]))
 
 
 def scope() -> Scope:
@@ -67,9 +58,8 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
         await broker.run(at_once("a", "b"), scope())
         assert standing(at_once("a", "b"), scope(), broker) == "kept"
         assert standing(at_once("a", "c"), scope(), broker) == "open"
-        await broker.run(then("begin", "a"), scope())
-        assert standing(then("begin", "a"), scope(), broker) == "kept"
-        assert standing(then("begin", "b"), scope(), broker) == "open"
+        await broker.run(asks("begin", "a"), scope())
+        assert [standing(asks("begin", text), scope(), broker) for text in "ab"] == ["kept", "open"]
 
 
 def test_what_cannot_be_asked_is_neither_kept_nor_open_and_what_fails_is_left_for_its_turn(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 
@@ -50,26 +48,17 @@ def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None 
     return BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
 
 
-async def test_a_backend_is_started_with_the_first_call_and_once() -> None:
-    backend = Loaded()
-    role = runtime(backend)
-    assert backend.starts == 0
-    await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
-    await role.ask(request("question 4"), Ticket("t4"))
-    assert (backend.starts, len(backend.asked)) == (1, 4)
-
-
 @pytest.mark.parametrize(
     ("trouble", "message", "code"),
-    [
-        (MissingDataError("fetch the weights"), "fetch the weights", MissingDataError.exit_code),
-        (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED),
-    ],
-    ids=["expected", "unexpected"],
+    [(MissingDataError("no weights"), "no weights", 4), (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED)],
 )
-async def test_a_backend_that_cannot_be_started_fails_every_call_and_is_tried_once(
+async def test_a_backend_is_started_with_the_first_call_and_once_and_if_it_cannot_be_every_call_fails(
     trouble: Exception, message: str, code: int
 ) -> None:
+    role = runtime(backend := Loaded())
+    assert backend.starts == 0
+    await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
+    assert (backend.starts, len(backend.asked)) == (1, 3)
     backend = Loaded(trouble)
     role = runtime(backend)
     role.plays(["judge"])

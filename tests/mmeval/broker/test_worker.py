@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -30,7 +28,7 @@ class Process:
     """Stands for a process that sends ``script`` at once; at an ``END`` it is gone, with exit status 3."""
 
     script: Sequence[object] = ()
-    made: list[Process]
+    made: list["Process"]
 
     def __init__(self, *, target: Callable[..., None], args: tuple[WorkerJob, Connection], name: str) -> None:
         self.exitcode: int | None = None
@@ -80,40 +78,35 @@ async def test_a_worker_is_started_answers_and_is_ended(
 @pytest.mark.parametrize(
     ("script", "code", "words"),
     [
-        ((NotStarted("no weights", 4),), 4, ["no weights"]),
-        ((END,), 1, ["worker 1", "status 3", "1.log"]),
-        ((GARBLED,), 1, ["worker 1", "Error", "1.log"]),
+        (NotStarted("no weights", 4), 4, "no weights"),
+        (END, 1, "worker 1 .*status 3.*1.log"),
+        (GARBLED, 1, "worker 1 .*Error.*1.log"),
     ],
     ids=["refused", "dead", "garbled"],
 )
 async def test_a_worker_that_cannot_be_started_has_a_reason(
-    script: Sequence[object], code: int, words: list[str], worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+    script: object, code: int, words: str, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Process, "script", script)
-    with pytest.raises(WorkerStartError) as lost:
+    monkeypatch.setattr(Process, "script", [script])
+    with pytest.raises(WorkerStartError, match=words) as lost:
         await worker.start()
-    assert (lost.value.exit_code, [word in str(lost.value) for word in words]) == (code, [True] * len(words))
+    assert lost.value.exit_code == code
     await worker.end()
 
 
 @pytest.mark.parametrize(
     ("script", "error", "words", "exitcode"),
     [
-        ((READY, Unwritable("disk full")), StorageError, "disk full", None),
-        ((READY, ROW, END), AnswererDiedError, "status 3", 3),
-        ((READY, ROW, GARBLED), AnswererDiedError, "1.log", -9),
+        (Unwritable("disk full"), StorageError, "disk full", None),
+        (END, AnswererDiedError, "status 3", 3),
+        (GARBLED, AnswererDiedError, "1.log", -9),
     ],
     ids=["cannot write", "dies", "garbled"],
 )
 async def test_a_batch_that_cannot_be_answered_raises(
-    script: Sequence[object],
-    error: type[Exception],
-    words: str,
-    exitcode: int | None,
-    worker: WorkerProcess,
-    monkeypatch: pytest.MonkeyPatch,
+    script: object, error: type[Exception], words: str, exitcode: int | None, worker: WorkerProcess, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(Process, "script", script)
+    monkeypatch.setattr(Process, "script", (READY, ROW, script))
     await worker.start()
     with pytest.raises(error, match=words):
         await worker.answer(BATCH, lambda _row: None)
@@ -121,24 +114,18 @@ async def test_a_batch_that_cannot_be_answered_raises(
     await worker.end()
 
 
-async def test_a_worker_whose_work_is_given_up_is_killed(
-    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("early", [True, False])
+async def test_a_worker_that_is_killed_before_its_start_or_whose_work_is_given_up_is_killed(
+    early: bool, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Process, "script", (READY,))
+    if early:
+        worker.kill()
     await worker.start()
+    assert Process.made[0].exitcode == (-9 if early else None)
     worker.open_rows = dict(enumerate(BATCH))
     await worker.end()
     assert (Process.made[0].exitcode, END_SECONDS) == (-9, 5)
-
-
-async def test_a_worker_that_is_killed_before_it_is_started_is_killed_for_good(
-    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Process, "script", (READY,))
-    worker.kill()
-    await worker.start()
-    assert Process.made[0].exitcode == -9
-    await worker.end()
 
 
 def test_ctrl_c_does_not_reach_a_process_that_is_just_started() -> None:

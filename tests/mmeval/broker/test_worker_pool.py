@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,9 +22,12 @@ class Worker:
     """A worker that is no process. A batch that ``meets`` has an error for ends with it after its first row; the
     first row is written, the others are not."""
 
-    meets: Mapping[str, Exception] = {}
+    meets: Mapping[str, Exception] = {
+        **{mark: AnswererDiedError("it was killed") for mark in ("deadly", "silent")},
+        "full": StorageError("disk full"),
+    }
     starts: Sequence[Exception | None] = ()
-    made: list[Worker]
+    made: list["Worker"]
 
     def __init__(self, job: WorkerJob) -> None:
         self.job, self.segment, self.open_rows = job, Path(f"segment of {job.name}"), dict[int, BatchRow]()
@@ -99,17 +100,19 @@ async def answered(of: WorkerPool, *texts: str) -> dict[int, str]:
     return found
 
 
-def test_jobs_differ_in_what_the_backend_says_and_share_the_processors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_share_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(5)), raising=False)
     backend = ToyParallel(folder="f", copies=2)
     one, two = worker_jobs("judge/a", backend, "toy_parallel", {"folder": "f"}, tmp_path)
-    assert (one.name, two.name) == ("worker 1 of 2 (judge/a)", "worker 2 of 2 (judge/a)")
-    assert (one.args, two.args) == ({"folder": "f", "copy": 1}, {"folder": "f", "copy": 2})
-    assert (one.backend, one.identity, one.threads) == ("toy_parallel", digest(backend.identity), 2)
-    assert (one.run, one.journal, one.media) == (tmp_path, tmp_path / "journal", tmp_path / "media")
-    assert (one.log, two.log) == (tmp_path / "workers" / "judge__a-1.log", tmp_path / "workers" / "judge__a-2.log")
+    assert one == WorkerJob(
+        *("worker 1 of 2 (judge/a)", "toy_parallel", {"folder": "f", "copy": 1}, digest(backend.identity), tmp_path),
+        *(tmp_path / "journal", tmp_path / "media", tmp_path / "workers" / "judge__a-1.log", 2),
+    )
+    assert (two.name, two.args, two.log.name) == (
+        "worker 2 of 2 (judge/a)",
+        {"folder": "f", "copy": 2},
+        "judge__a-2.log",
+    )
     many = worker_jobs("m", ToyParallel(folder="f", copies=9), "toy_parallel", {}, tmp_path)
     assert {job.threads for job in many} == {1}
 
@@ -128,9 +131,8 @@ async def test_batches_go_to_the_next_free_worker_and_what_was_written_is_adopte
 
 
 async def test_a_worker_that_dies_is_started_again_and_what_it_had_written_is_delivered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(Worker, "meets", {"deadly": AnswererDiedError("it was killed")})
     made = pool(tmp_path, Notes({"key of b": reply("found")}))
     await made.start()
     assert await answered(made, "deadly", "b", "c") == {0: "deadly", 1: "found", -1: "AnswererDiedError"}
@@ -141,10 +143,7 @@ async def test_a_worker_that_dies_is_started_again_and_what_it_had_written_is_de
     assert (calls, Worker.made[0].started) == (["1 call is", "", "2 calls a"], 3)
 
 
-async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Worker, "meets", {"silent": AnswererDiedError("it was killed")})
+async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path) -> None:
     made = pool(tmp_path, Notes())
     await made.start()
     for _ in range(9):
@@ -159,44 +158,29 @@ async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(
 
 
 @pytest.mark.parametrize("error", [WorkerStartError("no weights"), OSError("no memory")], ids=repr)
-async def test_a_worker_that_cannot_be_started_again_ends_the_role(
-    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Worker, "meets", {"deadly": AnswererDiedError("it was killed")})
-    monkeypatch.setattr(Worker, "starts", [None, error])
+async def test_a_worker_that_cannot_be_started_again_ends_the_role(error: Exception, tmp_path: Path) -> None:
     made = pool(tmp_path, Notes())
     await made.start()
+    Worker.made[0].starts = [None, error]
     await answered(made, "deadly")
     with pytest.raises(BackendDownError, match=str(error)):
         await made.answer([], lambda _row, _response: None)
     await made.close()
 
 
-async def test_where_one_worker_cannot_be_started_all_of_them_are_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_one_worker_cannot_be_started_all_of_them_are_ended(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(Worker, "starts", [WorkerStartError("no weights", 4)])
     with pytest.raises(WorkerStartError) as lost:
         await pool(tmp_path, Notes(), copies=2).start()
     assert (lost.value.exit_code, [worker.killed for worker in Worker.made]) == (4, [True, True])
 
 
-async def test_a_worker_that_cannot_write_is_well_and_waits_for_the_next_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Worker, "meets", {"full": StorageError("disk full")})
+async def test_closing_ends_the_calls_that_wait_for_a_worker_and_starts_none_again(tmp_path: Path) -> None:
     made = pool(tmp_path, Notes())
     await made.start()
+    # A worker that cannot write is well, and waits for the next batch.
     assert await answered(made, "full") == {0: "full", -1: "StorageError"}
     assert (await answered(made, "question 1"), Worker.made[0].started) == ({0: "answer 1"}, 1)
-
-
-async def test_closing_ends_the_calls_that_wait_for_a_worker_and_starts_none_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Worker, "meets", {"deadly": AnswererDiedError("it was killed")})
-    made = pool(tmp_path, Notes())
-    await made.start()
     await answered(made, "deadly")
     waiting = asyncio.ensure_future(made.answer([], lambda _row, _response: None))
     await asyncio.sleep(0.5)

@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Part
-from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError, plain_prompt, with_system
+from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError, with_system
 from mmeval.program.template import TemplatePrompt
 from mmeval.records.sample import Message, Sample, user
 
@@ -19,12 +17,7 @@ def test_the_users_own_instruction_comes_before_the_tasks() -> None:
     instructed = InstructedPrompt("Be brief.", TemplatePrompt(system="Be kind.", user="{{ input }}"))
     messages = [(message.role, message.content.raw) for message in instructed(sample("q"))]
     assert messages == [("system", "Be brief.\n\nBe kind."), ("user", "q")]
-
-
-def test_without_a_system_text_or_a_template_nothing_is_copied() -> None:
-    messages, given = (user("q"),), sample("q", PICTURE)
-    assert with_system("", messages) is messages
-    assert plain_prompt(given) is given.input
+    assert with_system("", given := (user("q"),)) is given
 
 
 def test_a_prompt_function_gets_the_sample_and_its_options() -> None:

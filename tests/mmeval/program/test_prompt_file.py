@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +39,9 @@ def test_headings_part_the_system_message_from_the_users() -> None:
         ("user", "Is [system]\nhi polite?"),  # data hold no headings
     ]
 
-
-@pytest.mark.parametrize("text", ["before\n[user]\nx", "[system]\nx", "[user]\nx\n[user]\ny", "[user]\nx\n[system]\ny"])
-def test_headings_in_another_order_are_refused(text: str) -> None:
-    with pytest.raises(PromptError, match=r"with \[user\]"):
-        rendered(text)
+    for text in ("before\n[user]\nx", "[system]\nx", "[user]\nx\n[system]\ny"):
+        with pytest.raises(PromptError, match=r"with \[user\]"):
+            rendered(text)
 
 
 def test_a_prompt_need_not_write_the_form_where_plain_replies_are_read() -> None:
@@ -65,37 +61,21 @@ def test_media_stand_where_the_template_writes_them() -> None:
     (message,) = rendered("{% if show %}{{ answer }}{% endif %}no", show="", answer=answer)
     assert message.content.raw == "no"
 
-
-@pytest.mark.parametrize(
-    ("template", "fault"),
-    [
-        ("{{ answer.split('-')[0] }}", "loses some"),
-        ("{{ answer | truncate(20, leeway=0) }}", "in the middle"),
-        ("{{ answer | wordwrap(20) }}", "in the middle"),
-    ],
-)
-def test_a_template_that_cuts_the_media_is_refused(template: str, fault: str) -> None:
-    answer = Interleaved((media_part(picture(1)), text_part("-"), media_part(picture(2))))
-    with pytest.raises(PromptError, match=fault):
-        rendered(template, answer=answer)
+    for cut, fault in (("answer.split(',')[0]", "loses some"), ("answer | truncate(20, leeway=0)", "in the middle")):
+        with pytest.raises(PromptError, match=fault):
+            rendered(f"{{{{ {cut} }}}}", answer=Interleaved((*answer.parts[1:2], text_part(","), *answer.parts[3:])))
 
 
-def test_the_mark_stands_in_no_value_and_follows_from_them() -> None:
+def test_the_mark_stands_in_no_value_and_follows_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
     def mark(answer: str) -> str:
         return rendered("{{ mark }}", answer=answer)[0].content.text
 
     assert mark("one") == mark("one") != mark("two")
     assert mark("one") not in mark(f"quoting {mark('one')}")
 
-
-@pytest.mark.parametrize(
-    "answer", ["0" * 16, [Interleaved((Part("code", text="0" * 16, raw=""),))]], ids=["text", "code"]
-)
-def test_an_answer_that_holds_the_mark_of_its_own_question_gets_another(
-    answer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("mmeval.program.prompt_file.content_digest", lambda head, _: head.split(b"/")[0].decode() * 16)
-    assert rendered("{{ mark }}", answer=answer)[0].content.text == "1" * 16
+    code = Interleaved((Part("code", text="0" * 16, raw=""),))
+    assert [rendered("{{ mark }}", answer=it)[0].content.text for it in ("0" * 16, [code])] == ["1" * 16] * 2
 
 
 def test_a_prompt_is_a_name_a_path_or_its_words_unless_the_user_has_own_words(home: Path) -> None:

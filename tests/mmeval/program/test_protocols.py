@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +6,7 @@ import pytest
 
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
-from mmeval.program.protocols import Ask, episode, independent_passes, join, single, text_then_media
+from mmeval.program.protocols import Ask, episode, independent_passes, single, text_then_media
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Message, message, user
@@ -117,8 +115,3 @@ def test_an_answer_given_in_the_prompt_is_no_turn() -> None:
     shot = (user("2+2?"), message("assistant", "4"), user("3+3?"))
     result, steps = fed(episode(ask(*shot), answer="last"), reply("5"), reply("6"))
     assert ([len(calls[0].request.messages) for calls in steps], result.raw) == ([1, 4], "6")
-
-
-def test_joined_answers_keep_their_parts_in_order() -> None:
-    parts = join([Interleaved.from_text("a"), Interleaved(), Interleaved.from_text("<image1>")]).parts
-    assert [part.raw for part in parts] == ["a", "<image1>"]

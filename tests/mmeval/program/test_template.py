@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 
 import pytest
@@ -38,7 +36,7 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
         ("{{ input }}|{{ input }}", ["a", PICTURE], ["a", PICTURE, "|a", PICTURE]),
         ("{{ input }}", [HOSTILE, PICTURE], [HOSTILE, PICTURE]),
     ],
-    ids=["input", "id", "label", "neither", "media", "twice", "posing as a mark"],
+    ids=lambda value: str(value)[:22],
 )
 def test_a_template_sees_the_input_the_id_and_the_named_labels(
     template: str, parts: list[Media | str], found: list[object]
@@ -59,7 +57,6 @@ def test_placeholders_and_code_keep_their_parts() -> None:
         ("{{ 'a' * 5_000_000 }}", "longer than"),
         ("{% for i in range(90000) %}" + "x" * 50 + "{% endfor %}", "longer than"),
         ("{{ 1 / 0 }}", "division by zero"),
-        ("{{ input.gone }}", "lacks"),
         ("{{ input.append(1) }}", "lacks"),
         ("{% include 'x' %}", "cannot be rendered"),
         ("{{ input[:3] }}", "leaves out image"),
@@ -94,11 +91,8 @@ def test_each_user_turn_is_asked_in_the_same_words_and_other_roles_stay() -> Non
     turns = Sample("s", (user("one"), message("assistant", "first"), user("two")))
     made = TemplatePrompt(user="<{{ input }}>")(turns)
     assert [(m.role, m.content.raw) for m in made] == [("user", "<one>"), ("assistant", "first"), ("user", "<two>")]
-
-
-def test_a_system_template_alone_leaves_the_input_as_it_is() -> None:
-    made = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(sample("q", PICTURE, level=3))
-    assert made == (message("system", "Level 3."), user("q", PICTURE))
+    system = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(sample("q", PICTURE, level=3))
+    assert system == (message("system", "Level 3."), user("q", PICTURE)), "alone it leaves the input as it is"
 
 
 def test_a_prompt_travels_to_another_process() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ import pytest
 from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.records.request import GenerationParams, Request
+from mmeval.records.request import GenerationParams
 from mmeval.run.backends import Backends, check_options, say_unbatched
 from mmeval.run.options import BackendSpec
 from mmeval.system.json_lines import from_line
@@ -57,12 +55,13 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(tmp_p
     (journal,) = tmp_path.rglob("journal/*.jsonl")
     warnings = [from_line(line)["r"]["warnings"] for line in journal.read_bytes().splitlines()]
     assert [(len(one), "image.steps" in one[0]) for one in warnings] == [(1, True)] * 3
+    whole = model.asked[0]
+    assert whole.without_options([]) is whole
 
 
 @pytest.mark.parametrize(
     ("size", "backend", "start"),
     [
-        (BatchSize(), ToyLocal(), ""),
         (BatchSize(4), ToyLocal(max_batch_size=4), ""),
         (BatchSize(5), ToyLocal(max_batch_size=4), "--batch_size 5: "),
         (BatchSize(growths=2), ToyLocal(), ""),
@@ -70,20 +69,11 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(tmp_p
         (BatchSize(9), Toy(), "--batch_size 9 has "),
         (BatchSize(), Toy(), ""),
     ],
-    ids=["usual", "fits", "too many rows", "grows", "grows in vain", "no batches", "usual without batches"],
+    ids=["fits", "too many rows", "grows", "grows in vain", "no batches", "usual without batches"],
 )
-def test_a_batch_size_without_effect_is_warned_of(
-    size: BatchSize, backend: Any, start: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_batch_size_without_effect_is_warned_of(size: BatchSize, backend: Any, start: str, caplog: Any) -> None:
     say_unbatched({"model": backend}, size)
     assert [message[: len(start)] for message in caplog.messages] == ([start] if start else [])
-
-
-def test_requests_without_some_options_are_still_the_same_question() -> None:
-    whole = Request((), GenerationParams(options={"image.size": "1x1", "image.steps": 5}), seed=3)
-    less = whole.without_options(["image.steps"])
-    assert (less.params.options, less.seed, less.digest) == ({"image.size": "1x1"}, 3, whole.digest)
-    assert whole.without_options([]) is whole
 
 
 @pytest.mark.parametrize("given", ["many", 0, True])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +26,6 @@ from tests.support.outcomes import outcome
 def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: str) -> None:
     (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="the same command")
     assert advice in complaint.partition("); ")[2]
-    assert ("helps" in complaint, "fail again" in complaint) == ("helps" in advice, "fail again" in advice)
 
 
 def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None:
@@ -40,20 +37,17 @@ def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None
 
 
 @pytest.mark.parametrize(
-    ("counts", "start"),
+    ("counts", "starts"),
     [
-        (RunCounts(unsupported=6), "none of the 6 trials"),
-        (RunCounts(unsupported=1), "the only trial"),
-        (RunCounts(unsupported=6, kept=1), None),
-        (RunCounts(unsupported=6, new=1), None),
-        (RunCounts(unsupported=6, failed=1), None),
-        (RunCounts(), None),
+        ({}, ["none of the 6 trials"]),
+        *(({"unsupported": 1}, ["the only trial"]), ({"unsupported": 0}, [])),
+        *(({"kept": 1}, []), ({"new": 1}, []), ({"failed": 1}, [])),
     ],
     ids=str,
 )
-def test_an_exit_code_for_want_of_trials_that_can_be_asked_has_its_reason(counts: RunCounts, start: str | None) -> None:
-    found = list(unasked_complaints(counts))
-    assert [complaint[: len(start or "")] for complaint in found] == ([start] if start else [])
+def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, int], starts: list[str]) -> None:
+    found = list(unasked_complaints(RunCounts(**{"unsupported": 6, **counts})))
+    assert [complaint.partition(" could")[0] for complaint in found] == starts
 
 
 @pytest.mark.parametrize(
@@ -74,17 +68,11 @@ def test_the_last_line_of_a_run_that_is_not_whole_gives_the_reason(
     assert last_line(made).startswith(start) and bool(last_line(made)) == bool(code)
 
 
-@pytest.mark.parametrize(
-    ("failed", "unscored", "tolerated", "code"),
-    [
-        *((0, 0, 0, 0), (1, 0, 0, 3), (0, 1, 0, 3), (1, 1, 2, 0), (2, 1, 2, 3), (2, 0, 0.1, 0), (3, 0, 0.1, 3)),
-        (0, 20, 0.999, 3),
-    ],
-)
-def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated(
-    failed: int, unscored: int, tolerated: float, code: int
-) -> None:
-    assert exit_code(RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated) == code
+def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated() -> None:
+    assert exit_code(RunCounts(unsupported=2), 5) == 3
+    cases = [(0, 0, 0, 0), (1, 0, 0, 3), (0, 1, 0, 3), (1, 1, 2, 0), (2, 1, 2, 3), (3, 0, 0.1, 3), (0, 20, 0.999, 3)]
+    for failed, unscored, tolerated, code in cases:
+        assert exit_code(RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated) == code
 
 
 def test_a_share_tolerates_just_so_many_of_a_hundred() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, BackendDownError, KeyRefusedError
+from mmeval.errors import BackendDownError, KeyRefusedError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import TRUST, load_metric
 from mmeval.records.score import Result
@@ -36,18 +34,9 @@ def suspended(*losses: Any) -> Suspension:
 
 @pytest.mark.parametrize(
     ("losses", "otherwise", "code"),
-    [
-        ((), EXIT_OK, EXIT_OK),
-        ((), EXIT_INCOMPLETE, EXIT_INCOMPLETE),
-        ((DOWN,), EXIT_OK, EXIT_INCOMPLETE),
-        ((REFUSED,), EXIT_OK, EXIT_MISSING),
-        ((DOWN, REFUSED), EXIT_INCOMPLETE, EXIT_MISSING),
-    ],
-    ids=["nothing lost", "only samples lost", "a judge gone", "a key refused", "both"],
+    [((), 0, 0), ((), 3, 3), ((DOWN,), 0, 3), ((REFUSED,), 0, 4), ((DOWN, REFUSED), 3, 4)],
 )
-def test_suspended_scoring_has_its_exit_code_whatever_is_tolerated(
-    losses: tuple[Any, ...], otherwise: int, code: int
-) -> None:
+def test_suspended_scoring_has_its_exit_code(losses: tuple[Any, ...], otherwise: int, code: int) -> None:
     assert suspended(*losses).exit_code(otherwise) == code
 
 
@@ -65,20 +54,18 @@ def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
         Result("t", "exact_match", 0.5, 10, 8, unscored=2),
     ]
     (complaint,) = suspended(DOWN).complaints(results, "run mmeval score RUN")
-    assert [words in complaint for words in ("toy_verdict", DOWN.reason, "7 trials")] == [True, True, True]
-    assert complaint.endswith("run mmeval score RUN")
+    assert [words in complaint for words in ("toy_verdict", DOWN.reason, "7 trials", "score RUN")] == [True] * 4
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        {"model": "j", "base_url": "http://127.0.0.1:8000/v1"},
         {"model": "a judge, and a good one", "max_connections": 4, "timeout": 0.5, "send_seed": False},
         {"model": "1234567", "revision": "true", "organization": ""},
         {"model": "it's", "inputs": ["text", "image"], "more": {"a": 1}},
         {},
     ],
-    ids=["plain", "blanks and numbers", "like something else", "quotes and lists", "none"],
+    ids=["blanks and numbers", "like something else", "quotes and lists", "none"],
 )
 def test_the_command_names_the_judge_so_that_it_is_read_back_as_it_was(args: dict[str, Any]) -> None:
     words = shlex.split(score_command(Path("my runs/m"), [judged()], {"judge": BackendSpec("openai", args)}))
@@ -105,7 +92,5 @@ TOY, SECRET = BackendSpec("toy", {"model": "j"}), BackendSpec("mine", {"api_key"
 )
 def test_the_command_names_roles(roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]) -> None:
     assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == ["mmeval", "score", "runs", *flags]
-
-
-def test_the_command_gives_consent_again_where_the_run_gave_it() -> None:
+    # Consent that the run gave is given again.
     assert score_command(Path("runs"), [judged(**{TRUST: True})], {}) == f"mmeval score runs --{TRUST}"
