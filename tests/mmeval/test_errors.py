@@ -57,9 +57,6 @@ def test_whatever_code_of_others_raises_is_caught_and_kept(error: BaseException)
 def test_what_is_to_pass_and_what_ends_the_process_is_not_caught(kind: type[BaseException]) -> None:
     with pytest.raises(kind), Caught(StorageError):
         raise kind
-
-
-def test_nothing_is_caught_where_nothing_is_raised() -> None:
     with Caught() as failure:
         pass
     assert not failure
