@@ -32,7 +32,6 @@ def test_an_unknown_name_offers_the_near_ones_and_then_the_hint() -> None:
         TaskFileError("odd", file="t.yaml"),
         MissingExtraError("av", "video"),
     ],
-    ids=["name", "line", "file", "extra"],
 )
 def test_errors_keep_their_fields_on_the_way_between_processes(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))

@@ -52,7 +52,6 @@ def test_an_unknown_name_is_refused_with_near_names() -> None:
         ("mmeval.aggregate.summary:gone", "AttributeError"),
         ("broken_plugin:thing", "ZeroDivisionError"),
     ],
-    ids=["no module", "no object", "fails at import"],
 )
 def test_a_broken_plugin_is_named_with_its_cause_and_harms_no_other(install: Install, value: str, cause: str) -> None:
     install("my-bench", f"broken = {value}", broken_plugin="1 / 0")

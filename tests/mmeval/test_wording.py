@@ -36,7 +36,6 @@ def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
         ("two\nlines\tand a tab", "two\nlines\tand a tab"),
         ("\u65e5\u672c\u3000\u00e9 \u2191", "\u65e5\u672c\u3000\u00e9 \u2191"),
     ],
-    ids=["escape", "return and bell", "direction", "surrogate", "C1", "lines and tabs", "other scripts"],
 )
 def test_text_that_could_steer_a_terminal_is_spelt_out(text: str, safe: str) -> None:
     assert escaped(text) == safe

@@ -60,7 +60,6 @@ def test_a_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(hub: Fak
         (("me/tiny", OLD), "HF_DATASETS_OFFLINE", OutOfReachError, "HF_DATASETS_OFFLINE=0"),
         (("../up", NEW), "", MissingDataError, "owner/name"),
     ],
-    ids=["absent", "gated", "revision", "offline", "data sets offline", "hostile name"],
 )
 def test_each_failure_has_its_class_and_how_to_fix_it(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Any, variable: str, kind: type, word: str
@@ -89,7 +88,6 @@ class Answered(Exception):
         (Answered(503), OutOfReachError, "HTTP 503"),
         (type("ConnectError", (Exception,), {})(), OutOfReachError, "cannot be reached"),
     ],
-    ids=["disk full", "anything", "down", "no network"],
 )
 def test_failures_that_no_server_makes_are_explained_too(cause: Exception, kind: type[Exception], word: str) -> None:
     wrapped = ValueError("while downloading")

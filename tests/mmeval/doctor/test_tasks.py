@@ -69,7 +69,6 @@ def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -
         (("judge",), f"add {CAPTIONER}", READ),
         (("captioner",), f"add {JUDGE}", ()),
     ],
-    ids=["neither", "no captioner", "no judge"],
 )
 def test_what_lacks_a_role_has_the_flags_to_add_it(roles: tuple[str, ...], adds: str, judged: tuple[str, ...]) -> None:
     found = unim(*roles)

@@ -44,7 +44,6 @@ def found(group: Path) -> list[Together]:
         ("{rows: 4, media: {image: 2}}", "others", 4, 2, []),
         ("{rows: 5, media: {audio: 1}}", "data", 2, 1, ["2 rows", "0 audio files"]),
     ],
-    ids=["shared", "equal rows", "others"],
 )
 def test_different_rows_and_media_are_compared_with_what_the_group_expects(
     tmp_path: Path, expected: str, two: str, rows: int, media: int, faults: list[str]

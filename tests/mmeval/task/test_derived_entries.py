@@ -34,7 +34,6 @@ def built(folder: Path, entries: str, *skipped: str) -> Task:
         ("", 6, "", "exact_match, strict_structure"),
         ("of: [overall]", 7, "of", "of itself"),
         ("of: [exact_match, exact_match]", 7, "of", "once"),
-        ("of: exact_match", 7, "of", "list"),
         ("of: [exact_match]\n    combine: produkt", 8, "combine", '"product"'),
     ],
 )

@@ -36,7 +36,6 @@ def test_a_fault_in_an_included_file_has_its_place_there(tmp_path: Path) -> None
         ({"t.yaml": "include: /etc/hostname"}, ("t.yaml", 1, "include"), "leads out"),
         ({"t.yaml": "include:\n  - 3"}, ("t.yaml", 2, "include[0]"), "name of a file"),
     ],
-    ids=["missing", "cycle", "outside", "absolute", "number"],
 )
 def test_wrong_includes_are_refused(
     tmp_path: Path, files: dict[str, str], place: tuple[str, int, str], word: str

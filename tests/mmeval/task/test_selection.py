@@ -49,7 +49,6 @@ def test_names_select_each_task_once_in_the_order_named(folder: Path, asked: lis
         ("oen", UnknownNameError, '"one"'),
         ("zz*", UnknownNameError, "'zz*'"),
         ("gone/x.yaml", UsageError, "gone/x.yaml"),
-        (" , ", UsageError, "--tasks"),
         ("{folder}/_template.yaml", TaskFileError, "_template.yaml"),
         ("{folder}/empty", UsageError, "empty"),
     ],
@@ -119,12 +118,6 @@ def test_a_task_beside_a_group_comes_before_others(
     selection = select([str(folder / "group.yaml")], [other])
     assert [task.repeats for task in selection] == [1, 2]
     assert [record.getMessage().split()[0] for record in caplog.records] == ["one"]
-
-
-def test_what_lies_beside_a_group_is_no_name_of_its_own(folder: Path) -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        select([str(folder / "group.yaml"), "three"])
-    assert caught.value.name == "three"
 
 
 def test_bundled_samples_are_asked_of_all_tasks_at_once(folder: Path) -> None:

@@ -43,7 +43,6 @@ def test_rows_read_as_in_jsonl(folder: Path) -> None:
         ("images", pa.array([[{"bytes": PNG, "path": "a.png"}]] * 2, pa.list_(MEDIUM))),
         ("image1", pa.array([{"bytes": None, "path": "a.png"}] * 2, MEDIUM)),
     ],
-    ids=["binary", "struct", "list", "path"],
 )
 def test_columns_of_media_are_found_by_name_and_type(folder: Path, name: str, cells: pa.Array) -> None:
     first, _ = dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
@@ -84,9 +83,7 @@ def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     [
         ({"input": ["x", None]}, "test.parquet: row 2"),
         ({"input": ["x"], "thumbnail": [PNG]}, "'thumbnail'"),
-        ({"input": ["x"], "media": ["a.png"]}, "'media'"),
     ],
-    ids=["no input", "bytes without a name", "media of another type"],
 )
 def test_rows_and_columns_that_make_no_sense_are_refused(folder: Path, columns: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):

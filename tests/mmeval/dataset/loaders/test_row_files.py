@@ -19,7 +19,6 @@ from tests.support.task_folder import write_files
         (["a.jsonl", "b.jsonl"], {"options": {"data_file": ["b.jsonl", "a.jsonl"]}}, ["b.jsonl", "a.jsonl"]),
         (["hard/test.jsonl", "test.jsonl"], {"name": "hard"}, ["hard/test.jsonl"]),
     ],
-    ids=["by split", "shards in order", "jsonl first", "named", "sub-folder"],
 )
 def test_files_of_a_split_are_found(
     tmp_path: Path, present: list[str], source: dict[str, Any], found: list[str]
@@ -37,7 +36,6 @@ def test_files_of_a_split_are_found(
         ({"options": {"data_file": "absent.jsonl"}}, MissingDataError, "absent.jsonl"),
         ({"options": {"data_file": "notes.txt"}}, UsageError, ".jsonl or .parquet"),
     ],
-    ids=["typo", "pattern as split", "folder outside", "no file", "other format"],
 )
 def test_a_split_needs_its_files(tmp_path: Path, source: dict[str, Any], error: type[Exception], word: str) -> None:
     write_files(tmp_path, {"test.jsonl": "{}\n", "notes.txt": ""})
@@ -51,7 +49,6 @@ def test_a_split_needs_its_files(tmp_path: Path, source: dict[str, Any], error: 
         (["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"], "test-00001-of-00003 missing"),
         (["test-00-of-99.jsonl"], "test-10-of-99 and 88 more"),
     ],
-    ids=["in the middle", "many"],
 )
 def test_a_shard_that_others_announce_must_be_there(tmp_path: Path, present: list[str], missing: str) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
@@ -73,7 +70,6 @@ def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Pat
         (b"[" * 200_000, "nested"),
         (b'"' + b"x" * 200_999 + b'"', "longer"),
     ],
-    ids=["torn", "NaN", "nesting bomb", "too long"],
 )
 def test_a_line_that_cannot_be_read_has_its_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, reason: str
