@@ -104,6 +104,12 @@ def test_a_fault_is_an_error(
 @pytest.mark.parametrize(
     ("more", "rows", "place", "words"),
     [
+        (
+            "",
+            [PLAIN, {"id": "a", "input": "q", "refrence": "r"}],
+            ("keys", 1),
+            ["row 2: ", '"reference"?'],
+        ),
         ("", [PLAIN, named(metadatas={"level": 1})], ("keys", 1), ['beside "input"']),
         ("", [{**ROW, "input": "see <<image9>>"}], ("tags", 1), ["row 1, sample 'a'", "<<image9>>"]),
         ("output_modalities: [text]", [named(reference="a <<image1>>")], ("answers", 6), ["'a' holds image"]),
@@ -225,3 +231,20 @@ def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_n
     assert found == {"g,t,u": [("u.yaml", 5, "schema")], "h": [("h.yaml", 4, "plugins")]}
     (misspelt,) = check(["v"], [tmp_path])
     assert (str(misspelt).count("v.yaml"), "'rwos'" in misspelt.message) == (1, True)
+
+
+def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"t.yaml": task("both_words", "dataset_path: rows")}
+    with installed(tmp_path, monkeypatch, {"two_places": files}) as folders:
+        write_rows(folders["two_places"] / "rows", ROW)
+        write_files(tmp_path / "here", {"both_words/t.yaml": task("both_words", "loader: gone")})
+        monkeypatch.chdir(tmp_path / "here")
+        with caplog.at_level("INFO", "mmeval"):
+            found = list(check(["both_words"]))
+        monkeypatch.chdir(folders["two_places"].parent)
+        installed_ones = list(check(["both_words"]))
+    assert ([one.check for one in found], installed_ones) == (["plugins"], [])
+    (record,) = caplog.records
+    assert all(name in record.getMessage() for name in ("both_words: ", "two_places/both_words"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.dataset.contract import DataSource
-from mmeval.dataset.hub import OutOfReachError, _explained, file_names, snapshot
+from mmeval.dataset.hub import OutOfReachError, _explained, file_names, listing, snapshot
 from mmeval.dataset.loaders.interleaved import load
 from mmeval.errors import MissingDataError, StorageError
 from tests.support.fake_hub import FakeHub, at_hub
@@ -75,6 +75,11 @@ def test_each_failure_has_its_class_and_how_to_fix_it(
     assert word in str(caught.value)
 
 
+def test_a_repository_that_lists_files_outside_of_itself_is_refused(hub: FakeHub, tmp_path: Path) -> None:
+    with at_hub(hub.url, tmp_path), pytest.raises(MissingDataError, match="ssh/id"):
+        listing("me/hostile", "main")
+
+
 class Answered(Exception):
     def __init__(self, status: int) -> None:
         self.response = type("Response", (), {"status_code": status})
@@ -85,6 +90,7 @@ class Answered(Exception):
     [
         (OSError(errno.ENOSPC, "No space left on device"), StorageError, "full"),
         (RuntimeError("odd"), OutOfReachError, "RuntimeError: odd"),
+        (Answered(401), OutOfReachError, "HTTP 401"),
         (Answered(503), OutOfReachError, "HTTP 503"),
         (type("ConnectError", (Exception,), {})(), OutOfReachError, "cannot be reached"),
     ],

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.system.yaml_document import SeveralFaultsError, parse_document
-from mmeval.task.file import RequirementError, TaskFile, parse_group, parse_task
+from mmeval.system.yaml_document import Document, SeveralFaultsError, parse_document
+from mmeval.task.file import OF_A_RUN, RequirementError, TaskFile, parse_group, parse_task, word_for
 from mmeval.task.schema import REFUSED
 from tests.support.task_folder import task
 
@@ -25,6 +25,8 @@ def parsed(text: str) -> TaskFile:
         ("repeats: true", "repeats", "not true"),
         ("tag: 3", "tag", "list, not 3"),
         ("tag: [a, 3]", "tag[1]", "text, not 3; put"),
+        ("tag: [a, a]", "tag", "names a more"),
+        ("placeholders: [tags]", "placeholders[0]", '"tag"'),
         ("loader:", "loader", "not nothing"),
         ("profile: oficial", "profile", "'official', not oficial"),
         ("missing_output: zero", "missing_output", "number, not zero"),
@@ -80,7 +82,9 @@ def test_all_faults_of_a_file_are_reported_at_once_each_with_its_line() -> None:
     assert str(caught.value).count("\nt.yaml:") == 4
 
 
-@pytest.mark.parametrize(("metadata", "name"), [("{version: true}", "metadata.version"), ("{version: ''}", "")])
+@pytest.mark.parametrize(
+    ("metadata", "name"), [("{}", "metadata"), ("{version: true}", "metadata.version"), ("{version: ''}", "")]
+)
 def test_a_task_without_a_usable_version_is_refused(metadata: str, name: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         parsed(f"task: a\nmetadata: {metadata}")
@@ -119,3 +123,9 @@ def test_a_wrong_group_is_named_with_its_line(text: str, line: int, name: str) -
         parse_group(parse_document(text, FILE))
     assert caught.value.line == line
     assert caught.value.name.startswith(name)
+
+
+def test_a_task_that_a_run_has_recorded_goes_by_its_name() -> None:
+    keys = {"task": "one", "loader": "rows", "metric_list": [], "metadata": {"version": 1}}
+    recorded = parse_task(Document(Path(f"{OF_A_RUN}one"), keys))
+    assert (word_for(recorded), recorded.version) == ("one", "1")

@@ -34,6 +34,7 @@ def test_a_fault_in_an_included_file_has_its_place_there(tmp_path: Path) -> None
         ({"t.yaml": "include: a", "a": "\ninclude: t.yaml"}, ("a", 2, "include"), "t.yaml -> a -> t.yaml"),
         ({"t.yaml": "include: ../x.yaml"}, ("t.yaml", 1, "include"), "leads out"),
         ({"t.yaml": "include: /etc/hostname"}, ("t.yaml", 1, "include"), "leads out"),
+        ({"t.yaml": "include: 3"}, ("t.yaml", 1, "include"), "list of names"),
         ({"t.yaml": "include:\n  - 3"}, ("t.yaml", 2, "include[0]"), "name of a file"),
     ],
 )

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import AmbiguousNameError, TaskFileError
+from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import select
 from tests.support.task_folder import installed, task, write_files
@@ -77,3 +77,9 @@ def test_usual_files_are_indexed_without_parsing_them(tmp_path: Path, monkeypatc
     write_files(tmp_path, {f"t{i}.yaml": task(f"t{i}", "include: _base") for i in range(30)})
     write_files(tmp_path, {"_base": "tag: many\nrepeats: 2"})
     assert [entry.tags for entry in TaskIndex().below(tmp_path)] == [("many",)] * 30
+
+
+def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        TaskIndex([tmp_path / "gone"])
+    assert caught.value.name == "--include_path"

@@ -48,6 +48,7 @@ def test_names_select_each_task_once_in_the_order_named(folder: Path, asked: lis
     [
         ("oen", UnknownNameError, '"one"'),
         ("zz*", UnknownNameError, "'zz*'"),
+        (" , ", UsageError, "--tasks"),
         ("gone/x.yaml", UsageError, "gone/x.yaml"),
         ("{folder}/_template.yaml", TaskFileError, "_template.yaml"),
         ("{folder}/empty", UsageError, "empty"),
@@ -80,6 +81,7 @@ def test_inline_groups_overrides_and_new_tasks_are_read_where_they_stand(folder:
 @pytest.mark.parametrize(
     ("members", "word"),
     [
+        ("[{group: g, task: [one]}]", "g -> g"),
         ("[h]", "g -> h -> g"),
         ("[oen]", '"one"'),
         ("[{task: gone, repeats: 2}]", "'gone'"),

@@ -83,6 +83,7 @@ def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     [
         ({"input": ["x", None]}, "test.parquet: row 2"),
         ({"input": ["x"], "thumbnail": [PNG]}, "'thumbnail'"),
+        ({"input": ["x"], "media": ["a.png"]}, "'media'"),
     ],
 )
 def test_rows_and_columns_that_make_no_sense_are_refused(folder: Path, columns: dict[str, Any], word: str) -> None:
