@@ -32,7 +32,6 @@ def test_an_unknown_name_offers_the_near_ones_and_then_the_hint() -> None:
         TaskFileError("odd", file="t.yaml"),
         MissingExtraError("av", "video"),
     ],
-    ids=["name", "line", "file", "extra"],
 )
 def test_errors_keep_their_fields_on_the_way_between_processes(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))
@@ -57,9 +56,6 @@ def test_whatever_code_of_others_raises_is_caught_and_kept(error: BaseException)
 def test_what_is_to_pass_and_what_ends_the_process_is_not_caught(kind: type[BaseException]) -> None:
     with pytest.raises(kind), Caught(StorageError):
         raise kind
-
-
-def test_nothing_is_caught_where_nothing_is_raised() -> None:
     with Caught() as failure:
         pass
     assert not failure

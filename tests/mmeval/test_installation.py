@@ -30,7 +30,6 @@ def test_a_checkout_is_named_by_its_folder_or_as_itself(tmp_path: Path, monkeypa
         ({"odd": 1}, 'pip install "mmeval[hub]"'),
         (None, 'pip install "mmeval[hub]"'),
     ],
-    ids=["file", "repository", "unreadable", "index"],
 )
 def test_an_installation_is_named_by_where_pip_took_it_from(
     origin: object, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

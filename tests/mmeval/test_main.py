@@ -34,9 +34,8 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (OSError(errno.ENOSPC, "No space", "/runs/m"), 1, "error: /runs/m: No space. "),
         (OSError(errno.ENOSPC, "No space"), 1, "error: No space. "),
         (OSError(errno.ENOENT, "No file"), 1, "error: unexpected FileNotFoundError: "),
-        (errors.UsageError("odd \x1b[2J"), 2, "error: odd \\x1b[2J"),
     ],
-    ids=["usage", "missing", "storage", "stopped", "ctrl-c", "unexpected", "disk", "a disk", "file", "escape"],
+    ids=["usage", "missing", "storage", "stopped", "ctrl-c", "unexpected", "disk", "a disk", "file"],
 )
 def test_every_end_has_its_exit_code_and_one_line(
     error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -50,38 +49,29 @@ def test_every_end_has_its_exit_code_and_one_line(
 @pytest.mark.parametrize(
     ("words", "variable", "traced"),
     [
-        (["-v", "DEBUG"], "", True),
-        (["--verbosity", "debug"], "", True),
-        (["--verbosity=DEBUG"], "", True),
+        *(([*words], "", True) for words in (("-v", "DEBUG"), ("--verbosity", "debug"), ("--verbosity=DEBUG",))),
+        *(([], name, True) for name in ("MMEVAL_LOG_LEVEL", "MMEVAL_VERBOSITY")),
         (["DEBUG", "-v"], "", False),
-        ([], "MMEVAL_LOG_LEVEL", True),
-        ([], "MMEVAL_VERBOSITY", True),
         ([], "", False),
     ],
 )
-@pytest.mark.parametrize("error", [ZeroDivisionError("oops"), errors.UsageError("oops")], ids=["unexpected", "ours"])
 def test_debugging_shows_the_traceback(
-    words: list[str],
-    variable: str,
-    traced: bool,
-    error: Exception,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], variable: str, traced: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fails_with(monkeypatch, error)
     if variable:
         monkeypatch.setenv(variable, "DEBUG")
-    assert main(words) == (1 if isinstance(error, ZeroDivisionError) else 2)
-    shown = capsys.readouterr().err
-    assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or isinstance(error, errors.UsageError))
+    for error, code in ((ZeroDivisionError("oops"), 1), (errors.UsageError("oops"), 2)):
+        fails_with(monkeypatch, error)
+        assert main(words) == code
+        shown = capsys.readouterr().err
+        assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
 
 
-@pytest.mark.parametrize("code", [0, "bye"])
 def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
-    code: int | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def leaves(self: Toy, asked: Request) -> Response:
-        raise SystemExit(code)
+        raise SystemExit(0)
 
     folder = write_benchmark(tmp_path / "tasks", rows=2)
     words = ["--tasks", str(folder / "tiny.yaml"), "--model", "toy", "--output_path", str(tmp_path / "runs")]
@@ -90,11 +80,8 @@ def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
         assert main([*words, "--score_workers", "0"]) == errors.EXIT_INCOMPLETE
 
 
-@pytest.mark.parametrize(
-    ("words", "code"), [(["--help"], 0), (["ls", "--help"], 0), (["run", "--no-such-flag"], 2)], ids=str
-)
-def test_the_parser_ends_a_command_with_its_own_code(words: list[str], code: int) -> None:
-    assert main(words) == code
+def test_the_parser_ends_a_command_with_its_own_code() -> None:
+    assert [main(words) for words in (["--help"], ["ls", "--help"], ["run", "--no-such-flag"])] == [0, 0, 2]
 
 
 def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:

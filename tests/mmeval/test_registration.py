@@ -40,26 +40,20 @@ def test_a_metric_without_a_version_has_that_of_its_source() -> None:
     def other(trial: Trial) -> float:
         return 0.25
 
-    first, second, third = (
-        mmeval.register_metric(name)(of).version for name, of in (("a", half), ("b", other), ("c", half))
-    )
+    named = (("a", half), ("b", other), ("c", half))
+    first, second, third = (mmeval.register_metric(name)(function).version for name, function in named)
     assert first == third != second
 
 
-@pytest.mark.parametrize("register", [mmeval.register_metric, mmeval.register_backend, mmeval.register_loader])
-def test_registering_without_a_name_is_refused_with_the_call(register: Any) -> None:
-    with pytest.raises(UsageError, match=r'@mmeval.register_\w+\("half"\)'):
-        register(half)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [lambda: 0.5, lambda answer, reference: 0.5, lambda *, trial=None: 0.5],
-    ids=["none", "others", "switch"],
-)
-def test_a_metric_of_anything_but_a_trial_is_refused(function: Any) -> None:
-    with pytest.raises(PluginError, match="'wrong'"):
-        mmeval.register_metric("wrong")(function)
+def test_registering_without_a_name_or_a_metric_of_anything_but_a_trial_is_refused() -> None:
+    every: list[Any] = [mmeval.register_metric, mmeval.register_backend, mmeval.register_loader]
+    for register in every:
+        with pytest.raises(UsageError, match=r'@mmeval.register_\w+\("half"\)'):
+            register(half)
+    functions: list[Any] = [lambda: 0.5, lambda answer, reference: 0.5, lambda *, trial=None: 0.5]
+    for function in functions:
+        with pytest.raises(PluginError, match="'wrong'"):
+            mmeval.register_metric("wrong")(function)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +64,6 @@ def test_a_metric_of_anything_but_a_trial_is_refused(function: Any) -> None:
         (mmeval.register_loader, "mmeval.loaders"),
         (mmeval.register_aggregation, "mmeval.aggregators"),
         (mmeval.register_protocol, "mmeval.protocols"),
-        (mmeval.register_prompt, "mmeval.prompts"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -92,7 +85,7 @@ def test_a_name_that_a_package_has_too_is_an_error_for_its_user() -> None:
     assert plugins.load("mmeval.metrics", "mmeval/exact_match").function is not half
 
 
-def test_the_same_definition_again_replaces_the_earlier_one() -> None:
+def test_the_same_definition_again_replaces_the_earlier_one_and_another_is_refused() -> None:
     def define(value: float) -> Any:
         @mmeval.register_aggregation("settled")
         def settled(scores: Scores) -> Estimate:
@@ -102,13 +95,9 @@ def test_the_same_definition_again_replaces_the_earlier_one() -> None:
 
     first, second = define(1.0), define(2.0)
     assert plugins.load("mmeval.aggregators", "settled") is second is not first
-
-
-def test_two_definitions_of_one_name_are_refused() -> None:
-    mmeval.register_loader("rows")(lambda source: None)
     with pytest.raises(UsageError) as caught:
-        mmeval.register_loader("rows")(half)
-    assert caught.value.name == "rows"
+        mmeval.register_aggregation("settled")(lambda scores: Estimate(3.0))
+    assert caught.value.name == "settled"
 
 
 def test_what_a_script_registers_works_in_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

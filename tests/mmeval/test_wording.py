@@ -21,15 +21,8 @@ def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
     assert [shortened("abc", limit) for limit in (3, 2)] == ["abc", "ab..."]
     assert [printable("a\nbc", limit=limit) for limit in (4, 3)] == ["a bc", "a …"]
     counts = (0, 1023, 1024, 99.96 * 1024, 100 * 1024, 1024**2, 1024**4)
-    assert [size(count) for count in counts] == [
-        "0 B",
-        "1023 B",
-        "1.0 KiB",
-        "100.0 KiB",
-        "100 KiB",
-        "1.0 MiB",
-        "1.0 TiB",
-    ]
+    shown = "0 B, 1023 B, 1.0 KiB, 100.0 KiB, 100 KiB, 1.0 MiB, 1.0 TiB"
+    assert ", ".join(size(count) for count in counts) == shown
 
 
 @pytest.mark.parametrize(
@@ -43,23 +36,12 @@ def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
         ("two\nlines\tand a tab", "two\nlines\tand a tab"),
         ("\u65e5\u672c\u3000\u00e9 \u2191", "\u65e5\u672c\u3000\u00e9 \u2191"),
     ],
-    ids=["escape", "return and bell", "direction", "surrogate", "C1", "lines and tabs", "other scripts"],
 )
 def test_text_that_could_steer_a_terminal_is_spelt_out(text: str, safe: str) -> None:
     assert escaped(text) == safe
 
 
-@pytest.mark.parametrize(
-    ("name", "safe"),
-    [
-        ("org/model", "org__model"),
-        ("gpt-4o=x+y.z", "gpt-4o=x+y.z"),
-        ("../../etc/passwd", "etc__passwd"),
-        ("..", "unnamed"),
-        ("", "unnamed"),
-        ("a" * 300, "a" * 120),
-    ],
-    ids=["slash", "plain", "climbing", "dots", "empty", "long"],
-)
-def test_a_name_becomes_one_safe_file_name(name: str, safe: str) -> None:
-    assert file_name(name) == safe
+def test_a_name_becomes_one_safe_file_name() -> None:
+    given = ("org/model", "gpt-4o=x+y.z", "../../etc/passwd", "..", "", "a" * 300)
+    safe = ["org__model", "gpt-4o=x+y.z", "etc__passwd", "unnamed", "unnamed", "a" * 120]
+    assert [file_name(name) for name in given] == safe

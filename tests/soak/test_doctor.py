@@ -1,11 +1,7 @@
 """``mmeval doctor`` in processes of its own: what it imports, and a torch that works or does not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-
-import pytest
 
 from tests.support.cli import ROOT, environment, mmeval_process
 from tests.support.task_folder import write_files
@@ -31,7 +27,6 @@ def test_torch_is_not_imported_unasked_and_one_that_breaks_is_found(tmp_path: Pa
     assert "libcudart.so.12" in found["Devices"][0]["what"] and mark.exists()
 
 
-@pytest.mark.xdist_group("torch")
 def test_a_local_model_is_described_and_the_devices_of_torch_with_it() -> None:
     code, found = examined("--model", "hf", "--model_args", f"pretrained={tiny_model('llm')}")
     assert code == 0

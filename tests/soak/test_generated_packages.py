@@ -1,7 +1,5 @@
 """A generated package works as it is: its own tests, ruff, mypy, and its wheel in processes of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

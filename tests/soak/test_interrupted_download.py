@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 
@@ -15,24 +13,21 @@ ROW = b'{"input": "Look: <<image1>>", "reference": "oak", "media": {"image1": "i
 FILES = {"test.jsonl": ROW, "img/a.png": picture()}
 
 
-def variables(hub: FakeHub, folder: Path) -> dict[str, str]:
-    return environment(HF_ENDPOINT=hub.url, HF_HOME=str(folder / "home"), HF_HUB_OFFLINE="0", NO_PROXY="*")
-
-
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_download_goes_on_with_what_lacks(stop: signal.Signals, tmp_path: Path) -> None:
     more = f"dataset_path: me/trees\nrevision: {COMMIT}\n"
     file = write_files(tmp_path, {"t.yaml": task("t", more)}) / "t.yaml"
+    kept = {"HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0", "NO_PROXY": "*"}
     with (
         FakeHub({"me/trees": {COMMIT: FILES}}, stalled=frozenset({"a.png"})) as slow,
-        started("prepare", file, env=variables(slow, tmp_path), cwd=tmp_path) as running,
+        started("prepare", file, env=environment(HF_ENDPOINT=slow.url, **kept), cwd=tmp_path) as running,
     ):
         wait_for(lambda: bool(list((tmp_path / "home").rglob("snapshots/*/test.jsonl"))), "the first file")
         wait_for(lambda: "img/a.png" in slow.fetched, "the second file")
         running.signal(stop)
         ended = running.ended()
     with FakeHub({"me/trees": {COMMIT: FILES}}) as hub:
-        again = mmeval_process("prepare", file, env=variables(hub, tmp_path), cwd=tmp_path)
+        again = mmeval_process("prepare", file, env=environment(HF_ENDPOINT=hub.url, **kept), cwd=tmp_path)
 
     assert (ended.code, ended.lines[-1].partition(";")[0]) == (130, "interrupted")
     assert (again.code, hub.fetched) == (0, ["img/a.png"]), again.err

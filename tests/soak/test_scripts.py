@@ -1,7 +1,5 @@
 """Scripts and commands in processes of their own: what they print, what they register, and readers that leave."""
 
-from __future__ import annotations
-
 import os
 import resource
 import statistics
@@ -15,16 +13,9 @@ from tests.support.cli import ROOT
 from tests.support.task_folder import write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 
-PLAIN = """
-import mmeval
-print(mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2).exit_code)
-"""
-IN_A_LOOP = """
-import asyncio, mmeval
-async def cell():
-    return mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2)
-print(asyncio.run(cell()).exit_code)
-"""
+EVALUATED = "mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2)"
+PLAIN = f"import mmeval\nprint({EVALUATED}.exit_code)"
+IN_A_LOOP = f"import asyncio, mmeval\nasync def cell(): return {EVALUATED}\nprint(asyncio.run(cell()).exit_code)"
 REGISTERING = """
 import mmeval
 from mmeval.aggregate.scores import Estimate

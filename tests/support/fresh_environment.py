@@ -1,19 +1,15 @@
-"""Fresh environments, made offline: a virtual environment that holds what a wheel asks for and nothing else.
-
-Third-party packages are linked from the running environment, so no index is asked and an environment takes a second.
-"""
-
-from __future__ import annotations
+"""Fresh environments, made offline: packages are linked from the running environment, so no index is asked."""
 
 import os
 import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution
 from pathlib import Path
+from typing import Self
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -23,13 +19,9 @@ ROOT = Path(__file__).parents[2]
 
 def copy_of_tree(destination: Path) -> list[str]:
     """Copy the checkout as the next commit would hold it; the paths of its files, relative to the root."""
-    listed = subprocess.run(
-        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    ).stdout
-    paths = [path for path in listed.decode().split("\0") if path and (ROOT / path).is_file()]
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    paths = [path for path in listed.split("\0") if path and (ROOT / path).is_file()]
     for path in paths:
         target = destination / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,22 +52,17 @@ def closure(requirements: Iterable[str], extras: Sequence[str] = (), *, installe
             continue
         visited.add((name, wanted))
         found.add(name)
-        waiting += [(further, wanted) for further in _requires(name, installed_only)]
+        try:
+            waiting += [(further, wanted) for further in distribution(name).requires or []]
+        except PackageNotFoundError:
+            if not installed_only:
+                raise
     return found
 
 
 def _applies(requirement: Requirement, extras: Sequence[str]) -> bool:
     marker = requirement.marker
     return marker is None or any(marker.evaluate({"extra": extra}) for extra in (*extras, ""))
-
-
-def _requires(name: str, installed_only: bool) -> list[str]:
-    try:
-        return distribution(name).requires or []
-    except PackageNotFoundError:
-        if installed_only:
-            return []
-        raise
 
 
 def metadata_of(wheel: Path) -> Distribution:
@@ -91,7 +78,7 @@ class FreshEnvironment:
     folder: Path
 
     @classmethod
-    def create(cls, folder: Path) -> FreshEnvironment:
+    def create(cls, folder: Path) -> Self:
         venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
         return cls(folder)
 
@@ -106,7 +93,9 @@ class FreshEnvironment:
     def link(self, names: Iterable[str]) -> None:
         """Make installed distributions of the running environment visible in this one."""
         for name in names:
-            for source in _top_level(distribution(name)):
+            installed = distribution(name)
+            for part in {path.parts[0] for path in installed.files or ()} - {"..", "__pycache__", "/"}:
+                source = Path(str(installed.locate_file(part)))
                 target = self.site_packages / source.name
                 if not target.exists():
                     target.symlink_to(source)
@@ -128,12 +117,6 @@ class FreshEnvironment:
 def clean_environ() -> dict[str, str]:
     """The variables of this process without those that steer Python or mmeval."""
     return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MMEVAL_", "VIRTUAL_ENV"))}
-
-
-def _top_level(installed: Distribution) -> Iterator[Path]:
-    """The files and folders that stand in site-packages for a distribution."""
-    for name in sorted({path.parts[0] for path in installed.files or ()} - {"..", "__pycache__", "/"}):
-        yield Path(str(installed.locate_file(name)))
 
 
 def _succeed(command: Sequence[str]) -> str:

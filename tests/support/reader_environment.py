@@ -1,7 +1,4 @@
-"""The environment of a reader who follows a page: it sees all that is installed here, and keeps to itself what is
-installed into it. pip works in it as it does anywhere, but asks no index."""
-
-from __future__ import annotations
+"""The environment of a reader who follows a page: it sees all that is installed here; pip asks no index."""
 
 import site
 from collections.abc import Iterable
@@ -18,13 +15,6 @@ OFFLINE_PIP = {
 }
 """Variables under which ``pip install`` takes what it needs from the environment alone."""
 
-_COMMAND = """\
-#!{python}
-import sys
-from {module} import {function}
-sys.exit({function}())
-"""
-
 
 def reader_environment(folder: Path) -> FreshEnvironment:
     """Everything of the running environment, mmeval as it is installed there included; pip and mmeval are commands."""
@@ -37,10 +27,9 @@ def reader_environment(folder: Path) -> FreshEnvironment:
 
 def add_commands(environment: FreshEnvironment, names: Iterable[str]) -> None:
     """Write console scripts as an installer does, for distributions that are seen and not installed there."""
-    wanted = set(names)
-    for entry in entry_points(group="console_scripts"):
-        if entry.name in wanted:
-            script = environment.python.parent / entry.name
-            text = _COMMAND.format(python=environment.python, module=entry.module, function=entry.attr)
-            script.write_text(text)
-            script.chmod(0o755)
+    for name in names:
+        (entry,) = entry_points(group="console_scripts", name=name)
+        script = environment.python.parent / name
+        imported = f"from {entry.module} import {entry.attr}"
+        script.write_text(f"#!{environment.python}\nimport sys\n{imported}\nsys.exit({entry.attr}())\n")
+        script.chmod(0o755)

@@ -1,6 +1,4 @@
-"""Small task files for tests: a folder of YAML and rows, and a distribution that registers one by an entry point."""
-
-from __future__ import annotations
+"""Small task files: a folder of YAML and rows, and a distribution that registers one by an entry point."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +18,6 @@ TASK = "task: {name}\nmetric_list:\n  - metric: exact_match\nmetadata: {{version
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write texts below a folder; return the folder."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +31,6 @@ def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> P
 
 
 def task(name: str, more: str = "") -> str:
-    """A task file that has what it must have."""
     return TASK.format(name=name) + more
 
 
@@ -52,20 +48,22 @@ def ids(made: Task) -> list[str]:
     return [sample.id for sample in made.dataset()]
 
 
+def write_distribution(site: Path, name: str, entry_points: str, version: str = "1") -> None:
+    """The metadata that an installation leaves, and nothing else."""
+    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    info = {"METADATA": meta, "entry_points.txt": entry_points}
+    write_files(site / f"{name.replace('-', '_')}-{version}.dist-info", info)
+
+
 @contextmanager
 def installed(
     site: Path, monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, Mapping[str, str]], *, more: str = ""
 ) -> Iterator[dict[str, Path]]:
-    """Distributions (``dist-NAME``) that each register a package of task files; gives their folders.
-
-    ``more`` are further lines of each one's entry points.
-    """
+    """Distributions (``dist-NAME``) that register packages of task files; ``more`` are further entry points of each."""
     folders = {}
     for name, files in packages.items():
         folders[name] = write_files(site / f"pkg_{name}", {"__init__.py": "", **files})
-        lines = f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}"
-        meta = f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1\n"
-        write_files(site / f"dist_{name}-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
+        write_distribution(site, f"dist-{name}", f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}")
     monkeypatch.syspath_prepend(str(site))
     plugins._registered.cache_clear()
     try:

@@ -1,9 +1,6 @@
-"""A benchmark of a few rows in a folder of its own, for tests that run the command line from end to end."""
-
-from __future__ import annotations
-
-import json
 from pathlib import Path
+
+from tests.support.task_folder import write_rows
 
 TASK = """\
 task: {name}
@@ -20,13 +17,10 @@ metadata:
 
 def write_benchmark(folder: Path, *names: str, rows: int = 3) -> Path:
     """Tasks whose answers are ``answer 0``, ``answer 1`` ... to ``question 0``, ``question 1`` ..."""
-    data = folder / "data"
-    data.mkdir(parents=True, exist_ok=True)
-    lines = (
-        json.dumps({"id": str(i), "input": f"question {i}", "references": [f"answer {i}"], "level": i % 2})
-        for i in range(rows)
+    asked = (
+        {"id": f"{i}", "input": f"question {i}", "references": [f"answer {i}"], "level": i % 2} for i in range(rows)
     )
-    (data / "test.jsonl").write_text("\n".join(lines) + "\n")
+    data = write_rows(folder / "data", *asked)
     for name in names or ("tiny",):
         (folder / f"{name}.yaml").write_text(TASK.format(name=name, alias=name.capitalize(), data=data))
     return folder

@@ -1,21 +1,18 @@
 """The toys as an installed distribution that other processes see, and a task that a judge scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.cli import ROOT, environment
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
-from tests.support.task_folder import write_files
+from tests.support.task_folder import write_distribution
 from tests.support.toy import _PLUGINS
 
 
 def toy_environment(folder: Path) -> dict[str, str]:
     """The environment of a process that finds the toys as plugins; their distribution is written to the folder."""
-    meta = "Metadata-Version: 2.1\nName: dist-toys\nVersion: 1\n"
-    write_files(folder / "dist_toys-1.dist-info", {"METADATA": meta, "entry_points.txt": _PLUGINS})
+    write_distribution(folder, "dist-toys", _PLUGINS)
     return environment(PYTHONPATH=f"{folder}:{ROOT}")
 
 
@@ -29,5 +26,5 @@ def write_judged(folder: Path, name: str, numbers: Iterable[int]) -> Path:
 
 def judge(server: MockServer, **more: str) -> list[str]:
     """The flag that names a mock server as the judge; ``more`` are further arguments of the backend."""
-    arguments = {"base_url": server.url, "model": "j", **more}
-    return ["--role", ",".join(["judge=openai", *(f"{name}={value}" for name, value in arguments.items())])]
+    arguments = {"judge": "openai", "base_url": server.url, "model": "j", **more}
+    return ["--role", ",".join(f"{name}={value}" for name, value in arguments.items())]

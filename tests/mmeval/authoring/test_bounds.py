@@ -40,36 +40,23 @@ def test_right_answers_are_known_from_those_of_other_samples_and_from_none(tmp_p
     (found,) = measure([task_with(tmp_path, "a", "b", "c", more="repeats: 4")], {})
     assert (numbers(found), list(found.doubts())) == ([1.0, 0.0, 0.0], [])
     assert found.results["reference"].n == 3, "each sample is asked once"
+    (alike,) = measure([task_with(tmp_path, "a", "a", "a")], {})
+    assert [doubt.wrong for doubt in alike.doubts()] == [False]
+    for references in (("a",), ("a", None), (None, None)):
+        (found,) = measure([task_with(tmp_path, *references)], {})
+        assert (found.only_one, found.value("shuffled")) == (True, None)
 
 
-def test_every_sample_gets_the_reference_of_another_one(tmp_path: Path) -> None:
-    tasks = [task_with(tmp_path, *"abcdefgh")]
-    first, second = (shuffled_answers(tasks)["t"] for _ in range(2))
+def test_every_sample_that_filter_limit_and_faults_leave_gets_the_reference_of_another(tmp_path: Path) -> None:
+    first, second = (shuffled_answers([task_with(tmp_path, *"abcdefgh")])["t"] for _ in range(2))
     assert sorted(answer.text for answer in first.values()) == [*"abcdefgh"]
     assert all(answer.text != "abcdefgh"[int(name)] for name, answer in first.items())
     assert first == second, "the draw has a seed"
-
-
-def test_answers_are_shuffled_among_the_samples_that_filter_limit_and_faults_leave(tmp_path: Path) -> None:
     filtered = task_with(tmp_path, *"abcdefgh", more="filter: {level: 0}")
     assert shuffled_answers([filtered], limit=3)["t"].keys() == {"0", "2", "4"}
-    rows = [
-        replace(sample, fault="torn" if sample.id == "2" else "") for sample in task_with(tmp_path, *"abcd").dataset()
-    ]
+    rows = [replace(one, fault="torn" if one.id == "2" else "") for one in task_with(tmp_path, *"abcd").dataset()]
     given = shuffled_answers([replace(filtered, filter={}, dataset=lambda: Rows(rows))])["t"]
     assert (given.keys(), "c" in {answer.text for answer in given.values()}) == ({"0", "1", "3"}, False)
-
-
-@pytest.mark.parametrize("references", [("a",), ("a", None), (None, None)], ids=["one", "one of two", "none"])
-def test_with_fewer_than_two_references_nothing_is_shuffled(references: tuple[str | None, ...], tmp_path: Path) -> None:
-    (found,) = measure([task_with(tmp_path, *references)], {})
-    assert (found.only_one, found.value("shuffled")) == (True, None)
-
-
-def test_a_task_whose_answers_are_all_alike_cannot_be_distinguished_from_a_shuffled_one(tmp_path: Path) -> None:
-    (found,) = measure([task_with(tmp_path, "a", "a", "a")], {})
-    (doubt,) = found.doubts()
-    assert (doubt.wrong, "from shuffled ones" in doubt.message) == (False, True)
 
 
 def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
@@ -91,71 +78,54 @@ def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:
     return list(Bounds(toy_task(), "m", True, results, **more).doubts())
 
 
-def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> str:
-    """What is doubted of means with the standard errors of a coin."""
+def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> tuple[bool | None, str]:
+    """What is doubted of means with the standard errors of a coin: whether the number is wrong, and beside what."""
     means: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
     error = math.sqrt(0.25 / scored)
-    results: dict[Which, Result] = {
-        which: Result("t", "m", value, scored, scored, stderr=error) for which, value in means.items()
-    }
-    doubts = of(results, **more)
-    assert len(doubts) <= 1
-    return "".join(f"{doubt.wrong}: {doubt.message}" for doubt in doubts)
+    found = of({which: Result("t", "m", mean, scored, scored, stderr=error) for which, mean in means.items()}, **more)
+    assert len(found) <= 1
+    return (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled") if found else (None, "")
 
 
 @pytest.mark.parametrize(
-    ("right", "shuffled", "scored", "word"),
+    ("right", "scored", "wrong"),
     [
-        (0.6, 0.5, 400, ""),
-        (0.52, 0.5, 400, "False: m cannot tell"),
-        (0.52, 0.5, ENOUGH, "False: m cannot tell"),
-        (0.52, 0.5, ENOUGH - 1, ""),
-        (0.5, 0.5, ENOUGH - 1, "False: m cannot tell"),
-        (0.48, 0.5, 400, "False: m cannot tell"),
-        (0.3, 0.5, 400, "True: m gives"),
-        (0.3, 0.5, 10, "True: m gives"),
+        *((0.6, 400, None), (0.52, 400, False), (0.52, ENOUGH, False), (0.52, ENOUGH - 1, None)),
+        *((0.5, ENOUGH - 1, False), (0.48, 400, False), (0.3, 400, True), (0.3, 10, True)),
     ],
 )
-def test_two_standard_errors_decide_of_enough_samples(right: float, shuffled: float, scored: int, word: str) -> None:
-    found = measured(right, shuffled, scored)
-    assert found.startswith(word) and bool(found) is bool(word)
+def test_two_standard_errors_decide_of_enough_samples(right: float, scored: int, wrong: bool | None) -> None:
+    assert measured(right, 0.5, scored) == (wrong, "" if wrong is None else "shuffled")
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:
-    assert measured(0.3, 0.9) and not measured(0.3, 0.9, reference_free=True)
-    assert "from empty ones" in measured(0.0, 0.0, reference_free=True)
+    assert measured(0.3, 0.9, reference_free=True) == (None, "")
+    assert measured(0.0, 0.0, reference_free=True) == (False, "empty")
     assert all(load_metric(name).reference_free for name in ("image_quality", "niqe", "unim_gq"))
 
 
 @pytest.mark.parametrize(
-    ("result", "given", "expected"),
+    ("result", "judged", "expected"),
     [
-        (Result("t", "m", None, 3, 0, unscored=3), {}, (True, "0 of 3", "no JSON")),
-        (Result("t", "m", None, 3, 1, unscored=2, suspended=True), {}, (True, "1 of 3", "stopped")),
-        (Result("t", "m", None, 3, 0, unsupported=3), {}, None),
-        (Result("t", "m", None, 3, 0, inapplicable=3), {"judged": True}, None),
-        (Result("t", "m", None, 3, 0, inapplicable=2, unscored=1), {}, (True, "0 of 1", "no JSON")),
-        (Result("t", "m", 1.0, 3, 2, unscored=1), {"judged": True}, (False, "1 of 3", "no JSON")),
-        (Result("t", "m", 1.0, 3, 2, unscored=1), {}, None),
+        (Result("t", "m", None, 3, 0, unscored=3), False, [(True, "0 of 3", "no JSON")]),
+        (Result("t", "m", None, 3, 1, unscored=2, suspended=True), False, [(True, "1 of 3", "stopped")]),
+        (Result("t", "m", None, 3, 0, unsupported=3), False, []),
+        (Result("t", "m", None, 3, 0, inapplicable=3), True, []),
+        (Result("t", "m", None, 3, 0, inapplicable=2, unscored=1), False, [(True, "0 of 1", "no JSON")]),
+        (Result("t", "m", 1.0, 3, 2, unscored=1), True, [(False, "1 of 3", "no JSON")]),
+        (Result("t", "m", 1.0, 3, 2, unscored=1), False, []),
     ],
     ids=["no verdict", "suspended", "no reference", "nothing to score", "one left", "judged", "not judged"],
 )
 def test_references_without_a_number_are_doubted_with_the_reason(
-    result: Result, given: dict[str, bool], expected: tuple[bool, str, str] | None
+    result: Result, judged: bool, expected: list[tuple[bool, str, str]]
 ) -> None:
-    doubts = of({"reference": result}, lost={"reference": "no JSON"}, **given)
-    if expected is None:
-        assert doubts == []
-        return
-    wrong, count, reason = expected
-    ((message, found),) = doubts
-    assert (found, count in message, reason in message) == (wrong, True, True)
+    doubts = of({"reference": result}, lost={"reference": "no JSON"}, judged=judged)
+    assert [one.wrong for one in doubts] == [wrong for wrong, *_ in expected]
+    assert all(word in one.message for one, (_, *words) in zip(doubts, expected, strict=True) for word in words)
 
 
 def test_verdicts_that_a_judge_did_not_give_are_a_warning() -> None:
-    results: dict[Which, Result] = {
-        "reference": Result("t", "m", 1.0, 3, 3),
-        "shuffled": Result("t", "m", None, 3, 0, unscored=3),
-    }
-    (doubt,) = of(results, lost={"shuffled": "no JSON"}, judged=True)
+    right, none = Result("t", "m", 1.0, 3, 3), Result("t", "m", None, 3, 0, unscored=3)
+    (doubt,) = of({"reference": right, "shuffled": none}, lost={"shuffled": "no JSON"}, judged=True)
     assert (doubt.wrong, "3 of 3 shuffled" in doubt.message, "no JSON" in doubt.message) == (False, True, True)

@@ -9,6 +9,12 @@ from mmeval.records.sample import Sample
 from tests.support.toy import Rows, sample, samples
 
 
+def _given(row: Sample | Exception) -> Sample:
+    if isinstance(row, Exception):
+        raise row
+    return row
+
+
 class Bumpy:
     """Rows of which some are errors; the iterator goes on behind a RowError, as the contract of loaders has it."""
 
@@ -24,12 +30,6 @@ class Bumpy:
         return map(_given, self._rows)
 
 
-def _given(row: Sample | Exception) -> Sample:
-    if isinstance(row, Exception):
-        raise row
-    return row
-
-
 class Spent(Bumpy):
     """Rows of a generator, which is at its end when it has raised."""
 
@@ -38,68 +38,55 @@ class Spent(Bumpy):
             yield _given(row)
 
 
+class Stuck(Rows):
+    """Rows that raise for ever."""
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(_given, iter(lambda: RowError("torn"), None))
+
+
 def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
     known = RowError("row 3: odd", id="c", labels={"level": "hard"})
     found = list(rows_of(Bumpy([sample("a"), RowError("row 2: torn"), known, RowError("")])))
     assert [(one.id, one.fault) for one in found[:3]] == [("a", ""), ("row 2", "row 2: torn"), ("c", "row 3: odd")]
     assert (found[1].input, found[1].metadata, found[2].metadata) == ((), {}, {"level": "hard"})
     assert found[3].fault, "an error without words is a fault too"
+    again = pickle.loads(pickle.dumps(known))
+    assert (str(again), again.id, again.labels) == ("row 3: odd", "c", {"level": "hard"})
 
 
-def test_a_loader_that_does_not_go_on_behind_a_row_raises_its_error() -> None:
-    rows = rows_of(Spent([sample("a"), RowError("row 2 is torn"), sample("c")]))
-    assert [next(rows).id, next(rows).id] == ["a", "row 2"]
-    with pytest.raises(RowError, match="row 2 is torn"):
+@pytest.mark.parametrize(
+    ("dataset", "before", "error"),
+    [
+        (Spent([sample("a"), RowError("torn"), sample("c")]), ["a", "row 2"], RowError),
+        (Spent([sample("a"), RowError("torn")]), ["a", "row 2"], StopIteration),
+        (Stuck(samples(2)), ["row 1", "row 2"], RowError),
+        (Bumpy([sample("a"), UsageError("no JSON"), sample("c")]), ["a"], UsageError),
+    ],
+    ids=["a generator", "its last row", "errors for ever", "another error"],
+)
+def test_a_loader_that_does_not_go_on_ends_its_rows(
+    dataset: Bumpy | Rows, before: list[str], error: type[Exception]
+) -> None:
+    rows = rows_of(dataset)
+    assert [next(rows).id for _ in before] == before
+    with pytest.raises(error):
         next(rows)
 
 
-def test_where_the_last_row_is_torn_nothing_is_missing_behind_it() -> None:
-    assert [one.id for one in rows_of(Spent([sample("a"), RowError("torn")]))] == ["a", "row 2"]
-
-
-def test_a_loader_that_raises_for_ever_ends_where_its_rows_do() -> None:
-    class Stuck(Rows):
-        def __iter__(self) -> Iterator[Sample]:
-            return iter(self._fail, None)
-
-        def _fail(self) -> Sample:
-            raise RowError("torn")
-
-    rows = rows_of(Stuck(samples(2)))
-    assert [next(rows).id, next(rows).id] == ["row 1", "row 2"]
-    with pytest.raises(RowError):
-        next(rows)
-
-
-def test_any_other_error_of_a_loader_ends_its_rows() -> None:
-    rows = rows_of(Bumpy([sample("a"), UsageError("no JSON"), sample("c")]))
-    assert next(rows).id == "a"
-    with pytest.raises(UsageError, match="no JSON"):
-        next(rows)
-
-
-def test_what_is_known_of_a_torn_row_survives_on_its_way_between_processes() -> None:
-    found = pickle.loads(pickle.dumps(RowError("torn", id="c", labels={"level": 1})))
-    assert (str(found), found.id, found.labels) == ("torn", "c", {"level": 1})
-
-
-def test_the_first_are_named_and_the_others_counted() -> None:
+def test_bad_samples_are_named_once_for_all_their_tasks_and_the_last_ones_counted() -> None:
     bad = BadSamples()
     for number in range(MAX_NAMED + 3):
         bad.add("t", Sample(f"s{number}", (), fault="torn"), repeats=2)
     lines = list(bad.lines())
     assert bad.said.startswith(f"{MAX_NAMED + 3} samples ({2 * MAX_NAMED + 6} trials)")
     assert (lines[0], lines[-1], len(lines)) == ("t: sample 's0': torn", "and 3 more", MAX_NAMED + 1)
-
-
-def test_a_sample_that_several_tasks_have_is_one_and_named_once() -> None:
     bad = BadSamples()
     for name in ("easy", "medium", "hard", "math"):
         bad.add(name, Sample("s", (), fault="torn"))
     bad.add("math", Sample("s", (), fault="burnt"))
-    assert bad.said.startswith("2 samples (5 trials)")
     torn, burnt = bad.lines()
-    assert torn.startswith("easy, medium, hard and 1")
+    assert (bad.said.startswith("2 samples (5 trials)"), torn.startswith("easy, medium, hard and 1")) == (True, True)
     assert (torn.endswith("sample 's': torn"), burnt) == (True, "math: sample 's': burnt")
 
 

@@ -2,6 +2,7 @@ import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,37 +51,26 @@ def test_a_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(hub: Fak
 
 
 @pytest.mark.parametrize(
-    ("repo", "revision", "variable", "kind", "word"),
+    ("asked", "variable", "kind", "word"),
     [
-        ("me/absent", NEW, "", MissingDataError, "no such data set"),
-        ("me/gated", NEW, "", MissingDataError, "HF_TOKEN"),
-        ("me/tiny", "c" * 40, "", MissingDataError, "revision"),
-        ("me/tiny", OLD, "HF_HUB_OFFLINE", OutOfReachError, "HF_HUB_OFFLINE=0"),
-        ("me/tiny", OLD, "TRANSFORMERS_OFFLINE", OutOfReachError, "TRANSFORMERS_OFFLINE=0"),
-        ("me/tiny", OLD, "HF_DATASETS_OFFLINE", OutOfReachError, "HF_DATASETS_OFFLINE=0"),
-        ("../up", NEW, "", MissingDataError, "owner/name"),
+        (("me/absent", NEW), "", MissingDataError, "no such data set"),
+        (("me/gated", NEW), "", MissingDataError, "HF_TOKEN"),
+        (("me/tiny", "c" * 40), "", MissingDataError, "revision"),
+        (("me/tiny", OLD), "HF_HUB_OFFLINE", OutOfReachError, "HF_HUB_OFFLINE=0"),
+        (("me/tiny", OLD), "HF_DATASETS_OFFLINE", OutOfReachError, "HF_DATASETS_OFFLINE=0"),
+        (("../up", NEW), "", MissingDataError, "owner/name"),
     ],
-    ids=["absent", "gated", "revision", "offline", "offline by transformers", "data sets offline", "hostile name"],
 )
 def test_each_failure_has_its_class_and_how_to_fix_it(
-    hub: FakeHub,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    repo: str,
-    revision: str,
-    variable: str,
-    kind: type[Exception],
-    word: str,
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Any, variable: str, kind: type, word: str
 ) -> None:
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     if variable:
         monkeypatch.setenv(variable, "1")
-    with (
-        at_hub(hub.url, tmp_path, offline=variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")),
-        pytest.raises(MissingDataError) as caught,
-    ):
-        snapshot(repo, revision)
+    offline = variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    with at_hub(hub.url, tmp_path, offline=offline), pytest.raises(MissingDataError) as caught:
+        snapshot(*asked)
     assert type(caught.value) is kind
     assert word in str(caught.value)
 
@@ -100,12 +90,10 @@ class Answered(Exception):
     [
         (OSError(errno.ENOSPC, "No space left on device"), StorageError, "full"),
         (RuntimeError("odd"), OutOfReachError, "RuntimeError: odd"),
-        (RuntimeError(), OutOfReachError, "no reason"),
         (Answered(401), OutOfReachError, "HTTP 401"),
         (Answered(503), OutOfReachError, "HTTP 503"),
         (type("ConnectError", (Exception,), {})(), OutOfReachError, "cannot be reached"),
     ],
-    ids=["disk full", "anything", "no words", "refused", "down", "no network"],
 )
 def test_failures_that_no_server_makes_are_explained_too(cause: Exception, kind: type[Exception], word: str) -> None:
     wrapped = ValueError("while downloading")

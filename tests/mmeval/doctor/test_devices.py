@@ -1,7 +1,7 @@
 import importlib.util
 import json
-import subprocess
 from importlib.metadata import PackageNotFoundError
+from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any
 
 import pytest
@@ -22,18 +22,13 @@ GPU: dict[str, Any] = {**CPU, "version": "2.13", "cuda": "13.0", "devices": CARD
         (GPU, [("ok", "CUDA 13.0"), ("ok", "cuda:0: H200, 138 GiB of 140"), ("ok", "cuda:1: H200, 2.0 GiB of 140")]),
         ({**CPU, "mps": True}, [("ok", "a CPU"), ("ok", "mps: ")]),
         ({**GPU, "cuda": None, "hip": "6", "devices": CARDS[:1]}, [("ok", "ROCm 6"), ("ok", "cuda:0: H200, 138")]),
+        ({**CPU, "torchvision": "E: no nms"}, [("ok", "a CPU"), ("note", "4 threads"), ("broken", "E: no nms")]),
     ],
-    ids=["cpu", "two GPUs", "mps", "rocm"],
+    ids=["cpu", "two GPUs", "mps", "rocm", "torchvision"],
 )
 def test_what_torch_can_use_is_described(found: dict[str, Any], shown: list[tuple[str, str]]) -> None:
     for finding, (status, word) in zip(described(found), shown, strict=True):
         assert (finding.status, word in finding.what) == (status, True)
-
-
-def test_a_torchvision_that_cannot_be_imported_is_broken() -> None:
-    *_, trap = described({**CPU, "torchvision": "RuntimeError: no nms"})
-    assert (trap.status, trap.what.endswith("RuntimeError: no nms")) == ("broken", True)
-    assert trap.how_to.startswith("pip uninstall torchvision")
 
 
 def test_a_driver_that_torch_does_not_use_has_a_way_to_change_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,29 +39,19 @@ def test_a_driver_that_torch_does_not_use_has_a_way_to_change_that(monkeypatch: 
     assert (ways[:2], "CUDA build" in ways[2], "CUDA_VISIBLE_DEVICES" in ways[3]) == (["", ""], True, True)
 
 
-@pytest.mark.parametrize(
-    ("code", "err", "what"),
-    [(1, "Traceback\nImportError: libcudart\n", "ImportError: libcudart"), (3, "", "exit code 3")],
-    ids=["an error", "no words"],
-)
-def test_a_torch_that_does_not_import_is_broken(
-    monkeypatch: pytest.MonkeyPatch, code: int, err: str, what: str
-) -> None:
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: subprocess.CompletedProcess((), code, "", err))
-    (found,) = devices.devices()
-    assert (found.status, found.what.endswith(what)) == ("broken", True)
-
-
 def test_devices_are_read_from_the_last_line_of_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = subprocess.CompletedProcess((), 0, f"noise\n{json.dumps(CPU)}\n", "")
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: done)
-    assert list(devices.devices()) == list(described(CPU))
+    def found(code: int, out: str = "", err: str = "") -> list[Any]:
+        monkeypatch.setattr("subprocess.run", lambda *_, **__: CompletedProcess((), code, out, err))
+        return list(devices.devices())
 
     def hangs(*_: Any, **more: Any) -> None:
-        raise subprocess.TimeoutExpired("torch", more["timeout"])
+        raise TimeoutExpired("torch", more["timeout"])
 
+    assert found(0, f"noise\n{json.dumps(CPU)}\n") == list(described(CPU))
+    (torn,), (silent,) = found(1, err="Traceback\nImportError: libcudart\n"), found(3)
+    assert (torn.what.endswith("ImportError: libcudart"), silent.what.endswith("exit code 3")) == (True, True)
     monkeypatch.setattr("subprocess.run", hangs)
-    assert [one.status for one in devices.devices()] == ["broken"]
+    assert [one.status for one in (torn, silent, *devices.devices())] == ["broken"] * 3
 
 
 def test_a_torch_that_is_not_installed_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,5 +64,4 @@ def test_a_torch_that_is_not_installed_is_a_note(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     (absent,), (also,) = devices.unlooked(), devices.devices()
     assert [one.how_to for one in (here, unknown)] == ["mmeval doctor --devices"] * 2
-    assert ("unknown version" in unknown.what, absent) == (True, also)
-    assert "[hf]" in absent.how_to
+    assert ("unknown version" in unknown.what, absent, "[hf]" in absent.how_to) == (True, also, True)

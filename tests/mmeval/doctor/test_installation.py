@@ -10,15 +10,10 @@ from mmeval.doctor import installation
 from mmeval.doctor.finding import Finding
 from tests.support.task_folder import write_files
 
-SETUP = """
-[options.entry_points]
-mmeval.tasks =
-    t = tasks.t
-mmeval.metrics =
-    wer = m:wer
-[options.extras_require]
-a_b = x
-"""
+SETUP = (
+    "[options.entry_points]\nmmeval.tasks =\n    t = tasks.t\nmmeval.metrics =\n    wer = m:wer\n"
+    "[options.extras_require]\na_b = x\n"
+)
 ENTRIES = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwer = m:wer\n"
 
 
@@ -41,12 +36,6 @@ def written(folder: Path, *, version: str = __version__, entries: str = ENTRIES,
     return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
 
 
-def test_metadata_that_are_those_of_the_checkout_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = written(tmp_path / "mmeval-1.dist-info")
-    (found,) = metadata(monkeypatch, own, own, written(tmp_path / "second" / "mmeval-1.dist-info"))
-    assert (found.status, found.what.endswith(str(own)), found.how_to) == ("ok", True, "")
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -65,25 +54,21 @@ def test_metadata_that_are_stale_are_broken_and_a_note_where_others_come_first(
     assert (found.status, [word for word in words if word not in found.what]) == ("broken", [])
     assert found.how_to.startswith('pip install -e "."; ') and found.how_to.endswith(f"delete {stale}")
     assert [one.status for one in metadata(monkeypatch, sound, stale)] == ["ok", "note"]
+    again = written(tmp_path / "second" / "mmeval-1.dist-info")
+    (found,) = metadata(monkeypatch, sound, sound, again)
+    assert (found.status, found.what.endswith(str(sound)), found.how_to) == ("ok", True, "")
 
 
-def test_an_installation_is_compared_by_version(
+def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
 ) -> None:
+    (stranger,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
+    assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
+    assert stranger.how_to.startswith("pip uninstall mmeval,")
     (checkout / "setup.cfg").unlink()
     other, old = written(tmp_path / "a.dist-info", extras="c"), written(tmp_path / "b.dist-info", version="0.0.1")
-    assert [one.status for one in metadata(monkeypatch, other, old)] == ["ok"]
-    assert [one.status for one in metadata(monkeypatch, old)] == ["broken"]
-
-
-def test_a_stranger_of_our_name_and_no_metadata_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (found,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
-    assert (found.status, "0.2.1" in found.what, found.how_to.partition(",")[0]) == (
-        "broken",
-        True,
-        "pip uninstall mmeval",
-    )
-    assert [one.status for one in metadata(monkeypatch)] == ["broken"]
+    found = [metadata(monkeypatch, *folders) for folders in ((other, old), (old,), ())]
+    assert [[one.status for one in those] for those in found] == [["ok"], ["broken"], ["broken"]]
 
 
 def test_a_second_copy_of_mmeval_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:

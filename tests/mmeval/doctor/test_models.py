@@ -33,10 +33,8 @@ def test_a_backend_is_described_without_secrets(monkeypatch: pytest.MonkeyPatch)
     ("name", "args", "status", "word"),
     [
         ("openai", {"model": "m"}, "missing", "OPENAI_API_KEY"),
-        ("hf", {"pretrained": "./gone"}, "missing", "gone"),
         ("empty", {"colour": "red"}, "broken", "colour"),
     ],
-    ids=["no key", "no folder", "argument"],
 )
 def test_a_backend_that_cannot_be_made_blocks(name: str, args: dict[str, Any], status: str, word: str) -> None:
     found, what, lacking, backends = made(name, **args)

@@ -1,6 +1,3 @@
-"""Findings about the metrics of UniM: some ask no role, some two, one needs missing weights, and one is made of the
-available ones; and about small tasks of a file."""
-
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ STRUCTURE = ("strict_structure", "lenient_structure")
 JUDGED = ("semantic_correctness", "interleaved_coherence")
 MEASURED = ("image_quality", "audio_quality", "quality_3d")
 READ = ("text_quality", "code_quality", "document_quality")
+JUDGE, CAPTIONER = "--role judge=BACKEND", "--role captioner=BACKEND"
 NO_WEIGHTS = "VQAssessment/DOVER is not here (dover.pt)"
 
 
@@ -56,54 +54,39 @@ def computed(findings: list[Finding]) -> list[str]:
 
 @pytest.mark.parametrize("captioner", ["captioner", "captioner.audio"])
 def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -> None:
-    found = unim("judge", captioner)
+    found, strict = unim("judge", captioner), unim("judge", captioner, strict=True)
     assert computed(found) == [*STRUCTURE, *JUDGED, *READ, *MEASURED, "unim_gq", "sqcs"]
-    lacking = {
-        name: [(one.status, NO_WEIGHTS in one.what) for one in those] for name, those in by_metric(found).items()
-    }
-    assert lacking == {
-        "video_quality": [("missing", True)], "unim_gq": [("note", True)], "sqcs": [("note", True)],
-    }  # fmt: skip
-    strict = unim("judge", captioner, strict=True)
-    assert ({one.metric for one in strict if one.blocks}, any(one.blocks for one in found)) == (
-        {"video_quality"},
-        False,
-    )
+    lacking = [(name, one.status, NO_WEIGHTS in one.what) for name, those in by_metric(found).items() for one in those]
+    missing = ("video_quality", "missing", True)
+    assert lacking == [missing, ("unim_gq", "note", True), ("sqcs", "note", True)]
+    assert [[one.metric for one in those if one.blocks] for those in (found, strict)] == [[], ["video_quality"]]
 
 
 @pytest.mark.parametrize(
     ("roles", "adds", "judged"),
     [
-        ((), "--role judge=BACKEND --role captioner=BACKEND", ()),
-        (("judge",), "--role captioner=BACKEND", READ),
-        (("captioner",), "--role judge=BACKEND", ()),
+        ((), f"add {JUDGE} {CAPTIONER}", ()),
+        (("judge",), f"add {CAPTIONER}", READ),
+        (("captioner",), f"add {JUDGE}", ()),
     ],
-    ids=["neither", "no captioner", "no judge"],
 )
 def test_what_lacks_a_role_has_the_flags_to_add_it(roles: tuple[str, ...], adds: str, judged: tuple[str, ...]) -> None:
     found = unim(*roles)
     lacking = by_metric(found)
     assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
-    assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, f"add {adds}")
+    assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, adds)
     assert not any(finding.blocks for finding in found), "the structure scores can run"
 
 
 def test_a_score_that_is_made_of_others_has_what_lacks_and_what_it_goes_without() -> None:
     found = by_metric(unim())
     (made,), (read, watched) = found["sqcs"], found["unim_gq"]
-    assert (made.how_to, "'judge' and 'captioner'" in made.what) == (
-        "add --role judge=BACKEND --role captioner=BACKEND",
-        True,
-    )
-    assert (read.status, read.how_to, ", ".join(READ) in read.what) == ("note", "add --role judge=BACKEND", True)
+    assert (made.how_to, "'judge' and 'captioner'" in made.what) == (f"add {JUDGE} {CAPTIONER}", True)
+    assert (read.status, read.how_to, ", ".join(READ) in read.what) == ("note", f"add {JUDGE}", True)
     assert "video_quality" in watched.what and NO_WEIGHTS in watched.what
-
-
-def test_on_the_page_metrics_that_lack_the_same_stand_together() -> None:
     (shown,) = gathered([section("Task unim_hard", unim, word="unim_hard")])
-    assert [finding.what.partition(":")[0].partition(" ")[2] for finding in shown.findings[1:]] == [
-        *("semantic_correctness, interleaved_coherence, sqcs", ", ".join(READ), "video_quality", "unim_gq", "unim_gq")
-    ]
+    alike = [", ".join((*JUDGED, "sqcs")), ", ".join(READ), "video_quality", "unim_gq", "unim_gq"]
+    assert [finding.what.partition(":")[0].partition(" ")[2] for finding in shown.findings[1:]] == alike
 
 
 def test_a_kind_that_no_captioner_takes_has_the_role_that_adds_one() -> None:
@@ -130,11 +113,9 @@ def metrics(file: Path, *names: str, strict: bool = False) -> list[Finding]:
 
 def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both, alone = metrics(small, "exact_match", "rubric_judge")[1], metrics(small, "rubric_judge")[0]
-    assert [one.how_to for one in (both, alone)] == ["add --role judge=BACKEND"] * 2
-    assert [one.blocks for one in (both, alone, metrics(small, "exact_match", "rubric_judge", strict=True)[1])] == [
-        False,
-        True,
-        True,
+    strict = metrics(small, "exact_match", "rubric_judge", strict=True)[1]
+    assert [(one.how_to, one.blocks) for one in (both, alone, strict)] == [
+        *((f"add {JUDGE}", blocks) for blocks in (False, True, True))
     ]
     assert [one.status for one in metrics(small)] == ["note"]
     there = importlib.util.find_spec
@@ -145,10 +126,11 @@ def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(small: Path, mo
 
 
 def test_a_task_needs_the_extras_of_its_data_and_metrics(small: Path, tmp_path: Path) -> None:
-    assert list(tasks.extras(item(str(small)))) == []
+    found = [list(tasks.extras(item(str(small))))]
     small.write_text(task("t", "dataset_path: org/name"))
-    assert list(tasks.extras(item(str(small)))) == ["hub"]
-    assert list(tasks.extras(item(str(small), data_dir=tmp_path))) == []
+    assert [*found, *(list(tasks.extras(item(str(small), **more))) for more in ({}, {"data_dir": tmp_path}))] == [
+        *([], ["hub"], [])
+    ]
 
 
 def data(file: Path | str, **overrides: Any) -> Finding:
@@ -157,27 +139,21 @@ def data(file: Path | str, **overrides: Any) -> Finding:
 
 
 def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> None:
-    assert (data(small).status, str(tmp_path) in data(small).what, "mmeval prepare" in data(small).what) == (
-        "ok",
-        True,
-        True,
-    )
-    (few,) = tasks.data(item("rubric_example", data="bundled"))
-    assert (few.status, "mmeval prepare" in few.what) == ("ok", False)
+    own, few = data(small), data("rubric_example", data="bundled")
+    assert [(one.status, "mmeval prepare" in one.what) for one in (own, few)] == [("ok", True), ("ok", False)]
+    assert str(tmp_path) in own.what
     write_rows(tmp_path, {"id": "a"}, {"input": "q"})
     found = data(small)
     assert (found.status, found.blocks, found.how_to) == ("note", False, f"mmeval validate {small}")
     assert "row 1" in found.what
 
 
-def test_data_that_lack_or_cannot_be_read_have_the_command_that_mends_them(small: Path, tmp_path: Path) -> None:
+def test_data_that_lack_or_cannot_be_read_have_the_command_that_fixes_them(small: Path, tmp_path: Path) -> None:
     hub = data("unim_hard")
     assert (hub.status, hub.blocks, hub.how_to.partition(";")[0]) == ("missing", True, "mmeval prepare unim_hard")
     assert "--data bundled" in hub.how_to
-    write_files(tmp_path / "da ta", {"test.jsonl": "no JSON\n"})
-    assert (
-        data(small, data_dir=tmp_path / "da ta").how_to == f"mmeval validate {small} --data_dir '{tmp_path / 'da ta'}'"
-    )
+    odd = write_files(tmp_path / "da ta", {"test.jsonl": "no JSON\n"})
+    assert data(small, data_dir=odd).how_to == f"mmeval validate {small} --data_dir '{odd}'"
     small.write_text(task("t", "dataset_path: ./gone"))
     assert (data(small).blocks, data(small).how_to) == (True, f"mmeval prepare {small}")
     by_hand = data("mmmg_audio_text_order", data_dir=tmp_path)
@@ -185,21 +161,10 @@ def test_data_that_lack_or_cannot_be_read_have_the_command_that_mends_them(small
     assert "mmeval prepare mmmg_audio_text_order" in by_hand.how_to
 
 
-@pytest.mark.parametrize(
-    ("more", "gives", "status"),
-    [
-        ("output_modalities: [text]", ("text",), "ok"),
-        ("output_modalities: [text, audio]", ("text",), "missing"),
-        ("output_modalities: [text, audio]\npartial_output: true", ("text",), "note"),
-        ("output_modalities: [audio]\npartial_output: true", ("text",), "missing"),
-        ("output_modalities: per_sample", ("text",), ""),
-    ],
-)
-def test_the_model_gives_the_wanted_kinds(small: Path, more: str, gives: tuple[str, ...], status: str) -> None:
-    small.write_text(task("t", more))
-    found = list(tasks.kinds(item(str(small)), {"model": Able(("text",), gives)}))
-    assert [one.status for one in found] == ([status] if status else [])
-    assert ["audio" in one.what for one in found if status in ("missing", "note")] == [True] * (
-        status in ("missing", "note")
-    )
-    assert list(tasks.kinds(item(str(small)), {})) == []
+def test_the_model_gives_the_wanted_kinds(small: Path) -> None:
+    wanted = {"[text]": "ok", "[text, audio]": "missing", "[audio]\npartial_output: true": "missing", "per_sample": ""}
+    for kinds, status in {**wanted, "[text, audio]\npartial_output: true": "note"}.items():
+        small.write_text(task("t", f"output_modalities: {kinds}"))
+        found = list(tasks.kinds(item(str(small)), {"model": Able(("text",), ("text",))}))
+        assert [(one.status, "audio" in one.what) for one in found] == [(status, status != "ok")] * bool(status)
+        assert list(tasks.kinds(item(str(small)), {})) == []

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, TaskFileError, UsageError
-from mmeval.settings.flags import FLAGS, REFUSED
+from mmeval.settings.flags import BY_NAME, FLAGS, REFUSED
 from mmeval.settings.resolve import Setting, resolve, unknown_variables
 
 
@@ -14,19 +14,16 @@ def config(folder: Path, text: str) -> Path:
 
 
 def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_the_default(tmp_path: Path) -> None:
-    file = config(tmp_path, "limit: 2\noffset: 2\n")
+    file = config(tmp_path, "limit: 2\noffset: 2\nmax-connections: 5\n")
     environ = {"MMEVAL_LIMIT": "3", "MMEVAL_OFFSET": "3", "MMEVAL_SEED": "3"}
     found = resolve(FLAGS, {"limit": "1"}, environ, file)
-    assert [found[name] for name in ("limit", "offset", "seed", "max_connections")] == [
+    assert [found[name] for name in ("limit", "offset", "max_connections", "seed", "bootstrap_iters")] == [
         Setting(1, "--limit"),
         Setting(2, f"{file}:2: offset"),
+        Setting(5, f"{file}:3: max-connections"),
         Setting(3, "MMEVAL_SEED"),
-        Setting(64),
+        Setting(BY_NAME["bootstrap_iters"].default),
     ]
-
-
-def test_a_key_may_be_written_with_hyphens(tmp_path: Path) -> None:
-    assert resolve(FLAGS, {}, {}, config(tmp_path, "max-connections: 5\n"))["max_connections"].value == 5
 
 
 @pytest.mark.parametrize(
@@ -46,11 +43,6 @@ def test_a_wrong_key_is_refused_with_its_line(tmp_path: Path, text: str, line: i
     assert word in str(caught.value)
 
 
-def test_a_file_that_is_absent_is_missing_data(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError):
-        resolve(FLAGS, {}, {}, tmp_path / "none.yaml")
-
-
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
 @pytest.mark.parametrize("name", ["limit", *sorted(REFUSED)])
 def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Path, name: str, source: str) -> None:
@@ -64,23 +56,19 @@ def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Pa
     assert REFUSED.get(name, "") in str(refusal.value)
 
 
-def test_a_value_that_is_none_of_the_choices_is_refused_with_the_near_one() -> None:
+def test_choices_offer_the_near_one_and_no_examples_may_be_asked_for() -> None:
     with pytest.raises(UsageError, match='"official"') as caught:
         resolve(FLAGS, {"profile": "oficial"}, {})
     assert caught.value.name == "--profile"
-
-
-def test_no_examples_in_the_prompt_may_be_asked_for_because_there_are_none() -> None:
     assert "num_fewshot" not in resolve(FLAGS, {"num_fewshot": ["0"]}, {}, None)
+    with pytest.raises(MissingDataError):
+        resolve(FLAGS, {}, {}, Path("none.yaml"))
 
 
-def test_a_variable_that_nothing_reads_is_warned_of() -> None:
+def test_a_variable_that_nothing_reads_is_warned_of_and_the_log_level_has_its_own() -> None:
     known = {"MMEVAL_LIMIT": "5", "MMEVAL_LOG_LEVEL": "INFO", "HOME": "/"}
     (warning,) = unknown_variables({"MMEVAL_LIMITS": "5", **known})
     assert "MMEVAL_LIMITS" in warning and '"MMEVAL_LIMIT"' in warning
-
-
-def test_the_log_level_has_a_variable_of_its_own_that_errors_name() -> None:
     assert resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
     with pytest.raises(UsageError) as caught:
         resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "loud"})

@@ -27,27 +27,13 @@ def built(folder: Path, entries: str, *skipped: str) -> Task:
     return build(file, TaskOverrides(skip_metric=skipped))
 
 
-def test_range_and_direction_follow_from_the_pieces(tmp_path: Path) -> None:
-    metrics = built(tmp_path, f"{TWO}{OVERALL}").metrics
-    assert (metrics[2].bound.metric.range, metrics[2].bound.metric.higher_is_better) == ((0, 1), True)
-    low = built(tmp_path, OF_WER).metrics[1].bound.metric
-    assert (low.range, low.higher_is_better) == ((0, math.inf), False)
-
-
-def test_its_pieces_may_stand_below_it(tmp_path: Path) -> None:
-    assert built(tmp_path, f"{OVERALL}{TWO}").metrics[0].unavailable == ""
-
-
 @pytest.mark.parametrize(
     ("entry", "line", "name", "word"),
     [
         ("of: [exact_mach]", 7, "of", '"exact_match"'),
-        ("of: [exact_match, gone]", 7, "of", "of: [exact_match];"),
         ("", 6, "", "exact_match, strict_structure"),
-        ("of: []", 7, "of", "exact_match, strict_structure"),
         ("of: [overall]", 7, "of", "of itself"),
         ("of: [exact_match, exact_match]", 7, "of", "once"),
-        ("of: exact_match", 7, "of", "list"),
         ("of: [exact_match]\n    combine: produkt", 8, "combine", '"product"'),
     ],
 )
@@ -56,18 +42,6 @@ def test_what_it_cannot_be_made_of_has_its_line(tmp_path: Path, entry: str, line
         built(tmp_path, f"{TWO}  - metric: overall\n    {entry}\n")
     assert (caught.value.line, caught.value.name) == (line, f"metric_list[2]{name and '.'}{name}")
     assert word in str(caught.value)
-
-
-def test_pieces_of_both_directions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TaskFileError, match=r"for exact_match, .* for wer") as caught:
-        built(tmp_path, "  - metric: exact_match\n  - metric: wer\n  - metric: overall\n    of: [wer, exact_match]\n")
-    assert (caught.value.line, caught.value.name) == (7, "metric_list[2].of")
-
-
-def test_a_fault_of_a_piece_is_reported_once(tmp_path: Path) -> None:
-    with pytest.raises(TaskFileError) as caught:
-        built(tmp_path, f"  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n{OVERALL}")
-    assert str(caught.value).count("strip") == 1
 
 
 def test_an_unavailable_piece_makes_it_unavailable_for_its_reason(
@@ -89,22 +63,6 @@ def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds
     assert "exact_match" in made[1].unavailable and "--metrics overall" in made[1].unavailable
     without = built(tmp_path, f"{TWO}{OVERALL}", "overall").metrics
     assert [metric.unavailable for metric in without] == ["", ""]
-
-
-def test_a_score_set_is_named_by_the_pieces_and_their_ranges_and_waits_for_these_alone(tmp_path: Path) -> None:
-    task = built(tmp_path, f"{TWO}{OVERALL}")
-    definition = score_definition(task, {})
-    assert definition["outputs"] == ["exact_match", "strict_structure"]
-    assert definition["metrics"][2]["pieces"] == {"exact_match": [0, 1], "strict_structure": [0, 1]}
-    assert definition != score_definition(built(tmp_path, f"{TWO}{OVERALL}    combine: mean\n"), {})
-    endless = score_definition(built(tmp_path, OF_WER), {})
-    assert endless["metrics"][1]["pieces"] == {"wer": [0, None]}
-    assert [name for name, _, _ in scoring_plan(task, tmp_path).metrics] == ["exact_match", "strict_structure"]
-
-
-def test_what_is_made_of_something_lost_is_lost(tmp_path: Path) -> None:
-    metrics = built(tmp_path, f"{TWO}{OVERALL}").metrics
-    assert (derived_outputs(metrics, ["exact_match"]), derived_outputs(metrics, ["wer"])) == ({"overall"}, set())
 
 
 def test_an_entry_brings_those_of_its_pieces() -> None:
@@ -159,3 +117,27 @@ def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path, monkeypatch
     assert "text_worth, judge_yes_no" in both and "'judge'" in both
     assert "judge_yes_no" not in one and "'judge'" in one
     assert "--skip_metric" in gone
+
+
+def test_its_number_is_described_by_its_pieces_and_waits_for_these_alone(tmp_path: Path) -> None:
+    task, wer = built(tmp_path, f"{TWO}{OVERALL}"), built(tmp_path, OF_WER)
+    overall, low = task.metrics[2].bound.metric, wer.metrics[1].bound.metric
+    assert (overall.range, overall.higher_is_better) == ((0, 1), True)
+    assert (low.range, low.higher_is_better) == ((0, math.inf), False)
+    assert built(tmp_path, f"{OVERALL}{TWO}").metrics[0].unavailable == "", "they may stand below it"
+    definition = score_definition(task, {})
+    assert definition["outputs"] == ["exact_match", "strict_structure"]
+    assert definition["metrics"][2]["pieces"] == {"exact_match": [0, 1], "strict_structure": [0, 1]}
+    assert definition != score_definition(built(tmp_path, f"{TWO}{OVERALL}    combine: mean\n"), {})
+    assert score_definition(wer, {})["metrics"][1]["pieces"] == {"wer": [0, None]}
+    assert [name for name, _, _ in scoring_plan(task, tmp_path).metrics] == ["exact_match", "strict_structure"]
+    assert [derived_outputs(task.metrics, [lost]) for lost in ("exact_match", "wer")] == [{"overall"}, set()]
+
+
+def test_pieces_of_both_directions_are_refused_and_a_fault_of_a_piece_is_reported_once(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match=r"for exact_match, .* for wer") as caught:
+        built(tmp_path, "  - metric: exact_match\n  - metric: wer\n  - metric: overall\n    of: [wer, exact_match]\n")
+    assert (caught.value.line, caught.value.name) == (7, "metric_list[2].of")
+    with pytest.raises(TaskFileError) as caught:
+        built(tmp_path, f"  - metric: exact_match\n    strip: 3\n  - metric: strict_structure\n{OVERALL}")
+    assert str(caught.value).count("strip") == 1

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
 from mmeval.task.index import TaskIndex
-from mmeval.task.selection import choose, select
+from mmeval.task.selection import select
 from tests.support.task_folder import installed, task, write_files
 
 MINE = {"one.yaml": task("one", "tag: handy"), "other.yaml": task("on_my_own")}
@@ -61,12 +61,6 @@ def test_a_missing_package_is_reported_and_the_others_go_on(
     assert {record.args for record in caplog.records} == {("gone", "dist-gone", "pkg_gone")}
 
 
-def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        TaskIndex([tmp_path / "gone"])
-    assert caught.value.name == "--include_path"
-
-
 def test_a_broken_file_fails_where_it_is_named_and_is_listed_with_its_problem(tmp_path: Path) -> None:
     write_files(tmp_path, {**MINE, "broken.yaml": "task: broken\nrepeats: [1\n"})
     assert [task.name for task in select(["one"], [tmp_path])] == ["one"]
@@ -78,13 +72,14 @@ def test_a_broken_file_fails_where_it_is_named_and_is_listed_with_its_problem(tm
     assert (listed["one"].version, listed["one"].license) == ("1", "")
 
 
-def test_choosing_loads_no_plugin(tmp_path: Path) -> None:
-    write_files(tmp_path, {"odd.yaml": task("odd_one", "loader: not_there")})
-    assert list(choose(["odd_one"], TaskIndex([tmp_path])).tasks) == ["odd_one"]
-
-
 def test_usual_files_are_indexed_without_parsing_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.task.scan._whole", lambda _text, file: pytest.fail(str(file)))
     write_files(tmp_path, {f"t{i}.yaml": task(f"t{i}", "include: _base") for i in range(30)})
     write_files(tmp_path, {"_base": "tag: many\nrepeats: 2"})
     assert [entry.tags for entry in TaskIndex().below(tmp_path)] == [("many",)] * 30
+
+
+def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        TaskIndex([tmp_path / "gone"])
+    assert caught.value.name == "--include_path"

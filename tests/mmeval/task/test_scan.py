@@ -15,13 +15,11 @@ def scanned(tmp_path: Path, text: str) -> FileScan:
     [
         ("task: a_1  # name\nrepeats: 2", ("a_1", "", None, ())),
         ("task: a\r\ntag: x\r\n", ("a", "", ("x",), ())),
-        ("task: a\ntag: [x, y-z]", ("a", "", ("x", "y-z"), ())),
         ("task: a\ntag:\n  - x\n  - y", ("a", "", ("x", "y"), ())),
         ('"task": \'a\'\ntag: ["x"]', ("a", "", ("x",), ())),
         ("{task: a, tag: x}", ("a", "", ("x",), ())),
         ("include: _b.yaml\ntask: a", ("a", "", None, ("_b.yaml",))),
         ("group: g\ntask:\n  - a\n  - task: b\n    tag: z", ("", "g", None, ())),
-        ("task:\n  - a\ngroup: g", ("", "g", None, ())),
         ("task: [a, b]\ngroup: g\ntag: x", ("", "g", ("x",), ())),
         ("prompt: |\n  task: not a name\nrepeats: 1", ("", "", None, ())),
         ("# a template\ntag: t", ("", "", ("t",), ())),

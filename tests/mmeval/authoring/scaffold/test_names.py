@@ -6,7 +6,7 @@ from mmeval.errors import UsageError
 
 @pytest.mark.parametrize(
     ("written", "module", "class_name"),
-    [("herbench", "herbench", "Herbench"), ("Her-Bench", "her_bench", "HerBench"), ("her.2", "her_2", "Her2")],
+    [("herbench", "herbench", "Herbench"), ("Her-Bench", "her_bench", "HerBench")],
 )
 def test_a_package_has_a_name_to_install_and_one_to_import(written: str, module: str, class_name: str) -> None:
     found = package_name("benchmark", written)
@@ -16,9 +16,9 @@ def test_a_package_has_a_name_to_install_and_one_to_import(written: str, module:
 @pytest.mark.parametrize(
     ("written", "near"),
     [
-        *[("her bench", '"her_bench"'), ("9 lives", '"lives"'), ("class", '"class_bench"'), ("a/b", '"a_b"')],
+        *[("her bench", '"her_bench"'), ("9 lives", '"lives"'), ("class", '"class_bench"')],
         *[("../x", '"x"'), ("Maße hér", '"masse_her"')],
-        *[(written, "") for written in ("", "-", "_x", "x-", "é", "a\n", "--")],
+        *[(written, "") for written in ("", "_x", "x-", "é", "a\n")],
     ],
 )
 def test_what_cannot_be_a_name_is_refused_with_one_that_can(written: str, near: str) -> None:
@@ -35,11 +35,8 @@ def test_what_cannot_be_a_name_is_refused_with_one_that_can(written: str, near: 
         ("benchmark", "NumPy", "installed already"),
         ("benchmark", "yaml", "imported here"),
         ("benchmark", "tests", "beside their module"),
-        ("backend", "conftest", "beside their module"),
-        ("benchmark", "unim", "a plugin of mmeval"),
         ("benchmark", "unim_hard", "task, group or tag"),
         ("metric", "exact-match", "a plugin of mmeval"),
-        ("backend", "hf", "a plugin of mmeval"),
     ],
 )
 def test_a_name_in_use_or_too_long_is_refused(kind: PackageKind, written: str, word: str) -> None:

@@ -33,19 +33,14 @@ def test_every_template_is_filled_and_every_module_compiles(tmp_path: Path) -> N
             compile(text, file, "exec")
 
 
-def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="--output_path"):
-        written("metric", tmp_path / "file")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_disk_that_is_full_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path, content: Mapping[str, bytes]) -> None:
         (folder / next(iter(content))).write_bytes(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("mmeval.authoring.scaffold.package._write", full)
-    with pytest.raises(StorageError):
-        written("metric", tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path, tmp_path / "file"):
+        with pytest.raises(StorageError, match="--output_path"):
+            written("metric", folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

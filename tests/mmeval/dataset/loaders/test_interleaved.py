@@ -51,53 +51,32 @@ def test_messages_keep_their_roles(tmp_path: Path) -> None:
     assert [(message.role, message.content.raw) for message in made.input] == [("system", "Be brief."), ("user", "Hi")]
 
 
-@pytest.mark.parametrize(
-    ("row", "references"),
-    [
-        ({"reference": "a"}, ["a"]),
-        ({"reference": [{"type": "text", "text": "a"}]}, ["a"]),
-        ({"references": ["a", "b"]}, ["a", "b"]),
-        ({"references": []}, []),
-        ({}, []),
-        ({"references": None, "reference": None}, []),
-    ],
-    ids=["one", "one of parts", "several", "none", "absent", "null"],
-)
-def test_references_may_be_one_several_or_none(tmp_path: Path, row: dict[str, Any], references: list[str]) -> None:
-    assert [reference.raw for reference in sample(tmp_path, {"input": "x", **row}).references] == references
+def test_references_may_be_one_several_or_none(tmp_path: Path) -> None:
+    one: list[Any] = [{"reference": "a"}, {"reference": [{"type": "text", "text": "a"}]}, {"references": ["a", "b"]}]
+    given = [*one, {"references": []}, {}, {"references": None, "reference": None}]
+    made = [sample(tmp_path, {"input": "x", **row}).references for row in given]
+    assert [[part.raw for part in found] for found in made] == [["a"], ["a"], ["a", "b"], [], [], []]
 
 
-def test_rows_can_be_counted_and_read_twice_and_go_by_their_number(tmp_path: Path) -> None:
+def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(tmp_path: Path) -> None:
     rows = dataset(tmp_path, {"input": "a"}, {"id": "own", "input": "b"}, {"input": "c"})
     assert (len(rows), *([made.id for made in rows] for _ in range(2))) == (3, *(["1", "own", "3"],) * 2)
-
-
-def test_the_fingerprint_changes_with_the_rows(tmp_path: Path) -> None:
-    before, after = (dataset(tmp_path, {"input": text}).fingerprint for text in "ab")
-    assert before != after
-
-
-def test_nothing_is_read_beyond_the_rows_that_are_asked_for(tmp_path: Path) -> None:
+    before = rows.fingerprint
     rows = dataset(tmp_path, {"input": "good"}, {"input": {"text": "x", "media": {"image1": "img/gone.png"}}})
-    assert next(iter(rows)).id == "1"
+    assert (next(iter(rows)).id, rows.fingerprint != before) == ("1", True)
 
 
 @pytest.mark.parametrize(
     ("row", "word"),
     [
-        ({"input": "x", "reference": {"text": "", "media": {"image1": "b.png"}}}, 'reference.media image1 "b.png" is'),
         ({"input": "x", "references": ["a", [{"type": "image", "path": "b.png"}]]}, 'references[1][0] "b.png" is'),
         (picture("../secret.png"), "input[0] '../secret.png'"),
-        (picture("/etc/passwd"), "input[0] '/etc/passwd'"),
         (picture("img/link.png"), "input[0] 'img/link.png'"),
-        (picture("a\0b"), "input[0]"),
         (picture("a" * 9000), "input[0]"),
-        (picture("img"), '"img" is missing'),
         ({"input": "x", "media": {"image1": "img/a.png"}}, "the tag <<image1>>"),
         ({"input": "x", "media": {"image1": "img/gone.png"}}, 'media image1 "img/gone.png"'),
         ({"references": ["a"]}, '"input" is missing'),
         ({"input": [{"role": "usr", "content": "x"}]}, '"user"'),
-        ({"input": [{"role": "tool", "content": "x"}]}, "assistant, system, user."),
         ({"input": [{"role": "user"}]}, "input[0]"),
         ({"input": "x", "references": "a"}, '"reference"'),
         ({"input": "x", "references": ["a"], "reference": "a"}, "one of them"),
@@ -153,14 +132,9 @@ def test_each_folder_is_resolved_once_and_each_link(tmp_path: Path, monkeypatch:
     ]
 
 
-def test_another_spelling_is_read_when_the_task_asks_so(tmp_path: Path) -> None:
+def test_another_spelling_is_read_when_the_task_asks_so_and_unknown_options_are_refused(tmp_path: Path) -> None:
     rows = dataset(tmp_path, {"input": "see #image1#", "media": {"image1": "img/a.png"}}, spellings=["hash"])
     assert [part.kind for part in next(iter(rows)).input[0].content.parts] == ["text", "image"]
-
-
-@pytest.mark.parametrize(
-    ("options", "near"), [({"datafile": "x"}, '"data_file"'), ({"spellings": ["tags"]}, '"tag"')], ids=str
-)
-def test_unknown_options_are_refused_with_the_near_name(tmp_path: Path, options: dict[str, Any], near: str) -> None:
-    with pytest.raises(UnknownNameError, match=near):
-        dataset(tmp_path, {"input": "x"}, **options)
+    for options, near in (({"datafile": "x"}, '"data_file"'), ({"spellings": ["tags"]}, '"tag"')):
+        with pytest.raises(UnknownNameError, match=near):
+            dataset(tmp_path, {"input": "x"}, **options)
