@@ -1,7 +1,5 @@
 """Texts made to be slow: reading them takes time linear in their length, else they reach the limit of a test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine that reads pictures takes seconds to load."""
 
-from __future__ import annotations
-
 import pytest
 from PIL import Image
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.metrics.document.hints import INCONSISTENT_DECIMALS, NO_HINTS, NO_UNITS, has_unit, hints_of
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -19,7 +17,6 @@ from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of, trial
 
-pytestmark = pytest.mark.xdist_group("torch")
 RED = even(64, 64, (255, 0, 0))
 EDITED = painted(noise(120, 160), slice(20, 60), slice(30, 90), (0, 0, 255))
 

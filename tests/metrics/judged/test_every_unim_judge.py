@@ -1,7 +1,5 @@
 """What holds for every metric of UniM that asks a judge about an answer in words."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,10 +77,7 @@ def test_official_oddity_a_blank_before_the_first_medium_is_text_but_not_one_beh
     assert order_of(Interleaved.from_text(f" {I0} ")) == "i"
 
 
-@pytest.mark.parametrize(
-    "response",
-    [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"],
-)
+@pytest.mark.parametrize("response", [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"])
 def test_official_oddity_a_stray_number_token_makes_the_answer_wrong(response: str) -> None:
     assert official_order(response) is None
     assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,8 +7,6 @@ from mmeval.metrics.text.constraints import LONGEST, MOST, all_met, comparison_o
 from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
-
-pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def score(answer: str | None, constraint: Any, profile: str = "standard", **switches: Any) -> Score:

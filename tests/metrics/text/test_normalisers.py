@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -9,8 +7,6 @@ from hypothesis import strategies as st
 from mmeval.errors import MissingExtraError
 from mmeval.metrics.text import normalisers
 from mmeval.metrics.text.normalisers import NO_WORDS, han, lacking, ocr, speech
-
-pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def test_text_that_is_read_loses_case_accents_and_ascii_punctuation() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -12,8 +10,6 @@ from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, word_ac
 from mmeval.records import Score
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
-
-pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) -> Score:

@@ -1,7 +1,5 @@
 """The expected numbers without another source are those of OpenCV 4.12."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

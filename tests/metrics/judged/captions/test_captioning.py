@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +9,7 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
-from mmeval.metrics.judged.captions.captioning import (
-    PROMPTS,
-    RELEASED,
-    CaptionForm,
-    captioned,
-    captioned_all,
-)
+from mmeval.metrics.judged.captions.captioning import PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
 from mmeval.program import Call, Program, PromptError, Reply, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response

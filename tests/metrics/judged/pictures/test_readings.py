@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.metrics.judged.pictures.readings import common_characters
 
 

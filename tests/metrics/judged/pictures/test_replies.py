@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.judge import MAX_CHARS, ReplyError, ReplyForm

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, weighted, worth
