@@ -16,14 +16,14 @@ def trial(**labels: Any) -> Trial:
     return Trial(sample(text="Name a tree.", answer="An oak.", **labels), output=reply("An ash.").output)
 
 
-@pytest.mark.parametrize(
-    ("said", "wanted", "value"), [(YES, True, 1.0), (NO, True, 0.0), (YES, False, 0.0), (NO, False, 1.0)]
-)
-def test_the_wanted_answer_is_1_and_the_other_0(said: str, wanted: bool, value: float) -> None:
-    assert judged("judge_yes_no", trial(), said, wanted=wanted).score.value == value
+def test_the_wanted_answer_is_1_and_the_other_0() -> None:
+    values = [
+        judged("judge_yes_no", trial(), said, wanted=it).score.value for said in (YES, NO) for it in (True, False)
+    ]
+    assert values == [1, 0, 0, 1]
 
 
-@pytest.mark.parametrize(("right", "value"), [("no", 1.0), (" Yes", 0.0), (False, 1.0), (True, 0.0)])
+@pytest.mark.parametrize(("right", "value"), [(" No", 1.0), (True, 0.0)])
 def test_the_question_and_the_wanted_answer_may_be_the_rows_own(right: Any, value: float) -> None:
     done = judged("judge_yes_no", trial(check="A tree?", right=right), NO, question_key="check", wanted_key="right")
     assert ("A tree?" in done.questions[0], done.score.value) == (True, value)

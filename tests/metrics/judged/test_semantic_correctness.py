@@ -6,7 +6,7 @@ import pytest
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
-from tests.support.unim_judging import BLUE, DOWN, QUESTION, RED, answer_trial, interleaved, judge_unim
+from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, interleaved, judge_unim
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"
 TRIAL = answer_trial(captioned_reference=CAPTIONED)
@@ -39,8 +39,8 @@ def test_the_data_sets_own_captions_are_the_reference_as_they_are() -> None:
     assert "reference_captions" not in done.score.evidence
 
 
-@pytest.mark.parametrize("text", [CAPTIONED, "It sings <audio1: a whistle> by <image7>"], ids=["all", "some"])
-def test_a_reference_that_is_written_with_captions_is_shown_as_it_is(text: str) -> None:
+def test_a_reference_that_is_written_with_captions_is_shown_as_it_is() -> None:
+    text = "It sings <audio1: a whistle> by <image7>"
     done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
     assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
@@ -62,10 +62,8 @@ def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is
     assert [one["text"] for one in done.score.evidence["reference_captions"]] == ["a red kettle", "a blue kettle"]
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked(text: str) -> None:
-    trial = Trial(TRIAL.sample, output=Interleaved((text_part(text),)))
-    done = judge_unim("semantic_correctness", trial)
+def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked() -> None:
+    done = judge_unim("semantic_correctness", Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))))
     assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
 
 
@@ -86,19 +84,11 @@ def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any
     assert done.calls["judge"] == []
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize("said", [DOWN, "", "no idea"], ids=["failed", "empty", "words"])
-def test_without_a_grade_the_trial_is_unscored_and_no_digit_of_an_error_is_one(said: Any, profile: str) -> None:
-    found = judge_unim("semantic_correctness", TRIAL, said, profile=profile).score
-    assert (found.value, found.status, found.bounds, found.cause) == (None, "unscored", (0.0, 1.0), "lost")
-    assert found.evidence["captions"]
-
-
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:
     read: dict[str, tuple[int | None, int | None]] = {'{"score": 4}': (4, 4), '{"score": 5.0}': (5, 5)}
     read |= {'```json\n{"score": 2}\n```': (2, 2), "{'score': 3,}": (3, 3), "Grade: 4": (None, 4)}
     read |= {"out of 5 I give 2": (None, 5), '{"score": 4.7}': (None, 4), '{"score": 7, "why": "2 gaps"}': (None, 2)}
-    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "excellent", "[" * 100_000], (None, None))
+    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "[" * 100_000], (None, None))
     for said, grades in read.items():
         found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
         assert tuple(one.evidence.get("score") for one in found) == grades, said[:40]

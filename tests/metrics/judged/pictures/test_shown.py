@@ -3,12 +3,12 @@ from typing import Any
 import pytest
 
 from mmeval.content import Media
-from tests.support.picture_judging import RED, answer, judged, trial_of
+from tests.support.picture_judging import answer, judged, trial_of
 from tests.support.pictures import even, medium, picture_trial
 from tests.support.tiny_media import picture, wav
 
 YES = answer("yes")
-ODD: list[dict[str, Any]] = [{"size": (1, 1)}, {"mode": "RGBA"}, {"mode": "I;16"}, {"mode": "L"}, {"form": "JPEG"}]
+ODD: list[dict[str, Any]] = [{"size": (1, 1)}, {"mode": "RGBA"}, {"mode": "I;16"}]
 
 
 @pytest.mark.parametrize("options", ODD, ids=str)
@@ -22,11 +22,4 @@ def test_any_picture_that_can_be_decoded_is_shown(options: dict[str, Any], regio
 
 def test_a_sound_is_no_picture() -> None:
     done = judged("judge_presence", trial_of("", Media.from_bytes(wav()), object="a"), YES)
-    assert (done.score.value, done.calls) == (0.0, [])
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_answer_with_ten_thousand_places_is_0(profile: str) -> None:
-    places = "".join(f"<image_start><image_{number}><image_end>" for number in range(10_000))
-    done = judged("judge_self_count", trial_of(f"{places}<count>4</count>", RED, object="kites"), YES, profile)
     assert (done.score.value, done.calls) == (0.0, [])
