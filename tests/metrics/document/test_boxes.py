@@ -1,8 +1,3 @@
-import random
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from mmeval.decode import TextBox
 from mmeval.metrics.document.boxes import joined_lines
 
@@ -24,14 +19,3 @@ def test_boxes_are_joined_by_their_distance_and_a_line_ends_half_a_height_below_
 def test_a_wide_box_over_others_decides_where_the_next_begins() -> None:
     assert joined_lines([box(0, 0, "wide", width=100), box(10, 0, "x"), box(102, 0, "y")]) == ["wide x y"]
     assert joined_lines([]) == []
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 8)), unique=True), st.randoms(use_true_random=False))
-def test_the_order_in_which_boxes_are_found_does_not_matter(
-    places: list[tuple[int, int]], shuffle: random.Random
-) -> None:
-    boxes = [box(60 * across, 30 * down, f"{across}.{down}") for across, down in places]
-    mixed = list(boxes)
-    shuffle.shuffle(mixed)
-    assert joined_lines(mixed) == joined_lines(boxes)
-    assert len(joined_lines(boxes)) == len({down for _, down in places})

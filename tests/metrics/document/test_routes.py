@@ -25,9 +25,6 @@ def test_the_words_go_with_their_hints_and_the_remark_has_their_beginning() -> N
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
     assert text == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
     assert [word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")] == [True] * 3
-
-
-def test_without_hints_there_are_the_words_alone() -> None:
     text, about = gone(b"1.5 and 2.25", hints=False)
     assert (text, "hints" in about, about[:13]) == ("1.5 and 2.25", False, "12 characters")
 
@@ -43,18 +40,12 @@ def test_an_empty_document_is_damaged() -> None:
         gone(b" \n ")
 
 
-def test_every_way_of_reading_has_a_name_of_its_own_and_is_one_object() -> None:
-    ways = product(get_args(Extraction), get_args(Ocr), (True, False))
-    made = [markdown_route(extraction, ocr, hints=hints) for extraction, ocr, hints in ways]
-    assert len({route.name for route in made}) == len(made) == 8
-    assert markdown_route("by_type", "none", hints=True) is markdown_route("by_type", "none", hints=True)
-    assert {(route.takes, route.gives) for route in made} == {("document", "text")}
-
-
 def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     words = iter(["words"])
     monkeypatch.setattr(routes, "document_markdown", lambda media, limits, *, ocr: next(words))
     medium = Media.from_bytes(b"anything")
+    ways = product(get_args(Extraction), get_args(Ocr), (True, False))
+    assert len({markdown_route(extraction, ocr, hints=hints).name for extraction, ocr, hints in ways}) == 8
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
 

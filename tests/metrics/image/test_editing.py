@@ -6,16 +6,7 @@ from PIL import Image
 
 from mmeval.errors import UsageError
 from mmeval.metric import bind
-from mmeval.metrics.image.editing import (
-    Box,
-    Edit,
-    blackened,
-    box_fault,
-    cropped,
-    edit_of,
-    edit_outside_ssim,
-    padded_box,
-)
+from mmeval.metrics.image.editing import box_fault, edit_outside_ssim, padded_box
 from mmeval.records import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed
@@ -59,29 +50,11 @@ def test_an_output_of_another_size_agrees_with_the_released_evaluator() -> None:
     assert score.evidence["padded_box"] == [0, 0, 75, 72]
 
 
-def test_a_wanted_result_is_compared_with_in_its_own_size() -> None:
-    wanted = noise(60, 50, 2)
-    scored = picture_trial(wanted, given=(ORIGINAL,), reference=(wanted,), bbox=[10, 10, 20, 20])
-    score = score_of(edit_outside_ssim, scored, against="reference")
-    assert (score.value, score.evidence) == (1, {"ssim": 1, "padded_box": [5, 4, 25, 26]})
+EMPTY = [[9, 0, 9, 9], [0, 9, 9, 9]]
+NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, True, 9], [0.5, 0, 9, 9], [0, 0, float("nan"), 9], [0, 0, 10**9, 9]]
 
 
-def test_the_region_of_an_edit_is_cut_out_of_a_copy_in_the_size_of_the_original() -> None:
-    found, before = edit_of(edit(noise(240, 300, 7))), ORIGINAL.copy()
-    assert isinstance(found, Edit)
-    assert found.edited.shape == found.original.shape == (120, 150, 3)
-    assert cropped(found.edited, found.box).size == (80, 74)
-    blackened(ORIGINAL, Box(0, 0, 50, 50))
-    cropped(ORIGINAL, Box(0, 0, 50, 50)).paste((0, 0, 0), (0, 0, 50, 50))
-    assert (before == ORIGINAL).all()
-
-
-NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, "9", 9], [0, 0, True, 9], [0.5, 0, 9, 9], [9, 0, 9, 9], [0, 9, 9, 3]]
-EMPTY = [[9, 0, 9, 9], [0, 9, 9, 3], [0, 9, 9, 9]]
-NO_BOXES += [[0, 0, float("nan"), 9], [0, 0, float("inf"), 9], [0, 0, 10**9, 9], [0, 9, 9, 9]]
-
-
-@pytest.mark.parametrize("bbox", NO_BOXES, ids=str)
+@pytest.mark.parametrize("bbox", [*NO_BOXES, *EMPTY], ids=str)
 def test_a_label_that_is_no_box_is_found_before_the_run_and_unscored(bbox: Any) -> None:
     scored = edit(ORIGINAL, bbox)
     score = score_of(edit_outside_ssim, scored)
@@ -90,7 +63,7 @@ def test_a_label_that_is_no_box_is_found_before_the_run_and_unscored(bbox: Any) 
     assert box_fault([-1, 0, 10**9 - 1, 5], "bbox") == ""
 
 
-@pytest.mark.parametrize("bbox", [[500, 5, 600, 60], [5, 500, 60, 600], [165, 0, 170, 9], [0, 132, 9, 140]])
+@pytest.mark.parametrize("bbox", [[165, 0, 170, 9], [0, 132, 9, 140]])
 def test_a_box_outside_the_picture_leaves_it_unscored(bbox: list[int]) -> None:
     score = score_of(edit_outside_ssim, edit(ORIGINAL, bbox))
     assert (score.status, "150 x 120" in score.reason) == ("unscored", True)

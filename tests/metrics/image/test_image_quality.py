@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
+from mmeval.metrics.image.image_quality import enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
-from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 
 PICTURE = noise(192, 288)
@@ -31,20 +30,15 @@ def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
     assert item(PICTURE, worst=100.0) == {"label": "image1", "quality": 1 - distance / 100, **terms}
 
 
-SIZES = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
-
-
-@pytest.mark.parametrize(("size", "wanted"), SIZES.items(), ids=str)
-def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted: tuple[int, int]) -> None:
-    pixels = np.zeros((*size, 3), np.uint8)
-    assert enlarged_size(pixels, 192) == wanted
-    assert enlarged(pixels, *wanted).shape == (*wanted, 3)
-
-
-def test_a_small_picture_is_enlarged_by_cubics_and_says_so() -> None:
+def test_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
+    sizes = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
+    assert {size: enlarged_size(np.zeros((*size, 3), np.uint8), 192) for size in sizes} == sizes
     by_pillow = np.asarray(Image.fromarray(SMALL).resize((260, 192), Image.Resampling.BICUBIC))
     found = item(SMALL)
     assert (found["niqe"], found["enlarged"]) == (niqe_of(by_pillow).niqe, True)
+    assert not image_quality.switch_fault("short_side", 0) and not image_quality.switch_fault("worst", 0.5)
+    assert image_quality.switch_fault("short_side", -1) and image_quality.switch_fault("worst", 0.0)
+    assert item(SMALL, short_side=0)["enlarged"] is False
 
 
 def test_a_picture_with_too_few_patches_has_no_quality() -> None:
@@ -58,9 +52,6 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
     assert released is not None
     assert found["quality"] == round(released.score / 100, 4) == pytest.approx(1 - released.brisque / 100, abs=5e-5)
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
-
-
-def test_the_released_script_has_no_value_for_one_pixel_a_side() -> None:
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
     assert (score.status, score.evidence["items"][0]["quality"]) == ("unscored", None)
 
@@ -81,17 +72,3 @@ def test_a_picture_that_would_be_too_large_is_not_enlarged() -> None:
 def test_an_answer_without_a_picture_is_inapplicable_and_a_tag_alone_0() -> None:
     assert score_of(image_quality, trial("words")).status == "inapplicable"
     assert score_of(image_quality, trial("<image1>")).value == 0
-
-
-def test_every_switch_changes_something() -> None:
-    changes: dict[str, list[Any]] = {"method": ["released"], "worst": [20.0], "short_side": [0, 288]}
-    trials = [picture_trial(PICTURE), picture_trial(SMALL, DAMAGED)]
-    assert unnoticed(image_quality, {**changes, "unreadable": ["unscored"]}, trials) == []
-
-
-@pytest.mark.parametrize(
-    ("switch", "bad", "good"), [("worst", 0.0, 0.5), ("short_side", -1, 0), ("method", "brisque", "released")]
-)
-def test_a_switch_without_a_meaning_is_refused(switch: str, bad: Any, good: Any) -> None:
-    assert image_quality.switch_fault(switch, bad)
-    assert not image_quality.switch_fault(switch, good)

@@ -15,26 +15,12 @@ A, B = noise(40, 56, 1), noise(40, 56, 2)
 WHITE = (255, 255, 255)
 
 
-@pytest.mark.parametrize("size", [(7, 7), (7, 300), (64, 9), (131, 97)], ids=str)
-@pytest.mark.parametrize("kind", ["noise", "noisy copy", "inverted", "black and white", "even", "nearly the same"])
-def test_it_agrees_with_scikit_image(size: tuple[int, int], kind: str) -> None:
-    one = noise(*size)
-    spread = np.random.RandomState(3).randint(-40, 41, one.shape)
-    other = {
-        "noise": noise(*size, seed=9),
-        "noisy copy": np.clip(one + spread, 0, 255).astype(np.uint8),
-        "inverted": 255 - one,
-        "black and white": np.where(spread > 0, 255, 0).astype(np.uint8),
-        "even": even(*size, (12, 200, 255)),
-        "nearly the same": np.clip(one.astype(int) + 1, 0, 255).astype(np.uint8),
-    }[kind]
-    assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
-
-
-def test_even_pictures_and_large_ones_in_strips_agree_with_scikit_image() -> None:
-    pairs = [(even(30, 30, color), even(30, 30, WHITE)) for color in ((0, 0, 0), WHITE, (254, 255, 1))]
-    for one, other in (*pairs, (noise(1300, 90, 1), noise(1300, 90, 2))):
+@pytest.mark.parametrize("size", [(7, 7), (7, 300), (131, 97), (1300, 90)], ids=str)
+def test_it_agrees_with_scikit_image(size: tuple[int, int]) -> None:
+    one, flat = noise(*size), even(*size, (12, 200, 255))
+    for other in (noise(*size, seed=9), 255 - one, flat, np.clip(one.astype(int) + 1, 0, 255).astype(np.uint8)):
         assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
+    assert ssim_of(flat, even(*size, WHITE)) == pytest.approx(by_scikit_image(flat, even(*size, WHITE)), abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -65,13 +51,13 @@ def test_a_picture_of_another_size_is_resized_by_lanczos() -> None:
     assert score.value == pytest.approx(by_scikit_image(by_hand, A), abs=1e-6)
 
 
-@pytest.mark.parametrize("answer", [(), (A,), (A, A, A), (A, DAMAGED)], ids=["none", "one", "three", "damaged"])
+@pytest.mark.parametrize("answer", [(A,), (A, A, A), (A, DAMAGED)], ids=["one", "three", "damaged"])
 def test_an_answer_without_the_right_pictures_is_zero(answer: tuple[Any, ...]) -> None:
     score = score_of(ssim, picture_trial(*answer, reference=(A, A)))
     assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
 
 
-@pytest.mark.parametrize("reference", [None, (), (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(5))
+@pytest.mark.parametrize("reference", [None, (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(4))
 def test_a_reference_that_cannot_be_compared_with_leaves_it_unscored(reference: Any) -> None:
     score = score_of(ssim, picture_trial(*((A,) * len(reference or (A,))), reference=reference))
     assert (score.value, score.status) == (None, "unscored")

@@ -11,7 +11,6 @@ from mmeval.metrics.quality.items import (
     nothing_of,
     quality_of_media,
     together,
-    unreadable_item,
 )
 from mmeval.records import Score
 from tests.support.pictures import even, medium
@@ -21,14 +20,14 @@ RED, BLUE = medium(even(4, 4, (255, 0, 0))), medium(even(4, 4, (0, 0, 255)))
 GOOD = ItemScore(0.75)
 
 
-def labels(content: Interleaved) -> list[str]:
-    return [item.label for item in items_of(content, "image")]
-
-
 def test_items_are_the_media_of_a_kind_in_their_order() -> None:
     content = Interleaved.from_text("<<image2>> and <<image1>>, <<audio1>>", media={"image2": RED, "image1": BLUE})
     assert [(item.label, item.media) for item in items_of(content, "image")] == [("image2", RED), ("image1", BLUE)]
     assert [item.media for item in items_of(content, "audio")] == [None]
+
+
+def labels(content: Interleaved) -> list[str]:
+    return [item.label for item in items_of(content, "image")]
 
 
 def test_a_name_or_a_tag_is_one_item_and_media_without_tags_are_numbered() -> None:
@@ -67,16 +66,12 @@ def test_a_tag_without_a_file_and_a_damaged_file_are_worth_nothing() -> None:
     damaged = measured(RED, how=CorruptMediaError("not a picture"))
     assert (named.value, named.evidence["items"][0]["reason"]) == (0.0, UNSEEN)
     assert (damaged.value, damaged.evidence["items"][0]["reason"]) == (0.0, "not a picture")
-
-
-def test_the_released_scripts_give_no_number_for_a_damaged_file() -> None:
     score = measured(RED, how=CorruptMediaError("not a picture"), unreadable="unscored")
     assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: not a picture")
 
 
-@pytest.mark.parametrize("unreadable", ["zero", "unscored"])
-def test_an_item_beyond_a_limit_is_unscored_in_every_profile(unreadable: Unreadable) -> None:
-    score = measured(RED, how=MediaLimitError("too large"), unreadable=unreadable)
+def test_an_item_beyond_a_limit_is_unscored() -> None:
+    score = measured(RED, how=MediaLimitError("too large"))
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
 
 
@@ -95,6 +90,5 @@ def test_an_unavailable_item_is_left_out() -> None:
     assert (alone.status, alone.value, alone.reason) == ("unavailable", None, "a: no reader")
 
 
-def test_an_unreadable_item_counts_as_the_switch_says_and_released_scores_have_two_decimals() -> None:
-    assert [unreadable_item("damaged", it).quality for it in ("zero", "unscored")] == [0.0, None]
+def test_released_scores_have_two_decimals() -> None:
     assert [in_released_digits(quality) for quality in (0.873146, 0.690185, 0.0, 1.0)] == [0.8731, 0.6902, 0.0, 1.0]

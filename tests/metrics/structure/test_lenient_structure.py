@@ -30,10 +30,7 @@ def test_a_reference_without_modalities_is_undefined_and_not_zero() -> None:
     assert score_of(lenient_structure, trial("", "<<image1>>")).evidence["fraction"] == "0/1"
 
 
-counts_of_a_reference = st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2)
-
-
-@given(counts_of_a_reference, st.data())
+@given(st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2), st.data())
 def test_only_a_missing_modality_costs(reference: dict[str, int], data: st.DataObject) -> None:
     removed = data.draw(st.lists(st.sampled_from(sorted(reference)), max_size=2, unique=True))
     kept = {kind: data.draw(st.integers(1, 9)) for kind in reference if kind not in removed}

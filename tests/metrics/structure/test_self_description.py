@@ -69,13 +69,10 @@ def test_letters() -> None:
     letters: dict[str, tuple[Any, Any]] = {'["A", "B"]': ([0, 1], [0, 1]), '[" c ", "a"]': ([2, 0], [2, 0])}
     letters |= dict.fromkeys([*wrong, '["ab", "c"]'], (None, None))
     assert read("letters", letters) == letters
-
-
-def test_other_letters_can_be_named_if_they_differ_and_are_small() -> None:
     assert said("letters", '["A", "D"]', letters="abcd") == [0, 3]
-    for letters in ("aa", "A", ""):
-        with pytest.raises(UsageError, match="different small letters"):
-            bind(load_metric("self_description"), {"letters": letters})
+    for unfit in ("aa", "A", ""):
+        with pytest.raises(UsageError, match="letters"):
+            bind(load_metric("self_description"), {"letters": unfit})
 
 
 def test_a_pattern() -> None:
@@ -87,10 +84,9 @@ def test_a_pattern() -> None:
 @pytest.mark.parametrize(
     ("text", "pictures", "many", "words"),
     [
-        *[(f"text {IMAGE % 0} <count>4</count>", 1, False, "text  <count>4</count>"), ("no image", 0, True, None)],
-        *[("no image", 0, False, None), (f"a {IMAGE % 0} b {IMAGE % 1}", 2, False, None)],
-        *[(f"a {IMAGE % 0} b {IMAGE % 1}", 2, True, "a  b "), (f"a {IMAGE % 0}", 0, False, None)],
-        *[(f"a {IMAGE % 0}", 0, True, None), ("beside", 1, False, "beside")],
+        *[(f"a {IMAGE % 0} b", 1, False, "a  b"), ("no image", 0, True, None), ("beside", 1, False, "beside")],
+        *[(f"a {IMAGE % 0} b {IMAGE % 1}", 2, False, None), (f"a {IMAGE % 0} b {IMAGE % 1}", 2, True, "a  b ")],
+        (f"a {IMAGE % 0}", 0, True, None),
     ],
 )
 def test_words_beside_pictures(text: str, pictures: int, many: bool, words: str | None, profile: str) -> None:
@@ -106,17 +102,12 @@ def test_hidden_reasoning_is_no_statement() -> None:
 
 
 def test_a_row_without_the_labels_of_the_statement_is_unscored() -> None:
-    rows: dict[tuple[str, str], dict[str, Any]] = {
-        ("colors", "color"): {"object": ["a"]},
-        ("colors", "object"): {"color": ["a"]},
-    }
-    for (kind, key), labels in (rows | {("sizes", "object"): {"color": ["a"]}}).items():
+    for kind, key, given in (
+        ("colors", "color", "object"),
+        ("colors", "object", "color"),
+        ("sizes", "object", "color"),
+    ):
+        labels: dict[str, Any] = {given: ["a"]}
         score = score_of(load_metric("self_description"), trial_of("a", **labels), kind=kind)
         assert (score.status, f"'{key}'" in score.reason) == ("unscored", True)
     assert score_of(load_metric("self_description"), trial_of(None)).status == "unscored"
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_an_answer_with_ten_thousand_places_has_a_defined_score(profile: str) -> None:
-    trial = trial_of("".join(IMAGE % number for number in range(10_000)), RED)
-    assert score_of(load_metric("self_description"), trial, profile, kind="words").value == 0.0

@@ -31,12 +31,7 @@ def test_nothing_on_either_side_is_undefined_and_not_zero() -> None:
     assert score_of(strict_structure, trial("", "<<image1>>")).evidence["fraction"] == "0/1"
 
 
-counts_of_a_reference = st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2).filter(
-    lambda counts: max(counts.values()) > 2
-)
-
-
-@given(counts_of_a_reference, st.data())
+@given(st.dictionaries(st.sampled_from(KINDS), st.integers(1, 6), min_size=2), st.data())
 def test_removing_or_adding_whole_modalities_always_costs(reference: dict[str, int], data: st.DataObject) -> None:
     removed = data.draw(st.lists(st.sampled_from(sorted(reference)), max_size=2, unique=True))
     added = {} if removed else data.draw(st.dictionaries(st.sampled_from(["more", "others"]), st.just(1)))
@@ -44,10 +39,3 @@ def test_removing_or_adding_whole_modalities_always_costs(reference: dict[str, i
     value = strict_fraction(Structures(reference, {**kept, **added}))
     assert value == Fraction(len(reference) - len(removed), len(reference) + len(added))
     assert value == strict_fraction(Structures({**kept, **added}, reference))
-
-
-@given(counts_of_a_reference, st.sampled_from([-2, -1, 0, 1, 2]))
-def test_removing_or_adding_items_of_a_modality_always_costs(reference: dict[str, int], k: int) -> None:
-    largest = max(reference, key=reference.__getitem__)
-    value = strict_fraction(Structures(reference, {**reference, largest: reference[largest] + k}))
-    assert value is not None and 0 < value <= 1 and (value == 1) == (k == 0)

@@ -36,7 +36,7 @@ def test_windows_are_gaussian(deviation: float) -> None:
     assert window(deviation) == pytest.approx(gaussian / gaussian.sum(), rel=1e-14)
 
 
-@pytest.mark.parametrize("size", [(40, 56), (2, 3), (1, 9), (9, 1)], ids=str)
+@pytest.mark.parametrize("size", [(40, 56), (2, 3), (1, 9)], ids=str)
 @pytest.mark.parametrize("deviation", WINDOWS)
 def test_a_blur_mirrors_the_picture_at_its_borders(size: tuple[int, int], deviation: float) -> None:
     picture = noise(*size)[..., 0]
