@@ -93,14 +93,11 @@ def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
         read(data, ocr="none")
 
 
-def test_no_more_is_read_than_is_used_and_limits_of_decoding_hold() -> None:
+def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() -> None:
     assert reading.MAX_CHARS == 40_000
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
         document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
-
-
-def test_which_types_are_read_is_known_before_they_are_opened() -> None:
     old_office, archive = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), tiny_media.zipped("x")
     data = (b"words", tiny_media.pdf(), documents.workbook({}), bytes(range(256)), old_office, archive)
     assert [is_readable(Media.from_bytes(one)) for one in data] == [True, True, True, True, False, False]

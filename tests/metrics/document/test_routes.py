@@ -29,18 +29,15 @@ def test_the_words_go_with_their_hints_and_the_remark_has_their_beginning() -> N
     assert (text, "hints" in about, about[:13]) == ("1.5 and 2.25", False, "12 characters")
 
 
-def test_of_a_long_document_the_beginning_goes_and_the_remark_has_its_length() -> None:
+def test_of_a_long_document_the_beginning_goes_and_an_empty_one_is_damaged() -> None:
     text, about = gone(b"long words " * 5000, hints=False)
     assert (len(text), about[:27], len(about) < 400) == (40_000, "the first 40,000 characters", True)
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")
-
-
-def test_an_empty_document_is_damaged() -> None:
     with pytest.raises(CorruptMediaError, match=NOTHING_SAID):
         gone(b" \n ")
 
 
-def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_is_read_once_and_in_the_release_only_pictures_go(monkeypatch: pytest.MonkeyPatch) -> None:
     words = iter(["words"])
     monkeypatch.setattr(routes, "document_markdown", lambda media, limits, *, ocr: next(words))
     medium = Media.from_bytes(b"anything")
@@ -48,9 +45,6 @@ def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: py
     assert len({markdown_route(extraction, ocr, hints=hints).name for extraction, ocr, hints in ways}) == 8
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
-
-
-def test_in_the_release_only_pictures_go_and_an_empty_one_goes_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "picture_markdown", lambda media, limits: "")
     route = markdown_route("pictures", "rapidocr", hints=False)
     assert [route.reads(Media(mime=mime)) for mime in ("image/png", "text/csv")] == [True, False]

@@ -8,6 +8,7 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.metric import WeightsError, bind
+from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
@@ -71,7 +72,7 @@ def test_an_answer_without_the_picture_is_zero_and_no_answer_unscored(ensemble: 
     for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
         score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
         assert (score.value, list(score.evidence)) == (0, ["reason"])
-    assert score_of(dreamsim, trial(None), model=ensemble).status == "unscored"
+    assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
 
 
 def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, str]) -> None:
@@ -110,8 +111,10 @@ def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1}))
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() != before.tolist()
     (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
-    with pytest.raises(WeightsError, match="holds no corrections"):
+    with pytest.raises(WeightsError, match="no corrections"):
         loaded_ensemble(folder, "cpu")
+    with pytest.raises(ValueError, match="towers"):
+        dreamsim_network._corrected_layer("towers.0.lora_A.weight")
 
 
 def test_without_the_files_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,9 @@ def item(answer: Any, profile: str = "standard", **switches: Any) -> dict[str, A
     return found
 
 
-def test_ten_and_more_is_no_quality() -> None:
+def test_ten_and_more_is_no_quality_and_the_terms_are_shown() -> None:
     qualities = {-1: 1, 0: 1, 2.5: 0.75, 10: 0, 27: 0, float("inf"): 0}
     assert {distance: quality_of(distance) for distance in qualities} == qualities
-
-
-def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
     distance = niqe_of(PICTURE).niqe or 0
     terms = {"niqe": distance, "patches": 6, "of": 6, "enlarged": False, "too_few_patches": False}
     assert item(PICTURE, worst=100.0) == {"label": "image1", "quality": 1 - distance / 100, **terms}
@@ -41,9 +38,13 @@ def test_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
     assert item(SMALL, short_side=0)["enlarged"] is False
 
 
-def test_a_picture_with_too_few_patches_has_no_quality() -> None:
+def test_pictures_without_a_measure_have_no_quality() -> None:
     found = item(even(300, 300, (10, 200, 30)))
     assert (found["quality"], found["niqe"], found["too_few_patches"], found["reason"][:2]) == (0, None, True, "0 ")
+    score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
+    assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
+    assert score_of(image_quality, trial("words")).status == "inapplicable"
+    assert score_of(image_quality, trial("<image1>")).value == 0
 
 
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
@@ -62,13 +63,3 @@ def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
     assert standard.evidence["items"][1]["quality"] == 0
     assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
     assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)
-
-
-def test_a_picture_that_would_be_too_large_is_not_enlarged() -> None:
-    score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
-    assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
-
-
-def test_an_answer_without_a_picture_is_inapplicable_and_a_tag_alone_0() -> None:
-    assert score_of(image_quality, trial("words")).status == "inapplicable"
-    assert score_of(image_quality, trial("<image1>")).value == 0

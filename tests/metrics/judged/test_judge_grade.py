@@ -23,12 +23,9 @@ def test_a_grade_lies_between_the_lowest_and_the_highest_level(levels: Any, give
     assert (score.value, score.evidence) == (value, {"reason": "r", "grade": given})
 
 
-def test_the_judge_reads_the_levels_in_order_and_the_criterion() -> None:
+def test_the_judge_reads_the_levels_and_repeats_are_combined_as_the_switch_says() -> None:
     (asked,) = judged("judge_grade", TRIAL, grade(4), levels={"4": "good", "-1": "bad"}, criterion="Style").questions
     assert ["Style" in asked, "- -1: bad\n- 4: good" in asked, "from -1 to 4" in asked] == [True] * 3
-
-
-def test_repeats_are_combined_as_the_switch_says() -> None:
     for combine, value in {"mean": 0.625, "median": 0.75, "majority": 0.75}.items():
         done = judged("judge_grade", TRIAL, *map(grade, (4, 4, 4, 2)), repeats=4, combine=combine)
         assert done.score.value == value

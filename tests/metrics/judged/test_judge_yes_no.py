@@ -16,11 +16,16 @@ def trial(**labels: Any) -> Trial:
     return Trial(sample(text="Name a tree.", answer="An oak.", **labels), output=reply("An ash.").output)
 
 
-def test_the_wanted_answer_is_1_and_the_other_0() -> None:
+def test_the_wanted_answer_is_1_and_the_other_0_and_repeats_are_combined() -> None:
     values = [
         judged("judge_yes_no", trial(), said, wanted=it).score.value for said in (YES, NO) for it in (True, False)
     ]
     assert values == [1, 0, 0, 1]
+    majority = judged("judge_yes_no", trial(), YES, NO, YES, repeats=3)
+    mean = judged("judge_yes_no", trial(), YES, NO, YES, YES, repeats=4, combine="mean", wanted=False)
+    assert (majority.score.value, mean.score.value) == (1.0, 0.25)
+    assert majority.score.evidence["spread"]["verdict"] == pytest.approx(1 / 3)
+    assert [vote["verdict"] for vote in mean.score.evidence["votes"]] == [True, False, True, True]
 
 
 @pytest.mark.parametrize(("right", "value"), [(" No", 1.0), (True, 0.0)])
@@ -43,14 +48,6 @@ def test_a_judge_that_is_not_sure_leaves_the_trial_unscored_unless_a_value_is_gi
 ) -> None:
     score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
     assert (score.value, score.bounds, reason in score.reason) == (value, (0, 1) if value is None else None, True)
-
-
-def test_repeats_are_combined_and_their_spread_is_kept() -> None:
-    majority = judged("judge_yes_no", trial(), YES, NO, YES, repeats=3)
-    mean = judged("judge_yes_no", trial(), YES, NO, YES, YES, repeats=4, combine="mean", wanted=False)
-    assert (majority.score.value, mean.score.value) == (1.0, 0.25)
-    assert majority.score.evidence["spread"]["verdict"] == pytest.approx(1 / 3)
-    assert [vote["verdict"] for vote in mean.score.evidence["votes"]] == [True, False, True, True]
 
 
 def test_the_judge_sees_the_task_and_the_answer_and_references_only_on_request() -> None:

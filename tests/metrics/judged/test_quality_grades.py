@@ -6,7 +6,6 @@ import pytest
 
 from mmeval.judge import Question, ReplyError, Verdict, combined
 from mmeval.metrics.judged.quality_grades import (
-    MAX_SHOWN_CHARS,
     Asked,
     Dimensions,
     Scale,
@@ -14,7 +13,6 @@ from mmeval.metrics.judged.quality_grades import (
     item_score,
     judged_together,
     lowest_grade,
-    shown_start,
 )
 from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import Call, Reply, Role
@@ -73,9 +71,6 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
     assert (found.quality, found.evidence) == (0.8, {"light": 1, "sound": 99.5, "all": 8, "reason": "so"})
     for value in ("bright", True, None, 1e308):
         assert said(json.dumps({"light": value, "all": 8})).evidence == {"all": 8}
-
-
-def test_an_overall_number_that_is_none_does_not_fit_nor_an_absent_one_unless_something_stands_for_it() -> None:
     for value, form in product(("much", True, None, 1.01e9, -1.01e9), (TENTHS.form, MIDDLE)):
         with pytest.raises(ReplyError, match="all is"):
             form.read(json.dumps({"all": value}))
@@ -101,16 +96,6 @@ def test_a_lost_verdict_leaves_the_answer_unscored_within_bounds() -> None:
     assert (score.status, score.bounds, score.cause) == ("unscored", (0.25, 0.75), "lost")
     assert score.reason == "a1: server: down"
     assert score.evidence["items"][0] == {"label": "a1", "quality": None, "reason": "server: down", "pages": 2}
-
-
-def test_the_remarks_of_an_item_stand_beside_those_of_its_grade() -> None:
     score, _ = together([("a1", asked("one", pages=2, remarks=["cut"]))], '{"all": 50}')
     (item,) = score.evidence["items"]
     assert (item["pages"], item["all"], item["remarks"][0], len(item["remarks"])) == (2, 50, "cut", 2)
-
-
-def test_a_text_is_shown_whole_up_to_the_bound_and_the_evidence_has_where_it_was_cut() -> None:
-    whole, cut = shown_start("x" * MAX_SHOWN_CHARS), shown_start("x" * (MAX_SHOWN_CHARS + 1))
-    assert (MAX_SHOWN_CHARS, whole.cut, cut.cut) == (40_000, False, True)
-    assert len(whole.text) == len(cut.text) == MAX_SHOWN_CHARS
-    assert (whole.seen, "40,000" in cut.seen["remarks"][0]) == ({}, True)

@@ -16,13 +16,6 @@ def score(grade: Any, reason: str = "so") -> str:
     return json.dumps({"reason": reason, "score": grade})
 
 
-def test_a_grade_from_1_to_5_becomes_a_share_and_captions_are_asked_for_once() -> None:
-    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
-    evidence = done.score.evidence
-    assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
-    assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
-
-
 def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
     done = judge_unim("semantic_correctness", TRIAL, score(5))
     (asked,) = done.questions
@@ -30,19 +23,22 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
     assert f"reference begins\n{CAPTIONED}\n" in asked
     assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
     assert not done.calls["judge"][0].request.messages[-1].content.media()
+    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
+    evidence = done.score.evidence
+    assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
+    assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
 
 
-def test_the_data_sets_own_captions_are_the_reference_as_they_are() -> None:
-    trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
-    done = judge_unim("semantic_correctness", trial, score(5))
-    assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
-    assert "reference_captions" not in done.score.evidence
-
-
-def test_a_reference_that_is_written_with_captions_is_shown_as_it_is() -> None:
+def test_a_reference_that_is_written_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> (
+    None
+):
     text = "It sings <audio1: a whistle> by <image7>"
     done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
     assert f"reference begins\n{text}\n" in done.questions[0]
+    assert "reference_captions" not in done.score.evidence
+    trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
+    done = judge_unim("semantic_correctness", trial, score(5))
+    assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
     assert "reference_captions" not in done.score.evidence
 
 
@@ -92,9 +88,3 @@ def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:
     for said, grades in read.items():
         found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
         assert tuple(one.evidence.get("score") for one in found) == grades, said[:40]
-
-
-def test_the_switch_prompt_names_the_policy() -> None:
-    policies = ("semantic_correctness", "semantic_correctness_intent_aware")
-    strict, aware = (judge_unim("sc", TRIAL, score(3), prompt=name).questions[0] for name in policies)
-    assert (strict != aware, load_metric("sc").switches["prompt"]) == (True, "semantic_correctness")

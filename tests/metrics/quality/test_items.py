@@ -20,20 +20,17 @@ RED, BLUE = medium(even(4, 4, (255, 0, 0))), medium(even(4, 4, (0, 0, 255)))
 GOOD = ItemScore(0.75)
 
 
-def test_items_are_the_media_of_a_kind_in_their_order() -> None:
+def test_items_are_the_media_or_tags_of_a_kind_in_their_order() -> None:
     content = Interleaved.from_text("<<image2>> and <<image1>>, <<audio1>>", media={"image2": RED, "image1": BLUE})
     assert [(item.label, item.media) for item in items_of(content, "image")] == [("image2", RED), ("image1", BLUE)]
     assert [item.media for item in items_of(content, "audio")] == [None]
+    assert labels(Interleaved.from_text("<<image1>>, again <<image1>>", media={"image1": RED})) == ["image1"]
+    assert labels(Interleaved.from_text("<<image1>> <<image1>> <<image2>>")) == ["image1", "image2"]
+    assert labels(Interleaved((media_part(RED), media_part(RED), media_part(BLUE)))) == ["image1", "image2", "image3"]
 
 
 def labels(content: Interleaved) -> list[str]:
     return [item.label for item in items_of(content, "image")]
-
-
-def test_a_name_or_a_tag_is_one_item_and_media_without_tags_are_numbered() -> None:
-    assert labels(Interleaved.from_text("<<image1>>, again <<image1>>", media={"image1": RED})) == ["image1"]
-    assert labels(Interleaved.from_text("<<image1>> <<image1>> <<image2>>")) == ["image1", "image2"]
-    assert labels(Interleaved((media_part(RED), media_part(RED), media_part(BLUE)))) == ["image1", "image2", "image3"]
 
 
 def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: Unreadable = "zero") -> Score:
@@ -75,20 +72,14 @@ def test_an_item_beyond_a_limit_is_unscored() -> None:
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
 
 
-def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None:
+def test_an_unknown_item_leaves_bounds_and_an_unavailable_one_is_left_out() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.none("lost", cause="lost")), ("c", ItemScore.none("x"))])
     assert (score.status, score.value, score.cause) == ("unscored", None, "lost")
     assert score.bounds == pytest.approx((0.5 / 3, 2.5 / 3))
     assert score.reason == "b: lost; c: x"
-
-
-def test_an_unavailable_item_is_left_out() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.unavailable("no reader"))])
     assert score.value == 0.5
     assert score.evidence["items"][1] == {"label": "b", "quality": None, "reason": "no reader", "left_out": True}
     alone = together([("a", ItemScore.unavailable("no reader"))])
     assert (alone.status, alone.value, alone.reason) == ("unavailable", None, "a: no reader")
-
-
-def test_released_scores_have_two_decimals() -> None:
     assert [in_released_digits(quality) for quality in (0.873146, 0.690185, 0.0, 1.0)] == [0.8731, 0.6902, 0.0, 1.0]

@@ -27,15 +27,12 @@ def read(kind: str, texts: Iterable[str], labels: dict[str, Any] | None = None) 
     return {text: (said(kind, text, "standard", labels), said(kind, text, "official", labels)) for text in texts}
 
 
-def test_a_count() -> None:
+def test_counts_and_texts() -> None:
     counts: dict[str, tuple[Any, Any]] = {"<count>4</count>": (4, 4), "<count>15</count>": (15, 5), "4": (None, None)}
     counts |= {"<count> 4 </count>": (4, None), "<count>three</count> or <count>3</count>": (3, 3)}
     counts |= {"<count>4</count><count>5</count>": (4, 4), f"<count>{'9' * 5000}</count>": (None, 9)}
     counts |= {"<count></count>": (None, None)}
     assert read("count", counts) == counts
-
-
-def test_a_text() -> None:
     five, ten = "one two three four five", f"{'a ' * 9}a"
     texts: dict[str, tuple[Any, Any]] = {f"<text>{five}</text>": (five, five), "<text>a b\nc d e</text>": (None, None)}
     texts |= {"<text>a b c d</text>": (None, None), "<text>a b  c d</text>": (None, "a b  c d")}
@@ -44,7 +41,7 @@ def test_a_text() -> None:
     assert read("text", texts) == texts
 
 
-def test_colors() -> None:
+def test_colors_and_sizes() -> None:
     named = {'So: {"cup": "red", "rug": "blue"}.': {"cup": "red", "rug": "blue"}}
     named |= {'{"cup":\n "blue",\n "rug": "red"}': {"cup": "blue", "rug": "red"}}
     wrong = ['{"cup": "Red", "rug": "blue"}', '{"cup": "red", "rug": "red"}', '{"cup": "red"}', "[]", "}", "{"]
@@ -53,9 +50,6 @@ def test_colors() -> None:
     assert read("colors", wanted, COLORS) == wanted
     broken = said("colors", '{"tea\ncup": "red"}', labels={"object": ["tea cup"], "color": ["red"]})
     assert broken == {"tea cup": "red"}
-
-
-def test_sizes() -> None:
     abc = ["a", "b", "c"]
     sizes: dict[str, tuple[Any, Any]] = {'["a", "b", "c"]': (abc, abc), '["a", "b", "c", "a"]': (None, abc)}
     sizes |= {'["a", "a", "b", "c"]': (None, ["a", "a", "b"])}
@@ -64,7 +58,7 @@ def test_sizes() -> None:
     assert read("sizes", sizes, {"object": ["c", "b", "a"]}) == sizes
 
 
-def test_letters() -> None:
+def test_letters_and_patterns() -> None:
     wrong = ["[A, B]", '["A. left", "B"]', '["A", "D"]', '["A"]', '["A", "B", "C"]', '["", "A"]', '["A", 1]']
     letters: dict[str, tuple[Any, Any]] = {'["A", "B"]': ([0, 1], [0, 1]), '[" c ", "a"]': ([2, 0], [2, 0])}
     letters |= dict.fromkeys([*wrong, '["ab", "c"]'], (None, None))
@@ -73,9 +67,6 @@ def test_letters() -> None:
     for unfit in ("aa", "A", ""):
         with pytest.raises(UsageError, match="letters"):
             bind(load_metric("self_description"), {"letters": unfit})
-
-
-def test_a_pattern() -> None:
     patterns = {"so <<a 3x3 grid>> done": "a 3x3 grid", "<one>": None, "<<a\nb>>": None, "<<>>": ""}
     assert read("pattern", patterns) == {text: (found, found) for text, found in patterns.items()}
 

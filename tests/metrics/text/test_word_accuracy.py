@@ -26,32 +26,23 @@ def test_hand_computed_cases(answer: str | Interleaved, wanted: str, value: floa
     assert score(answer, wanted).value == pytest.approx(value)
 
 
-def test_several_texts_are_lines_and_their_errors_are_summed_up() -> None:
+def test_texts_are_lines_and_the_last_one_takes_the_remaining_lines() -> None:
     wanted = {"door": "Mind the wet, paint", "window": "fresh rye bread rolls daily"}
     found = score("mind the wet paint\nfresh bread daily", wanted)
     assert found.value == pytest.approx(7 / 9)
     assert (found.evidence["errors"], found.evidence["length"]) == (2, 9)
-
-
-def test_lines_that_are_missing_are_empty_and_the_last_text_takes_the_remaining_ones() -> None:
     lines = {"a": ["a", "<none>"], "a\nb": ["a", "b"], "a\nb\nc": ["a", "b c"], "": ["<none>", "<none>"]}
     assert {answer: score(answer, ["a", "b"]).evidence["found"] for answer in lines} == lines
 
 
-def test_characters_are_compared_where_there_are_no_words() -> None:
+def test_characters_are_compared_where_there_are_no_words_and_commas_are_errors_in_the_release() -> None:
     values = {"梦": 1 / 2, "想梦": 0, "": 0, "梦想家": 1 / 2}
     found = {read: score(read, "梦想", normalise="none", unit="character").value for read in values}
     assert found == pytest.approx(values)
-
-
-def test_official_oddity_a_transcript_with_all_its_commas_has_an_error_for_each() -> None:
     said = "傍晚的湖面，夕阳的余晖。"
     values = [score(said, said, name, normalise="speech", unit="character").value for name in ("standard", "official")]
     assert values == [1, pytest.approx(1 - 1 / 10)]
     assert score("", "Something was said", normalise="speech").value == 0
-
-
-def test_blanks_count_on_neither_side_by_default_and_lengths_are_those_that_jiwer_counts() -> None:
     assert score("a bc", "ab c", unit="character").value == 1
     words = accuracy_of([("a b c", "a  x\nc\td")], normalise="none")
     assert (words.errors, words.length) == (2, 4)

@@ -20,14 +20,11 @@ from mmeval.metrics.image.quality.scene_statistics import (
 from tests.support.pictures import noise
 
 
-def test_brightness_is_weighted_and_rounded() -> None:
+def test_brightness_is_rounded_and_what_fills_no_patch_is_left_out() -> None:
     colors = np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 20, 30]]], np.uint8)
     assert luma(colors).tolist() == [[255, 76, 150, 29, 18]]
     grey = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
     assert luma(grey).tolist() == [list(range(256))]
-
-
-def test_what_fills_no_patch_is_left_out_at_the_bottom_and_the_right() -> None:
     for size, left in {(95, 300): (0, 288), (96, 96): (96, 96), (193, 291): (192, 288)}.items():
         picture = np.arange(size[0] * size[1]).reshape(size)
         assert np.array_equal(cropped(picture), picture[: left[0], : left[1]])
@@ -52,13 +49,10 @@ def test_the_pieces_that_are_worked_on_do_not_show(strip: int, monkeypatch: pyte
     assert features(picture) == pytest.approx(found, rel=1e-12)
 
 
-def test_the_kernel_that_halves_is_a_cubic_of_twice_the_width() -> None:
+def test_half_the_size_is_a_cubic_that_keeps_straight_lines_and_mirrors_the_borders() -> None:
     # By hand: (1.5 d^3 - 2.5 d^2 + 1) / 2 at d = 1/4 and 3/4; (-.5 d^3 + 2.5 d^2 - 4 d + 2) / 2 at d = 5/4 and 7/4.
     half = [-0.01171875, -0.03515625, 0.11328125, 0.43359375]
     assert halving_kernel() == pytest.approx([*half, *half[::-1]])
-
-
-def test_half_the_size_keeps_straight_lines_and_mirrors_the_borders() -> None:
     y, x = np.mgrid[0:192, 0:96].astype(float)
     found = halved(2 * y + 3 * x)
     inner = (slice(2, -2), slice(2, -2))

@@ -3,8 +3,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
 from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
@@ -61,26 +59,28 @@ def ran(program: Program[T], says: Says) -> tuple[T, list[Call]]:
         return done.value, asked
 
 
-def test_a_caption_stands_where_its_medium_stood() -> None:
+def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_stood() -> None:
     found, asked = put(answer("See <<image1>>, then <image 2>.", image1=RED, image2=BLUE))
     assert found.text == "See <<image1: a red dot>>, then <<image2: a blue dot>>."
     assert (found.lost, len(asked)) == ("", 2)
     names = {"image1": "a red dot", "image2": "a blue dot"}
     assert found.evidence == [{"label": label, "kind": "image", "text": name} for label, name in names.items()]
-
-
-def test_equal_media_are_captioned_once_and_a_caption_is_written_once_for_its_item() -> None:
     found, asked = put(answer("<<image1>> <<image2>> <<audio1>> <<image1>>", image1=RED, image2=picture(0xFF0000)))
     again = f"<<audio1: {NOTHING}>> <<image1: (as above)>>"
     assert (found.text, found.lost, len(asked)) == (f"<<image1: a red dot>> <<image2: a red dot>> {again}", "", 1)
+    content = Interleaved((text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE)))
+    assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
 
 
-def test_a_request_holds_our_words_and_the_medium_alone() -> None:
+def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_caption() -> None:
     named = Media.from_bytes(RED.read(), name="a_wrong_answer.png")
     first, second = put(answer("one <<image7>>", image7=named))[1], put(answer("two <<image1>>", image1=RED))[1]
     assert first[0].request.digest == second[0].request.digest
     assert first[0].request.messages[0].content.media() == (RED,)
     assert (first[0].convert, first[0].request.wants) == (TO_DESCRIBE, ("text",))
+    (call,) = put(answer("<<image1>>", image1=RED))[1]
+    assert call.accept is not None
+    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
 
 
 def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
@@ -90,67 +90,45 @@ def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
     assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
 
 
-def test_a_medium_beside_the_text_gets_a_free_number() -> None:
-    content = Interleaved((text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE)))
-    assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
-
-
 def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
     assert found.text.startswith("See <<image1: (a file")
 
 
-@pytest.mark.parametrize(("kind", "cause"), [("server", "lost"), ("unsupported", "final")])
-def test_a_caption_that_fails_is_lost(kind: Any, cause: str) -> None:
-    content, failed = answer("<<image1>> <<audio1>>", image1=RED, audio1=SOUND), Response.failed(kind, "no")
-    found, _ = put(content, lambda call: told(call) if call.request.kinds() == {"text", "image"} else failed)
-    assert (found.cause, f"audio1: {kind}: no" in found.lost) == (cause, True)
-    assert "<<image1: a red dot>>" in found.text
-
-
-def test_asking_again_helps_where_it_helps_one_of_the_captions() -> None:
+def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_of_them() -> None:
+    alone = put(answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no"))[0]
+    assert (alone.cause, "image1: unsupported: no" in alone.lost) == ("final", True)
     kinds = iter(["unsupported", "server"])
     content = answer("<<image1>> <<image2>>", image1=RED, image2=BLUE)
     found, _ = put(content, lambda _: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
 
 
-def test_a_tag_of_the_data_set_that_has_no_medium_stays_as_it_is_written() -> None:
+def test_a_tag_of_the_data_set_stays_and_a_file_of_it_that_cannot_be_read_is_lost_for_good() -> None:
     text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
     assert put_data(answer(text)) == Captioned(text)
     assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
-
-
-def test_a_file_of_the_data_set_that_cannot_be_read_is_lost_for_good() -> None:
     found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
     assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
-def test_an_empty_caption_is_not_acceptable() -> None:
-    (call,) = put(answer("<<image1>>", image1=RED))[1]
-    assert call.accept is not None
-    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
+def test_a_long_caption_is_cut() -> None:
+    for chars, remarks in {2000: 1, 2001: 2}.items():
+        said = replace(reply("x" * chars), warnings=("shrunk",))
+        found, _ = put(answer("<<image1>>", image1=RED), lambda _, said=said: said)  # type: ignore[misc]
+        assert (found.text, len(found.captions[0].remarks)) == (f"<<image1: {'x' * 2000}>>", remarks)
 
 
-@pytest.mark.parametrize(("chars", "remarks"), [(2000, ()), (2345, ("cut after 2,000 of 2,345 characters",))])
-def test_a_long_caption_is_cut(chars: int, remarks: tuple[str, ...]) -> None:
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: replace(reply("x" * chars), warnings=("shrunk",)))
-    assert (found.text, found.captions[0].remarks) == (f"<<image1: {'x' * 2000}>>", ("shrunk", *remarks))
-
-
-def test_a_caption_cannot_pose_as_another_item() -> None:
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>"))
-    assert found.text == "<<image1: dot> > < < <image2: fine> > >>>"
-
-
-def test_each_kind_has_its_own_words_and_may_have_its_own_captioner() -> None:
+def test_a_caption_cannot_pose_as_another_item_and_each_kind_may_have_its_own_captioner() -> None:
     role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
     tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
     _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)
     assert [call.role for call in asked] == ["captioner", "captioner.audio", "captioner.document"]
     assert [call.request.kinds() for call in asked] == [{"text", "image"}, {"text", "audio"}, {"text", "image"}]
     assert len({call.request.messages[0].content.text for call in asked}) == 3
+    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>"))
+    assert found.text == "<<image1: dot> > < < <image2: fine> > >>>"
 
 
 def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_words() -> None:
@@ -170,12 +148,7 @@ def test_the_released_tags_have_single_brackets_and_their_own_spelling() -> None
     assert standard.text == "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
 
 
-def test_the_released_caption_begins_after_a_repeated_prompt() -> None:
-    said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
-    assert put(answer("<image1>", image1=RED), lambda _: said, form=RELEASED)[0].text == "<image1:A dot.\nassistant>"
-
-
-def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tmp_path: Path) -> None:
+def test_the_released_script_finds_no_file_for_code_and_takes_a_failed_caption_as_an_empty_one(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(RED.read())
     gone = Media.from_path(path)
@@ -183,9 +156,8 @@ def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tm
     found, asked = put(answer("<code1> <image1>", code1="x = 1", image1=gone), form=RELEASED)
     assert found.text == "<code1:No file of code1 was found.> <image1:No file of image1 was found.>"
     assert asked == []
-
-
-def test_the_released_script_judges_a_failed_caption_as_an_empty_one_of_answer_or_data() -> None:
+    said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
+    assert put(answer("<image1>", image1=RED), lambda _: said, form=RELEASED)[0].text == "<image1:A dot.\nassistant>"
     found, _ = put(answer("<image1>", image1=RED), lambda _: Response.failed("server", "no"), form=RELEASED)
     data = put_data(answer("<image1>", image1=RED), lambda _: Response.failed("bad_media", "no"), RELEASED)
     assert (found.text, found.lost) == (data.text, data.lost) == ("<image1:>", "")

@@ -25,35 +25,25 @@ def claim(metric: str, words: str, **labels: Any) -> Trial:
     return trial_of(f"{IMAGE} {words}", RED, **{**ROWS[metric], **labels})
 
 
-NO_CLAIMS: dict[str, list[str]] = {
-    "judge_self_count": ["<count>7</count>", "<count>2</count>", "4"],
-    "judge_self_color": [
-        *['{"cup": "Blue", "rug": "red", "ball": "green"}', '{"cup": "red", "rug": "red", "ball": "green"}']
-    ],
-    "judge_self_size": ['["pea", "rug"]', '["pea",\n"cup", "rug"]'],
-    "judge_self_position": ["[A, B]", '["A. left", "B"]', '["A", "D"]'],
-    "judge_self_text": ["<text>one two three four</text>", f"<text>{'a ' * 10}a</text>"],
-    "judge_pattern": ["<one>"],
-}
+NO_CLAIMS = [("judge_self_count", "<count>7</count>"), ("judge_self_count", "<count>2</count>")]
+NO_CLAIMS += [("judge_self_color", '{"cup": "red", "rug": "red", "ball": "green"}'), ("judge_pattern", "<one>")]
+NO_CLAIMS += [("judge_self_size", '["pea", "rug"]'), ("judge_self_position", "[A, B]")]
+NO_CLAIMS += [("judge_self_position", '["A", "D"]'), ("judge_self_text", "<text>one two three four</text>")]
 
 
-@pytest.mark.parametrize(("metric", "words"), [(name, said) for name, every in NO_CLAIMS.items() for said in every])
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(
-    metric: str, words: str, profile: str
-) -> None:
-    done = judged(metric, claim(metric, words), "yes", profile)
-    assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
+@pytest.mark.parametrize(("metric", "words"), NO_CLAIMS)
+def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(metric: str, words: str) -> None:
+    for profile in ("standard", "official"):
+        done = judged(metric, claim(metric, words), "yes", profile)
+        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
 
 
+PLACES: list[Any] = [None, [["cup", "pen"]], [["cup"], ["pen"]], ["cup", ["a", "b"]], ["cup", ""]]
 NO_ROWS: dict[str, list[dict[str, Any]]] = {
     "judge_self_count": [{"object": None}],
     "judge_self_color": [{"object": None}, {"color": [1]}],
-    "judge_self_size": [{"object": ["a"]}, {"relation": "age"}, {"relation": None}, {"text": 3}],
-    "judge_self_position": [
-        {"object": label} for label in (None, [["cup", "pen"]], [["cup"], ["pen"]], ["cup", ["a", "b"]], ["cup", ""])
-    ],
-    "judge_self_text": [{"object": None}],
+    "judge_self_size": [{"object": ["a"]}, {"relation": "age"}, {"text": 3}],
+    "judge_self_position": [{"object": label} for label in PLACES],
     "judge_pattern": [{"pattern": None}],
 }
 
@@ -64,23 +54,13 @@ def test_a_row_without_the_labels_of_the_claim_is_unscored(metric: str, labels: 
     assert (done.score.status, done.calls) == ("unscored", [])
 
 
-@pytest.mark.parametrize(("letter", "value"), [("C", 1.0), ("B", 0.0), ("F", 0.0)])
-def test_the_judge_must_count_what_the_answer_says(letter: str, value: float) -> None:
-    done = judged("judge_self_count", claim("judge_self_count", "<count>4</count>"), answer(letter))
-    assert (done.score.value, done.score.evidence["claimed"], done.pictures()) == (value, 4, (RED,))
-
-
-@pytest.mark.parametrize(
-    ("words", "standard", "official"),
-    [("<count>14</count>", (0.0, None), (1.0, 4)), ("<count> 4 </count>", (1.0, 4), (0.0, None))],
-)
-def test_the_release_reads_the_last_digit_of_a_claim_alone(words: str, standard: Any, official: Any) -> None:
-    trial = claim("judge_self_count", words)
-    found = [judged("judge_self_count", trial, "C", name).score for name in ("standard", "official")]
-    assert [(one.value, one.evidence.get("claimed")) for one in found] == [standard, official]
-
-
-def test_other_ranges_can_be_asked_for() -> None:
+def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_the_last_digit() -> None:
+    for letter, value in {"C": 1.0, "B": 0.0}.items():
+        done = judged("judge_self_count", claim("judge_self_count", "<count>4</count>"), answer(letter))
+        assert (done.score.value, done.score.evidence["claimed"], done.pictures()) == (value, 4, (RED,))
+    for words, values in {"<count>14</count>": [0, 1], "<count> 4 </count>": [1, 0]}.items():
+        trial = claim("judge_self_count", words)
+        assert [judged("judge_self_count", trial, "C", it).score.value for it in ("standard", "official")] == values
     assert judged("judge_self_count", claim("judge_self_count", "<count>7</count>"), "F", most=8).score.value == 1.0
     assert judged("judge_self_count", claim("judge_self_count", ""), "F", most=24).score.status == "unscored"
 
@@ -112,9 +92,6 @@ def test_every_two_things_must_be_in_the_claimed_order() -> None:
     right, wrong = (judged("judge_self_size", trial, said) for said in (YES, says))
     assert (right.score.value, wrong.score.value, len(right.calls)) == (1.0, 0.0, 3)
     assert " higher than the cup. Mind the handle." in right.questions[2]
-
-
-def test_the_release_lets_a_list_name_a_thing_twice_and_takes_its_first_entries() -> None:
     trial = claim("judge_self_size", '["pea", "pea", "cup", "rug"]')
     standard, official = (judged("judge_self_size", trial, "yes", profile) for profile in ("standard", "official"))
     assert (standard.score.value, standard.calls) == (0.0, [])
@@ -144,21 +121,15 @@ def test_the_claimed_sides_heights_or_quarters_must_be_right(
         assert ["cup, and pen" in done.questions[2], "height" in done.questions[3]] == [True, True]
 
 
-def test_the_reading_is_compared_with_the_claim() -> None:
+def test_the_reading_is_compared_with_the_claim_of_a_wanted_length() -> None:
     trial = claim("judge_self_text", "<text>One two, three four five</text>")
     done = judged("judge_self_text", trial, answer(["one two", "three four"]))
     assert (done.score.value, done.score.evidence["claimed"]) == (0.8, "One two, three four five")
     assert "the board" in done.questions[0]
-
-
-def test_the_release_counts_pieces_between_single_blanks() -> None:
     four = claim("judge_self_text", "<text>one two  three four</text>")
     read = '["one two three four"]'
     assert judged("judge_self_text", four, read).calls == []
     assert judged("judge_self_text", four, read, "official").score.value == 1.0
-
-
-def test_the_wanted_length_is_a_switch() -> None:
     two, six = (claim("judge_self_text", f"<text>{words}</text>") for words in ("a b", "a b c d e f"))
     assert judged("judge_self_text", two, '["a b"]', least=2).score.value == 1.0
     assert judged("judge_self_text", six, '["a b"]', most=5).calls == []
