@@ -15,8 +15,9 @@ from mmeval.metrics.judged.quality_grades import (
     lowest_grade,
 )
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program import Call, Reply, Role
+from mmeval.program import Reply, Role
 from mmeval.records import Response, Score
+from tests.support.judging import driven
 from tests.support.toy import reply
 
 TENTHS = Scale(dimensions_form("all", Dimensions(("light", "sound"), 0, 10)), "all", lambda number: number / 10)
@@ -34,18 +35,9 @@ def asked(thing: str, scale: Scale = TENTHS, **seen: Any) -> Asked:
 
 def together(items: list[tuple[str, ItemScore | Asked]], *says: str | Response) -> tuple[Score, list[list[str]]]:
     """The score, and what was asked at each time."""
-    program = judged_together(items, TENTHS, repeats=1, combine="mean")
-    waiting, times = list(says), list[list[str]]()
-    sent: Any = None
-    try:
-        while True:
-            calls = program.send(sent)
-            assert not isinstance(calls, Call)
-            times.append([call.request.messages[-1].content.text.split()[0] for call in calls])
-            given = [waiting.pop(0) for _ in calls]
-            sent = [Reply(one if isinstance(one, Response) else reply(one), "0") for one in given]
-    except StopIteration as done:
-        return done.value, times
+    waiting = list(says)
+    score, steps = driven(judged_together(items, TENTHS, repeats=1, combine="mean"), lambda _: waiting.pop(0))
+    return score, [[call.request.messages[-1].content.text.split()[0] for call in calls] for calls in steps]
 
 
 @pytest.mark.parametrize(("number", "quality", "raw"), [(-5, 0, -0.5), (1e9, 1, 1e8), (0, 0, None), ("10", 1, None)])

@@ -1,20 +1,20 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
 from mmeval.metrics.judged.captions.captioning import PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
-from mmeval.program import Call, Program, Reply, Role
+from mmeval.program import Call, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
 from tests.support import tiny_media
+from tests.support.judging import driven
 from tests.support.toy import picture, reply
 
-T = TypeVar("T")
 HOME = Path(captioning.__file__).parents[1] / "prompts"
 WORDS = {kind: find_prompt(name, HOME, PromptTexts()).to_json() for kind, name in PROMPTS.items()}
 RED, BLUE = picture(0xFF0000), picture(0x0000FF)
@@ -36,27 +36,15 @@ def answer(text: str, **media: Media | str) -> Interleaved:
 
 def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "standard") -> Captioned:
     """The words of a content that the data set holds."""
-    (found,), _ = ran(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
+    (found,), _ = driven(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
     return found
 
 
 def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
     """The words of a content, and the calls for them."""
     role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
-    return ran(captioned(content, role, prompts, **{"form": "standard", **more}), says)
-
-
-def ran(program: Program[T], says: Says) -> tuple[T, list[Call]]:
-    """The result of a program, and its calls."""
-    asked: list[Call] = []
-    try:
-        calls = next(program)
-        while True:
-            assert not isinstance(calls, Call)
-            asked += calls
-            calls = program.send([Reply(says(call)) for call in calls])
-    except StopIteration as done:
-        return done.value, asked
+    found, steps = driven(captioned(content, role, prompts, **{"form": "standard", **more}), says)
+    return found, [call for step in steps for call in step]
 
 
 def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_stood() -> None:
