@@ -76,20 +76,9 @@ def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_l
     assert (border_strip(high, 0.1)[3:5] == np.rot90(high[6:26, :2])).all()
 
 
-@pytest.mark.parametrize(
-    ("seed", "wide", "color", "name", "value"),
-    [
-        (21, 12, (0, 0, 255), "blue", 1),
-        (24, 24, (255, 128, 0), "orange", 0),  # too thick
-        (21, 12, (0, 0, 255), "green", 0),
-    ],
-)
-def test_borders_agree_with_the_released_evaluator(seed: int, wide: int, color: Any, name: str, value: float) -> None:
-    pixels = framed(noise(120, 120, seed), wide, wide, color)
-    assert score_of(border_fill, picture_trial(pixels, color=name), "official").value == pytest.approx(value, abs=1e-4)
-
-
-def test_a_speckled_border_agrees_with_the_released_evaluator() -> None:
+def test_borders_agree_with_the_released_evaluator() -> None:
+    thick = framed(noise(120, 120, 24), 24, 24, (255, 128, 0))
+    assert score_of(border_fill, picture_trial(thick, color="orange"), "official").value == 0
     picture, rng = noise(121, 133, 27), np.random.RandomState(27)
     frame = np.clip(np.array([12, 9, 14]) + rng.randint(-3, 4, (121, 133, 3)), 0, 255).astype(np.uint8)
     frame[12:109, 13:120] = picture[12:109, 13:120]
@@ -109,17 +98,13 @@ METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lamb
 
 
 @METRICS
-@pytest.mark.parametrize("answer", [(DAMAGED,), (PICTURE[:1, :1],)], ids=["damaged", "pixel"])
+@pytest.mark.parametrize("answer", [(DAMAGED,), (PICTURE[:1, :1],), (PICTURE[:6],)], ids=["damaged", "pixel", "line"])
 def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tuple[Any, ...]) -> None:
     score = score_of(scored, picture_trial(*answer, **FIT))
     assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
     assert score_of(scored, trial(None, metadata=FIT)).status == "unscored"
     assert bind(scored).sample_fault(picture_trial(**FIT).sample) == ""
-
-
-def test_an_area_has_at_least_seven_pixels_a_side() -> None:
-    scores = [score_of(region_fill, region(even(height, 40, (255, 0, 0)), "left half", "red")) for height in (6, 7)]
-    assert ["6" in scores[0].evidence["reason"], "ssim" in scores[1].evidence] == [True, True]
+    assert "ssim" in score_of(region_fill, region(even(7, 40, (255, 0, 0)), "left half", "red")).evidence
 
 
 @METRICS
@@ -156,16 +141,13 @@ def runs_over(pixels: Any, columns: slice) -> Any:
     return painted(done, slice(42, 43), columns, (16, 1, 255))
 
 
-def test_regions_near_the_thresholds_pass_or_fail() -> None:
+def test_regions_and_borders_near_the_thresholds_pass_or_fail() -> None:
     halves = [(runs_over(filled(slice(0, 50), color), slice(50, 99)), "left half", name) for color, name in NEAR]
     spans = {"left third": (0, 33), "right third": (67, 100), "left quarter": (0, 25), "right quarter": (75, 100)}
     parts = [(filled(slice(*span), GREEN), label, "green") for label, span in spans.items()]
     beside = (filled(slice(49, 50), GREEN, filled(slice(0, 25), GREEN)), "left quarter", "green")
     values = [score_of(region_fill, region(*case)).value for case in (*halves, *parts, beside)]
     assert [round(value or 0, 2) for value in values] == [1, 0, 1, 0, 1, 0, 0.99, 1, 1, 1, 1, 0.96]
-
-
-def test_borders_near_the_thresholds_pass_or_fail() -> None:
     pictures = [(runs_over(framed(noise(100, 100, 5), 10, 10, color), slice(11, 17)), name) for color, name in NEAR]
     values = [score_of(border_fill, picture_trial(pixels, color=name)).value for pixels, name in pictures]
     assert [round(value or 0, 2) for value in values] == [1, 0, 1, 0, 1, 0, 1]

@@ -82,20 +82,15 @@ def test_an_answer_without_a_usable_picture_is_zero(answer: Any, words: str) -> 
     assert (resized(pixels, other, "LANCZOS") != resized(pixels, other, "BICUBIC")).any()
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        *[lambda: the_only(trial(None)), lambda: given(DAMAGED), lambda: input_picture(trial("x").sample)],
-        *[lambda: reference_picture(trial("x").sample), lambda: reference_picture(trial("x", "no picture").sample)],
-    ],
-    ids=["no answer", "damaged data", "no input", "no reference", "reference in words"],
-)
-def test_data_without_a_usable_picture_are_unscored(found: Any) -> None:
-    score = found()
-    assert isinstance(score, Score) and score.status == "unscored"
-
-
-def test_a_picture_above_the_limits_is_unscored() -> None:
+def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscored() -> None:
+    plain, in_words = trial("x").sample, trial("x", "no picture").sample
+    for score in (
+        the_only(trial(None)),
+        given(DAMAGED),
+        input_picture(plain),
+        *map(reference_picture, (plain, in_words)),
+    ):
+        assert isinstance(score, Score) and score.status == "unscored"
     huge = saved(Image.new("1", (6001, 6001)))
     for found in (produced(huge), given(huge)):
         assert isinstance(found, Score)

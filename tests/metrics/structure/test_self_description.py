@@ -86,12 +86,6 @@ def test_words_beside_pictures(text: str, pictures: int, many: bool, words: str 
     assert score.evidence["statement"] == words
 
 
-def test_hidden_reasoning_is_no_statement() -> None:
-    thought = Part("reasoning", text="<count>3</count>", raw="<think><count>3</count></think>")
-    answer = Interleaved((thought, text_part("<count>4</count>"), media_part(RED)))
-    assert words_beside(answer) == words_beside(answer, "official") == "<count>4</count>"
-
-
 def test_a_row_without_the_labels_of_the_statement_is_unscored() -> None:
     for kind, key, given in (
         ("colors", "color", "object"),
@@ -102,3 +96,6 @@ def test_a_row_without_the_labels_of_the_statement_is_unscored() -> None:
         score = score_of(load_metric("self_description"), trial_of("a", **labels), kind=kind)
         assert (score.status, f"'{key}'" in score.reason) == ("unscored", True)
     assert score_of(load_metric("self_description"), trial_of(None)).status == "unscored"
+    thought = Part("reasoning", text="<count>3</count>", raw="<think><count>3</count></think>")
+    answer = Interleaved((thought, text_part("<count>4</count>"), media_part(RED)))
+    assert words_beside(answer) == words_beside(answer, "official") == "<count>4</count>"

@@ -49,15 +49,15 @@ def test_characters_are_compared_where_there_are_no_words_and_commas_are_errors_
 
 
 @pytest.mark.parametrize(("blanks", "errors", "length"), [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)])
-def test_blanks_may_count_as_characters(blanks: Blanks, errors: int, length: int) -> None:
+def test_blanks_may_count_as_characters_and_an_empty_text_is_undefined(
+    blanks: Blanks, errors: int, length: int
+) -> None:
     found = accuracy_of([("a b", "a b c")], normalise="none", unit="character", blanks=blanks)
     assert (found.errors, found.length) == (errors, length)
-
-
-@pytest.mark.parametrize("unit", ["word", "character"])
-def test_a_wanted_text_that_is_empty_is_undefined_and_not_zero(unit: Unit) -> None:
-    found = score("words", " ", normalise="none", unit=unit)
-    assert (found.value, found.status, found.evidence["length"]) == (None, "unscored", 0)
+    units: tuple[Unit, ...] = ("word", "character")
+    for unit in units:
+        none = score("words", "", normalise="none", unit=unit, blanks=blanks)
+        assert (none.value, none.status, none.evidence["length"]) == (None, "unscored", 0)
 
 
 def test_the_wanted_text_is_the_label_else_the_reference() -> None:
