@@ -1,7 +1,7 @@
 """UniM's judged metrics by hand: trials with items, captions that follow from these, and a judge that says what it is
 told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
@@ -79,10 +79,16 @@ def judge_unim(
             given = failure if lost is not None and medium.sha256 == lost.sha256 else NAMES[medium.sha256]
         else:
             given = waiting.pop(0)
-        response = given if isinstance(given, Response) else reply(given)
-        fault = call.accept(response) if call.accept and response.output is not None else ""
-        return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response
+        return taken(call, lambda _: given)
 
     scores, _ = driven(score_judged(bind(load_metric(metric), more, profile), trial, Role), say)
     assert not waiting, "a reply was not asked for"
     return Judged(scores, calls)
+
+
+def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:
+    """A reply as the program is given it."""
+    given = said(call)
+    response = given if isinstance(given, Response) else reply(given)
+    fault = call.accept(response) if call.accept and response.output is not None else ""
+    return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response

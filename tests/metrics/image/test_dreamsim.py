@@ -39,9 +39,6 @@ def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) 
     distances = [0.1780338, 1.0050216, 0.0083393]
     assert [score.evidence["distance"] for score in scores] == pytest.approx(distances, abs=1e-5)
     assert [score.value for score in scores] == pytest.approx([1 - distance for distance in distances], abs=1e-5)
-
-
-def test_the_same_picture_is_one_and_a_batch_is_scored_as_each_alone(ensemble: dict[str, str]) -> None:
     trials = [picture_trial(one, reference=(EDITED,)) for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))]
     trials.insert(1, picture_trial(reference=(EDITED,)))
     together = [score.value for score in scored_together(dreamsim, trials, model=ensemble)]
@@ -68,14 +65,11 @@ def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> N
         assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
-def test_an_answer_without_the_picture_is_zero_and_no_answer_unscored(ensemble: dict[str, str]) -> None:
+def test_an_answer_without_the_picture_is_zero_and_data_without_one_unscored(ensemble: dict[str, str]) -> None:
     for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
         score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
         assert (score.value, list(score.evidence)) == (0, ["reason"])
     assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
-
-
-def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, str]) -> None:
     no_box = picture_trial(RED, reference=(RED,))
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
     assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
@@ -84,7 +78,7 @@ def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, st
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
 
 
-def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path) -> None:
+def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(folder: Path) -> None:
     import torch
 
     own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
@@ -94,12 +88,6 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path)
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     own.unlink()
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() == before.tolist()
-
-
-def test_a_folder_with_the_head_of_dino_alone_is_refused(folder: Path) -> None:
-    import torch
-
-    (folder / "checkpoints" / "dino_vitbase16_pretrain.pth").unlink()
     torch.save({"student": {"module.head.mlp.0.bias": torch.zeros(1)}}, folder / "dino_vitb16_pretrain.pth")
     with pytest.raises(UsageError, match=r"dino_vitbase16_pretrain\.pth .*checkpoints"):
         loaded_ensemble(folder, "cpu")

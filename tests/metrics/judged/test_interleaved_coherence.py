@@ -26,13 +26,10 @@ def values(done: Judged) -> list[float | None]:
     return [done.scores[name].value for name in OUTPUTS]
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_two_grades_become_three_shares(profile: str) -> None:
+def test_two_grades_become_three_shares_by_a_weight() -> None:
     for given, wanted in {(5, 1): [1, 0, 0.8], (3, 4): [0.5, 0.75, 0.55]}.items():
-        assert values(coherence(grades(*given), profile=profile)) == pytest.approx(wanted)
-
-
-def test_the_weight_of_coherence_is_the_papers_and_may_be_another() -> None:
+        for profile in ("standard", "official"):
+            assert values(coherence(grades(*given), profile=profile)) == pytest.approx(wanted)
     assert values(coherence(grades(5, 1), weight=0.7))[2] == pytest.approx(0.7)
     assert values(coherence('{"coherence": 4}', '{"coherence": 4}', weight=1.0)) == [0.75, None, 0.75]
     with pytest.raises(UsageError, match="'weight'"):
@@ -51,13 +48,10 @@ def test_the_judge_sees_the_captioned_answer_and_the_evidence_has_the_grades() -
     assert (scores[ICS].evidence["coherence"], scores[ICS].evidence["weight"]) == (4, 0.8)
 
 
-def test_an_empty_answer_has_the_lowest_grades_and_no_judge_is_asked() -> None:
+def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_three_unscored() -> None:
     done = coherence(trial=Trial(TRIAL.sample, output=Interleaved((text_part(" \n"),))))
     assert values(done) == [0, 0, 0]
     assert done.calls == {"judge": [], "captioner": []}
-
-
-def test_a_lost_caption_leaves_all_three_unscored_and_names_the_item() -> None:
     done = coherence(lost=RED)
     for score in done.scores.values():
         assert (score.status, score.bounds, score.cause) == ("unscored", (0.0, 1.0), "lost")
@@ -72,12 +66,13 @@ def test_the_release_judges_a_failed_caption_as_an_empty_one_in_its_own_spelling
     assert values(gone) == [0.5] * 3
 
 
-@pytest.mark.parametrize("said", ["", "I would say four."])
-def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest(said: str) -> None:
-    out, low = coherence(said), coherence(said, judge_failure="lowest")
-    assert [score.status for score in out.scores.values()] == ["unscored"] * 3
-    assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
-    assert values(coherence(said, profile="official")) == [0, 0, 0]
+def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest() -> None:
+    for said in ("", "I would say four."):
+        out, low = coherence(said), coherence(said, judge_failure="lowest")
+        assert [score.status for score in out.scores.values()] == ["unscored"] * 3
+        assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
+        assert values(coherence(said, profile="official")) == [0, 0, 0]
+    assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -121,12 +116,8 @@ def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_round
         half = [] if standard is not None else [grades(written, 3)]
         assert coherence(grades(written, 3), *half).scores[HC].value == standard
         assert values(coherence(grades(written, 3), profile="official"))[0] == pytest.approx(official)
-    scores = coherence(grades(7, 5)).scores
-    assert (scores[HC].evidence["coherence"], scores[HC].evidence["raw"], "raw" in scores[SH].evidence) == (
-        5,
-        [7],
-        False,
-    )
+    content, style, _ = coherence(grades(7, 5)).scores.values()
+    assert (content.evidence["coherence"], content.evidence["raw"], "raw" in style.evidence) == (5, [7], False)
 
 
 BEST = '{"coherence": 5, "style_consistency": 5}'

@@ -34,6 +34,10 @@ def test_the_judge_sees_the_text_with_its_tags_and_neither_the_question_nor_a_me
     (call,) = done.calls["judge"]
     assert "text begins\nIt is <<image1>>, and red.\n" in done.questions[0]
     assert (QUESTION in str(call.request.messages), call.request.messages[-1].content.media()) == (False, ())
+    code = Part("code", text="x = 1", raw="x = 1")
+    named = Part("code", text="y", raw="<code 7>", label="code7")
+    parts = (text_part("See "), Part("image", media=RED), THOUGHT, code, named, Part("code", text="z"), text_part("!"))
+    assert tagged_text(Interleaved(parts)) == "See <<image1>><<code1>><code 7><<code3>>!"
 
 
 THOUGHT = Part("reasoning", text="deep", raw="<think>deep</think>")
@@ -47,13 +51,6 @@ def test_a_text_of_blanks_tags_and_thoughts_alone_has_the_lowest_grade_and_no_ju
     done = quality(trial=answer_trial(text) if isinstance(text, str) else of(text), profile=profile)
     assert (done.calls["judge"], done.score.value, bool(item(done)["reason"])) == ([], 0, True)
     assert (item(done)["quality"], item(done)["score"]) == (0.0, 1)
-
-
-def test_a_tag_stands_for_everything_that_is_no_text() -> None:
-    code = Part("code", text="x = 1", raw="x = 1")
-    named = Part("code", text="y", raw="<code 7>", label="code7")
-    parts = (text_part("See "), Part("image", media=RED), THOUGHT, code, named, Part("code", text="z"), text_part("!"))
-    assert tagged_text(Interleaved(parts)) == "See <<image1>><<code1>><code 7><<code3>>!"
 
 
 @pytest.mark.parametrize(("words", "cut"), [(8000, False), (8001, True)])

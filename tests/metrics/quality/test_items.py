@@ -43,31 +43,25 @@ def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: Unrea
     return quality_of_media(trial(answer), "image", measure, unreadable=unreadable)
 
 
-def test_the_value_is_the_mean_and_the_evidence_has_every_item() -> None:
+def test_the_mean_counts_and_an_answer_without_an_item_is_no_bad_one() -> None:
     qualities = iter((ItemScore(0.5, {"term": 1}), ItemScore(1.0)))
     answer = Interleaved((media_part(RED), media_part(BLUE)))
     score = quality_of_media(trial(answer), "image", lambda _: next(qualities))
     items = [{"label": "image1", "quality": 0.5, "term": 1}, {"label": "image2", "quality": 1.0}]
     assert score == Score(0.75, evidence={"items": items})
-
-
-def test_an_answer_without_an_item_of_the_kind_is_no_bad_one() -> None:
     score = measured()
     assert (score.status, score.value, score.bounds) == ("inapplicable", None, None)
     assert score == nothing_of("image") and "image" in score.reason
     assert quality_of_media(trial(None), "image", lambda _: GOOD).status == "unscored"
 
 
-def test_a_tag_without_a_file_and_a_damaged_file_are_worth_nothing() -> None:
+def test_a_tag_without_a_file_is_worth_nothing_and_an_item_beyond_a_limit_unscored() -> None:
     named = quality_of_media(trial(Interleaved.from_text("<<image1>>")), "image", lambda _: GOOD)
     damaged = measured(RED, how=CorruptMediaError("not a picture"))
     assert (named.value, named.evidence["items"][0]["reason"]) == (0.0, UNSEEN)
     assert (damaged.value, damaged.evidence["items"][0]["reason"]) == (0.0, "not a picture")
     score = measured(RED, how=CorruptMediaError("not a picture"), unreadable="unscored")
     assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: not a picture")
-
-
-def test_an_item_beyond_a_limit_is_unscored() -> None:
     score = measured(RED, how=MediaLimitError("too large"))
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
 

@@ -41,8 +41,7 @@ def test_evidence_has_each_constraint_and_in_the_release_capitals_are_never_foun
     ]
     met: dict[tuple[str, ...], list[int]] = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
     met |= {("keyword_count", "NATO", "== 1"): [1, 0]}
-    found = {one: [score("NATO met today", one, name).value for name in ("standard", "official")] for one in met}
-    assert found == met
+    assert {one: [score("NATO met today", one, it).value for it in ("standard", "official")] for one in met} == met
 
 
 @pytest.mark.parametrize("answer", [" \n", "<<audio1>>"])

@@ -40,8 +40,8 @@ def test_characters_are_compared_where_there_are_no_words_and_commas_are_errors_
     found = {read: score(read, "梦想", normalise="none", unit="character").value for read in values}
     assert found == pytest.approx(values)
     said = "傍晚的湖面，夕阳的余晖。"
-    values = [score(said, said, name, normalise="speech", unit="character").value for name in ("standard", "official")]
-    assert values == [1, pytest.approx(1 - 1 / 10)]
+    both = [score(said, said, name, normalise="speech", unit="character").value for name in ("standard", "official")]
+    assert both == [1, pytest.approx(1 - 1 / 10)]
     assert score("", "Something was said", normalise="speech").value == 0
     assert score("a bc", "ab c", unit="character").value == 1
     words = accuracy_of([("a b c", "a  x\nc\td")], normalise="none")
