@@ -73,6 +73,7 @@ def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest() -> No
         assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
         assert values(coherence(said, profile="official")) == [0, 0, 0]
     assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
+    assert values(coherence('{"coherence": 5}', profile="official")) == pytest.approx([1, 0, 0.8])
 
 
 @pytest.mark.parametrize(
