@@ -1,7 +1,5 @@
 """The embedded model ``tiny``, made once for a machine and kept until its builder changes."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import os
@@ -23,5 +21,4 @@ def embedded_cache() -> Path:
 
 
 def embedded_tiny() -> Path:
-    """The model's folder."""
     return tiny_model(embedded_cache())

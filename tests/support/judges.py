@@ -1,7 +1,5 @@
 """Judges for tests from outside: mock servers that answer each form of reply as they are told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

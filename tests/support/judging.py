@@ -1,18 +1,35 @@
 """Judged metrics by hand: what they ask, and what they make of the replies."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
-from mmeval.program.calls import Call, Reply, Role
+from mmeval.program.calls import Call, Program, Reply, Role
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.toy import reply
+
+T = TypeVar("T")
+
+
+def driven(program: Program[T], say: Callable[[Call], str | Response]) -> tuple[T, list[list[Call]]]:
+    """The result of a program whose calls get these replies, and the calls of each step."""
+    steps: list[list[Call]] = []
+    sent: Any = None
+    try:
+        while True:
+            calls = program.send(sent)
+            assert not isinstance(calls, Call)
+            steps.append(list(calls))
+            said = [say(call) for call in calls]
+            sent = [Reply(one if isinstance(one, Response) else reply(one)) for one in said]
+    except StopIteration as done:
+        result: T = done.value
+        return result, steps
 
 
 class Judged(NamedTuple):
@@ -29,18 +46,8 @@ class Judged(NamedTuple):
 
 def judged(metric: str, trial: Trial, *replies: str | Response, **switches: Any) -> Judged:
     """A trial judged by a metric of ours whose calls get the replies in their order."""
-    bound = bind(load_metric(metric), switches)
-    program = score_judged(bound, trial, Role)
-    asked: list[Request] = []
-    waiting = [one if isinstance(one, Response) else reply(one) for one in replies]
-    sent: list[Reply] | None = None
-    try:
-        while True:
-            calls = program.send(sent)
-            assert not isinstance(calls, Call)
-            asked += [call.request for call in calls]
-            sent = [Reply(waiting.pop(0)) for _ in calls]
-    except StopIteration as done:
-        assert not waiting, "a reply was not asked for"
-        (score,) = done.value.values()
-        return Judged(score, asked)
+    waiting = list(replies)
+    scores, steps = driven(score_judged(bind(load_metric(metric), switches), trial, Role), lambda _: waiting.pop(0))
+    assert not waiting, "a reply was not asked for"
+    (score,) = scores.values()
+    return Judged(score, [call.request for step in steps for call in step])

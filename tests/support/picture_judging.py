@@ -1,7 +1,5 @@
 """Questions about pictures by hand: a judge that answers each by what stands in it, and trials to ask about."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,14 +9,13 @@ from mmeval.content.parts import Interleaved
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
-from mmeval.program.calls import Call, Reply, Role
-from mmeval.records.request import Request
+from mmeval.program.calls import Call, Role
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from tests.support.judging import driven
 from tests.support.pictures import even, medium
-from tests.support.toy import reply
 
 RED, BLUE = medium(even(16, 16, (255, 0, 0))), medium(even(16, 16, (0, 0, 255)))
 LOST = Response.failed("bad_reply", "the reply is empty")
@@ -61,27 +58,16 @@ def judged(
     **switches: Any,
 ) -> Asked:
     """A trial judged by a metric of ours. ``says`` may be one reply to all; ``role_says`` is for other roles."""
-    program = score_judged(bind(load_metric(metric), switches, profile), trial, Role)
     usual: Says = {"": says} if isinstance(says, str) else says
-    calls: list[Call] = []
-    sent: Any = None
-    try:
-        while True:
-            step = program.send(sent)
-            assert not isinstance(step, Call)
-            calls += step
-            sent = [Reply(_said((role_says or {}).get(call.role, usual), call.request)) for call in step]
-    except StopIteration as done:
-        (score,) = done.value.values()
-        return Asked(score, calls)
 
+    def say(call: Call) -> str | Response:
+        asked = call.request.messages[-1].content.text
+        found = next(said for words, said in (role_says or {}).get(call.role, usual).items() if words in asked)
+        return found.pop(0) if isinstance(found, list) else found
 
-def _said(says: Says, request: Request) -> Response:
-    asked = request.messages[-1].content.text
-    found = next((said for words, said in says.items() if words in asked), None)
-    assert found is not None, f"nobody told the judge what to say to {asked!r}"
-    said = found.pop(0) if isinstance(found, list) else found
-    return said if isinstance(said, Response) else reply(said)
+    scores, steps = driven(score_judged(bind(load_metric(metric), switches, profile), trial, Role), say)
+    (score,) = scores.values()
+    return Asked(score, [call for step in steps for call in step])
 
 
 def trial_of(said: str | None, /, *pictures: Media, given: Sequence[Media] = (), **labels: Any) -> Trial:

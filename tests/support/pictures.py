@@ -30,7 +30,6 @@ def even(height: int, width: int, color: tuple[int, int, int]) -> Pixels:
 
 
 def painted(pixels: Pixels, rows: slice, columns: slice, color: tuple[int, int, int]) -> Pixels:
-    """With a part of it in one colour."""
     done = pixels.copy()
     done[rows, columns] = color
     return done
@@ -49,7 +48,6 @@ def medium(pixels: Pixels) -> Media:
 
 
 def shown(*pictures: Pixels | Media) -> Interleaved:
-    """Content of pictures alone."""
     return Interleaved(tuple(media_part(one if isinstance(one, Media) else medium(one)) for one in pictures))
 
 

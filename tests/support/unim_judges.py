@@ -1,17 +1,6 @@
-"""UniM's judge and captioner for tests from outside: one server whose replies follow from what it is sent alone. It
-plays the model under test as well, which has the name ``MODEL`` and answers as any mock server does.
-
-| asked for               | replies                                                                            |
-|-------------------------|------------------------------------------------------------------------------------|
-| `score`                 | 5 where the candidate is the reference, else 1 to 4 by the words that both have     |
-| `coherence`, and style  | 4 and 5 where every item of the answer is there, 2 and 3 where one lacks            |
-| a grade of one thing by itself, or an overall number | 4 of 5, or 75 of 100                   |
-| anything else: a caption | words that follow from the whole request, so that equal media have equal captions |
-
-Each kind of request is counted apart, beside the counters of the mock server.
-"""
-
-from __future__ import annotations
+"""UniM's judge and captioner for tests from outside: one server whose replies follow from what it is sent alone, and
+that plays the model ``MODEL`` as well. A candidate that is the reference has grade 5, another 1 to 4 by the words that
+both have; an answer whose items are all there is coherent; a caption follows from the whole request."""
 
 import json
 import re
@@ -25,11 +14,8 @@ from tests.support.mock_openai_server import MockServer, Settings, State, last_t
 
 Purpose = Literal["answer", "semantic", "coherence", "quality", "caption"]
 ASKED_FOR: Mapping[str, Purpose] = {'"overall': "quality", '"score":': "semantic", '"coherence":': "coherence"}
-"""What only the reply form of a metric has; a caption is asked for in plain words."""
 GRADE: Mapping[str, Any] = {"score": 4, "overall": 4, "overall_score": 75, "overall_score_100": 75}
-"""What any text, code or document is worth, by the name that a prompt asks for it."""
 COHERENT, LOOSE = (4, 5), (2, 3)
-"""The grades of coherence and style for an answer whose items are all there, and for any other."""
 MODEL = "m"
 _MATERIAL = re.compile(
     r"^(?P<mark>\S+) (?P<name>[a-z]+) begins[^\n]*\n(?P<text>.*?)\n?(?P=mark) (?P=name) ends", re.M | re.S
@@ -38,13 +24,9 @@ _WORD = re.compile(r"\w+")
 
 
 class HonestState(State):
-    """Says what is true of what it is sent."""
-
     def __init__(self, settings: Any) -> None:
         self.asked: Counter[Purpose] = Counter()
-        """Requests by what they wanted."""
         self.media: Counter[str] = Counter()
-        """Requests for captions by the field that held the medium; ``text`` without one."""
         State.__init__(self, settings)
 
     def reset(self) -> None:
@@ -74,7 +56,6 @@ class HonestServer(MockServer):
         self.state = HonestState(Settings(**settings))
 
     def asked(self) -> dict[str, int]:
-        """Requests by what they wanted, asked again or not."""
         return {str(purpose): count for purpose, count in self.state.asked.items()}
 
 
@@ -90,7 +71,6 @@ def purpose_of(words: str) -> Purpose:
 
 
 def shown_in(words: str) -> dict[str, str]:
-    """What a prompt shows, by name."""
     return {match["name"]: match["text"] for match in _MATERIAL.finditer(words)}
 
 
@@ -99,18 +79,15 @@ def said(purpose: Purpose, words: str, key: str) -> str:
     if purpose == "caption":
         return f"something like {key[:4]}, {key[4:8]} and {key[8:12]}"
     if purpose == "semantic":
-        return json.dumps({"reason": "by its words", "score": semantic_grade(**compared(shown_in(words)))})
+        material = shown_in(words)
+        (candidate,) = material.keys() - {"reference"}  # the question is not to be judged
+        grade = semantic_grade(material[candidate], material["reference"])
+        return json.dumps({"reason": "by its words", "score": grade})
     if purpose == "quality":
         return json.dumps({"reason": "by itself", **GRADE})
     answer = next((match["text"] for match in _MATERIAL.finditer(words)), words)
     coherence, style = LOOSE if NOTHING_GIVEN in answer else COHERENT
     return json.dumps({"reason": "by its items", "coherence": coherence, "style_consistency": style})
-
-
-def compared(material: Mapping[str, str]) -> dict[str, str]:
-    """Candidate and reference of a prompt. Fails where it shows anything else: the question is not to be judged."""
-    (candidate,) = material.keys() - {"reference"}
-    return {"candidate": material[candidate], "reference": material["reference"]}
 
 
 def semantic_grade(candidate: str, reference: str) -> int:
@@ -122,7 +99,6 @@ def semantic_grade(candidate: str, reference: str) -> int:
 
 
 def medium_of(body: Mapping[str, Any]) -> str:
-    """The field of the first medium of a request."""
     contents = (message.get("content") for message in body.get("messages", ()))
     items = [item for content in contents if isinstance(content, list) for item in content]
     return next((str(item["type"]) for item in items if item["type"] != "text"), "text")

@@ -1,8 +1,6 @@
 """UniM's judged metrics by hand: trials with items, captions that follow from these, and a judge that says what it is
 told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,11 +9,12 @@ from mmeval.content.parts import Interleaved
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
-from mmeval.program.calls import Call, Reply, Role
+from mmeval.program.calls import Call, Role
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from tests.support.judging import driven
 from tests.support.toy import picture, reply
 
 QUESTION = "Which kettle is it, tell me?"
@@ -70,21 +69,21 @@ def judge_unim(
     **more: Any,
 ) -> Judged:
     """A trial judged with these replies in their order; the captioner fails at the medium ``lost``."""
-    program = score_judged(bind(load_metric(metric), more, profile), trial, Role)
     waiting = list(says)
     calls: dict[str, list[Call]] = {"judge": [], "captioner": []}
-    sent: list[Reply] | None = None
-    try:
-        while True:
-            asked = program.send(sent)
-            assert not isinstance(asked, Call)
-            for call in asked:
-                calls[call.role].append(call)
-            told = {"judge": lambda _: waiting.pop(0), "captioner": lambda call: _caption(call, lost, failure)}
-            sent = [Reply(taken(call, told[call.role])) for call in asked]
-    except StopIteration as done:
-        assert not waiting, "a reply was not asked for"
-        return Judged(done.value, calls)
+
+    def say(call: Call) -> Response:
+        calls[call.role].append(call)
+        if call.role == "captioner":
+            (medium,) = call.request.messages[-1].content.media()
+            given = failure if lost is not None and medium.sha256 == lost.sha256 else NAMES[medium.sha256]
+        else:
+            given = waiting.pop(0)
+        return taken(call, lambda _: given)
+
+    scores, _ = driven(score_judged(bind(load_metric(metric), more, profile), trial, Role), say)
+    assert not waiting, "a reply was not asked for"
+    return Judged(scores, calls)
 
 
 def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:
@@ -93,8 +92,3 @@ def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:
     response = given if isinstance(given, Response) else reply(given)
     fault = call.accept(response) if call.accept and response.output is not None else ""
     return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response
-
-
-def _caption(call: Call, lost: Media | None, failure: Response) -> str | Response:
-    (medium,) = call.request.messages[-1].content.media()
-    return failure if lost is not None and medium.sha256 == lost.sha256 else NAMES[medium.sha256]

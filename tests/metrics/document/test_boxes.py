@@ -1,10 +1,3 @@
-from __future__ import annotations
-
-import random
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from mmeval.decode import TextBox
 from mmeval.metrics.document.boxes import joined_lines
 
@@ -13,27 +6,10 @@ def box(left: float, top: float, text: str, *, width: float = 20, height: float 
     return TextBox(left, top, left + width, top + height, text)
 
 
-def test_boxes_of_one_height_are_a_line_from_left_to_right() -> None:
+def test_boxes_are_joined_to_lines_by_their_distance() -> None:
     assert joined_lines([box(30, 2, "there"), box(5, 20, "below"), box(5, 0, "Hello")]) == ["Hello there", "below"]
-
-
-def test_boxes_are_joined_by_their_distance_and_a_line_ends_half_a_height_below_its_first() -> None:
     gaps = {-0.4: "ab", 0: "ab", 0.5: "ab", 0.51: "a b", 8: "a b", 8.1: "a  b", 90: "a  b", -0.6: "a b"}
     assert {gap: joined_lines([box(0, 0, "a"), box(20 + gap, 0, "b")])[0] for gap in gaps} == gaps
     assert [len(joined_lines([box(0, 0, "a"), box(100, down, "b")])) for down in (4.9, 5)] == [1, 2]
-
-
-def test_a_wide_box_over_others_decides_where_the_next_begins() -> None:
     assert joined_lines([box(0, 0, "wide", width=100), box(10, 0, "x"), box(102, 0, "y")]) == ["wide x y"]
     assert joined_lines([]) == []
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 8)), unique=True), st.randoms(use_true_random=False))
-def test_the_order_in_which_boxes_are_found_does_not_matter(
-    places: list[tuple[int, int]], shuffle: random.Random
-) -> None:
-    boxes = [box(60 * across, 30 * down, f"{across}.{down}") for across, down in places]
-    mixed = list(boxes)
-    shuffle.shuffle(mixed)
-    assert joined_lines(mixed) == joined_lines(boxes)
-    assert len(joined_lines(boxes)) == len({down for _, down in places})

@@ -1,11 +1,6 @@
-from __future__ import annotations
-
-import contextlib
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
@@ -41,25 +36,20 @@ def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     [
         (b"a,b\n1,2\n", "a.csv", TABLE),
         (b"a\tb\n1\t2", "a.tsv", TABLE),
-        (b"a;b\r\n1;2\r\n", "", TABLE),
-        (b"\xef\xbb\xbfa,b\n1,2", "a.csv", TABLE),
+        (b"\xef\xbb\xbfa;b\r\n1;2\r\n", "", TABLE),
         (b'a,b\n"1",2\n', "a.txt", TABLE),
         (b"a  b\n1  2\n", "a.txt", TABLE),
-        (b"Dear all,\nI am well.\n", "a.txt", "Dear all,\nI am well."),
         (b"# Title\n\n- one   x\n- two   y\n", "a.md", "# Title\n\n- one   x\n- two   y"),
         (b"| a   | b   |\n|-----|-----|\n", "a.txt", "| a   | b   |\n|-----|-----|"),
         (b"Dear all, how\nAre you, then\nI am, too\n", "a.txt", "Dear all, how\nAre you, then\nI am, too"),
-        (b"a, b\n1, 2\n", "a.csv", TABLE),
         (b"My fruit\na,b\n1,2,3\n", "a.csv", "| My fruit |\n| --- |\n| a | b |\n| 1 | 2 | 3 |"),
         (b"a;b\n1,5;2;3\n", "a.csv", "| a | b |\n| --- | --- |\n| 1,5 | 2 | 3 |"),
         (b"a\nb\nc,d\n", "a.csv", "a\nb\nc,d"),
-        (b"<html><p>x</html>", "a.html", "<html><p>x</html>"),
         (tiny_media.word("Dear <all>"), "", "Dear <all>"),
         (tiny_media.word(xml=f"<w:tbl><w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr></w:tbl>"), "", TABLE[:23]),
         (tiny_media.pdf("Hello"), "", "Hello"),
         (documents.workbook({"S": documents.row(1, documents.words_in("A1", "x"))}), "", "S\n\n| x |\n| --- |"),
         (documents.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
-        (b"", "a.txt", None),
         (b"%PDF-1.4 no", "", None),
         (tiny_media.word("x")[:-30], "a.docx", None),
     ],
@@ -85,22 +75,16 @@ def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, 
     assert picture_markdown(Media.from_bytes(tiny_media.picture()), DEFAULT_LIMITS) == TABLE
 
 
-def test_of_a_long_scan_the_first_pages_are_read(eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "page_boxes", lambda media, limits: [()] * 12)
-    read(tiny_media.pdf(pages=12))
-    assert len(eyes) == reading.MAX_PAGES_READ == 8
-
-
-def test_all_text_layers_are_read_before_any_picture(
+def test_all_text_layers_are_read_before_any_picture_and_of_a_long_scan_the_first_pages(
     eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def layers(media: Media, limits: DecodeLimits) -> Iterator[tuple[TextBox, ...]]:
-        yield from [()] * 3
+        yield from [()] * 12
         assert eyes == []
 
     monkeypatch.setattr(reading, "page_boxes", layers)
-    read(tiny_media.pdf(pages=3))
-    assert len(eyes) == 3
+    read(tiny_media.pdf(pages=12))
+    assert len(eyes) == reading.MAX_PAGES_READ == 8
 
 
 @pytest.mark.parametrize("data", [tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))])
@@ -109,36 +93,17 @@ def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
         read(data, ocr="none")
 
 
-def test_no_more_is_read_than_is_used_and_limits_of_decoding_hold() -> None:
+def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() -> None:
     assert reading.MAX_CHARS == 40_000
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
         document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
-
-
-def test_which_types_are_read_is_known_before_they_are_opened() -> None:
     old_office, archive = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), tiny_media.zipped("x")
     data = (b"words", tiny_media.pdf(), documents.workbook({}), bytes(range(256)), old_office, archive)
     assert [is_readable(Media.from_bytes(one)) for one in data] == [True, True, True, True, False, False]
 
 
 def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells() -> None:
-    rows = {
-        "a,b\n1,2": 2,
-        "a,b\n\n1,2\n": 2,
-        'a,"b\nc"\n1,2': 2,
-        "a,b\n1,2,3\n4,5": 0,
-        "Hello, you\nThere, too, now": 0,
-    }
-    rows |= {"a,b": 0, "words\nwords": 0, "a|b\n1|2": 0, "a,b\n1": 0, "x" * 200_000 + ",1\n2,3": 0}
-    rows |= {"12,3456789\n" * 20_000: 7272}
+    rows = {"a,b\n\n1,2\n": 2, 'a,"b\nc"\n1,2': 2, "a,b\n1,2,3\n4,5": 0, "Hello, you\nThere, too, now": 0, "a,b": 0}
+    rows |= {"words\nwords": 0, "a,b\n1": 0, "x" * 200_000 + ",1\n2,3": 0, "12,3456789\n" * 20_000: 7272}
     assert [len(table_rows(text)) for text in rows] == list(rows.values())
-
-
-@given(st.binary(max_size=200), st.sampled_from(["a.csv", "a.txt", "a.html", ""]))
-def test_any_text_is_read_or_damaged(data: bytes, name: str) -> None:
-    media = Media.from_bytes(data, name)
-    if media.kind == "image":
-        return
-    with contextlib.suppress(CorruptMediaError, MediaLimitError):
-        assert isinstance(document_markdown(media, DEFAULT_LIMITS, ocr="none"), str)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import product
 from typing import get_args
 
@@ -27,41 +25,26 @@ def test_the_words_go_with_their_hints_and_the_remark_has_their_beginning() -> N
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
     assert text == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
     assert [word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")] == [True] * 3
-
-
-def test_without_hints_there_are_the_words_alone() -> None:
     text, about = gone(b"1.5 and 2.25", hints=False)
     assert (text, "hints" in about, about[:13]) == ("1.5 and 2.25", False, "12 characters")
 
 
-def test_of_a_long_document_the_beginning_goes_and_the_remark_has_its_length() -> None:
+def test_of_a_long_document_the_beginning_goes_and_an_empty_one_is_damaged() -> None:
     text, about = gone(b"long words " * 5000, hints=False)
     assert (len(text), about[:27], len(about) < 400) == (40_000, "the first 40,000 characters", True)
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")
-
-
-def test_an_empty_document_is_damaged() -> None:
     with pytest.raises(CorruptMediaError, match=NOTHING_SAID):
         gone(b" \n ")
 
 
-def test_every_way_of_reading_has_a_name_of_its_own_and_is_one_object() -> None:
-    ways = product(get_args(Extraction), get_args(Ocr), (True, False))
-    made = [markdown_route(extraction, ocr, hints=hints) for extraction, ocr, hints in ways]
-    assert len({route.name for route in made}) == len(made) == 8
-    assert markdown_route("by_type", "none", hints=True) is markdown_route("by_type", "none", hints=True)
-    assert {(route.takes, route.gives) for route in made} == {("document", "text")}
-
-
-def test_a_document_is_read_once_however_often_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_is_read_once_and_in_the_release_only_pictures_go(monkeypatch: pytest.MonkeyPatch) -> None:
     words = iter(["words"])
     monkeypatch.setattr(routes, "document_markdown", lambda media, limits, *, ocr: next(words))
     medium = Media.from_bytes(b"anything")
+    ways = product(get_args(Extraction), get_args(Ocr), (True, False))
+    assert len({markdown_route(extraction, ocr, hints=hints).name for extraction, ocr, hints in ways}) == 8
     for hints in (True, False, True):
         markdown_route("by_type", "none", hints=hints).convert(medium, DEFAULT_LIMITS)
-
-
-def test_in_the_release_only_pictures_go_and_an_empty_one_goes_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "picture_markdown", lambda media, limits: "")
     route = markdown_route("pictures", "rapidocr", hints=False)
     assert [route.reads(Media(mime=mime)) for mime in ("image/png", "text/csv")] == [True, False]

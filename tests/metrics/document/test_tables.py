@@ -1,40 +1,21 @@
-from __future__ import annotations
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from mmeval.decode import OfficeTable
 from mmeval.metrics.document.tables import blocks_of, cells_of, markdown, released_markdown
 
 
-def test_a_line_is_cut_at_two_blanks_or_a_tab() -> None:
+def test_a_line_is_cut_at_two_blanks_and_the_release_makes_one_table_of_all_lines() -> None:
     cells = {"Apple  52": ["Apple", "52"], "Apple 52": ["Apple 52"], "Apple\t52": ["Apple", "52"]}
     cells |= {"  Red apple \t 52  ": ["Red apple", "52"], "a     b  c": ["a", "b", "c"]}
     assert {line: cells_of(line) for line in cells} == cells
-
-
-def test_the_release_makes_one_table_of_all_lines_and_nothing_of_none() -> None:
     lines = ["Fruit  Energy ", "", "  All fruit", "Apple  52  kcal"]
     assert released_markdown(lines) == "| Fruit | Energy |\n| --- | --- |\n| All fruit |\n| Apple | 52 | kcal |"
     assert released_markdown([]) == released_markdown(["", "  "]) == ""
 
 
-def test_blocks_stand_apart_and_cells_cannot_end_the_cell_that_they_stand_in() -> None:
-    assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
-    assert markdown([OfficeTable((("a|b", "c\nd"), ("1",)))]) == "| a\\|b | c d |\n| --- | --- |\n| 1 |"
-
-
-def test_words_stay_words_and_rows_become_a_table() -> None:
+def test_words_stay_words_rows_become_a_table_and_cells_cannot_end_themselves() -> None:
     text, table = ["My fruit", "this week"], ["Fruit  Energy", "Apple  52", "All of them", "Pear  57"]
     rows = (("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))
     assert blocks_of([*text, *table, *text]) == ["My fruit\nthis week", OfficeTable(rows), "My fruit\nthis week"]
     assert len(blocks_of(["a  b", "c  d", "one", "two", "e  f", "g  h"])) == 3  # two lines of one cell end a table
     assert blocks_of(["Page 1  of 2", "Dear all"]) == ["Page 1  of 2\nDear all"]  # a single row is none
-
-
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=12))
-def test_no_word_of_a_text_is_lost(lines: list[str]) -> None:
-    found = markdown(blocks_of(lines)).replace("\\|", "|").replace("---", "")
-    for line in lines:
-        for word in line.split():
-            assert word.replace("---", "") in found
+    assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
+    assert markdown([OfficeTable((("a|b", "c\nd"), ("1",)))]) == "| a\\|b | c d |\n| --- | --- |\n| 1 |"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -21,33 +19,23 @@ def test_each_colour_passes_as_itself_and_grey_as_red_and_orange() -> None:
     [
         *[((22, 22, 22), "black", True), ((22, 22, 23), "black", False), ((233, 233, 233), "white", True)],
         *[((232, 233, 233), "white", False), ((255, 228, 0), "red", True), ((255, 231, 0), "red", False)],
-        *[((255, 0, 228), "red", True), ((255, 0, 231), "red", False), ((20, 40, 60), "blue", True)],
-        ((0, 128, 0), "blue", False),
+        *[((255, 0, 228), "red", True), ((255, 0, 231), "red", False), ((0, 128, 0), "blue", False)],
     ],
 )
 def test_black_and_white_go_by_distance_and_the_others_by_hue(found: tuple[int, ...], name: str, passes: bool) -> None:
     assert GATE.passes(found, name, COLORS[name]) is passes
-
-
-@pytest.mark.parametrize(
-    ("found", "name", "gate"),
-    [
-        ((30, 40, 0), "black", Gate(50, 0.15, 0.85)),
-        ((0, 255, 255), "red", Gate(38.4, 0.5, 0.85)),
-        ((0, 255, 255), "red", Gate(38.4, 0.15, 0.5)),
-    ],
-)
-def test_at_its_very_limit_a_colour_passes(found: tuple[int, ...], name: str, gate: Gate) -> None:
-    assert gate.passes(found, name, COLORS[name])
+    limits = (Gate(50, 0.15, 0.85), (30, 40, 0), "black"), (Gate(38.4, 0.5, 0.85), (0, 255, 255), "red")
+    for gate, at_limit, other in (*limits, (Gate(38.4, 0.15, 0.5), (0, 255, 255), "red")):
+        assert gate.passes(at_limit, other, COLORS[other])
 
 
 @pytest.mark.parametrize(
     ("label", "colors", "words"),
     [
-        *[("red", COLORS, ""), ("reddish", COLORS, "one of green, blue"), (None, COLORS, "not None")],
+        *[("red", COLORS, ""), ("reddish", COLORS, "one of green, blue")],
         *[(["red"], COLORS, "not ['red']"), ("sky", {"sky": [0, 0]}, "three numbers")],
         *[("sky", {"sky": [0, 0, 256]}, "three numbers"), ("sky", {"sky": [-1, 0, 0]}, "three numbers")],
-        *[("sky", {"sky": "blu"}, "three numbers"), ("sky", {"sky": [0, 127.5, 255]}, "")],
+        ("sky", {"sky": [0, 127.5, 255]}, ""),
     ],
 )
 def test_a_label_that_names_no_colour_has_a_fault(label: Any, colors: Any, words: str) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -19,7 +17,6 @@ from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of, trial
 
-pytestmark = pytest.mark.xdist_group("torch")
 RED = even(64, 64, (255, 0, 0))
 EDITED = painted(noise(120, 160), slice(20, 60), slice(30, 90), (0, 0, 255))
 
@@ -42,9 +39,6 @@ def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) 
     distances = [0.1780338, 1.0050216, 0.0083393]
     assert [score.evidence["distance"] for score in scores] == pytest.approx(distances, abs=1e-5)
     assert [score.value for score in scores] == pytest.approx([1 - distance for distance in distances], abs=1e-5)
-
-
-def test_the_same_picture_is_one_and_a_batch_is_scored_as_each_alone(ensemble: dict[str, str]) -> None:
     trials = [picture_trial(one, reference=(EDITED,)) for one in (EDITED, RED, noise(20, 300), even(1, 1, (9, 9, 9)))]
     trials.insert(1, picture_trial(reference=(EDITED,)))
     together = [score.value for score in scored_together(dreamsim, trials, model=ensemble)]
@@ -53,8 +47,6 @@ def test_the_same_picture_is_one_and_a_batch_is_scored_as_each_alone(ensemble: d
 
 
 def test_the_only_picture_or_the_last_one_is_compared_with_the_reference_or_the_input(ensemble: dict[str, str]) -> None:
-    switches = {"pictures": "only", "against": "reference", "region": "whole", "bbox_key": "bbox", "margin": 10}
-    assert dreamsim.switches == {"model": "ssundaram21/dreamsim", **switches}
     two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
     assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
     assert score_of(dreamsim, two, model=ensemble, pictures="last").value != pytest.approx(1, abs=0.1)
@@ -73,15 +65,11 @@ def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> N
         assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
-@pytest.mark.parametrize("pictures", ["only", "last"])
-def test_an_answer_without_the_picture_is_zero_and_no_answer_unscored(ensemble: dict[str, str], pictures: str) -> None:
-    for answer in ([], [DAMAGED]):
+def test_an_answer_without_the_picture_is_zero_and_data_without_one_unscored(ensemble: dict[str, str]) -> None:
+    for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
         score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
         assert (score.value, list(score.evidence)) == (0, ["reason"])
-    assert score_of(dreamsim, trial(None), model=ensemble, pictures=pictures).status == "unscored"
-
-
-def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, str]) -> None:
+    assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
     no_box = picture_trial(RED, reference=(RED,))
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
     assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
@@ -90,7 +78,7 @@ def test_data_without_a_picture_or_box_leaves_it_unscored(ensemble: dict[str, st
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
 
 
-def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path) -> None:
+def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(folder: Path) -> None:
     import torch
 
     own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
@@ -100,12 +88,6 @@ def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path)
     before = embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)])
     own.unlink()
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() == before.tolist()
-
-
-def test_a_folder_with_the_head_of_dino_alone_is_refused(folder: Path) -> None:
-    import torch
-
-    (folder / "checkpoints" / "dino_vitbase16_pretrain.pth").unlink()
     torch.save({"student": {"module.head.mlp.0.bias": torch.zeros(1)}}, folder / "dino_vitb16_pretrain.pth")
     with pytest.raises(UsageError, match=r"dino_vitbase16_pretrain\.pth .*checkpoints"):
         loaded_ensemble(folder, "cpu")
@@ -117,15 +99,9 @@ def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "lora_alpha": 0.1}))
     assert embeddings(loaded_ensemble(folder, "cpu"), [picture(EDITED)]).tolist() != before.tolist()
     (folder / "ensemble_lora" / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
-    with pytest.raises(WeightsError, match="holds no corrections"):
+    with pytest.raises(WeightsError, match="no corrections"):
         loaded_ensemble(folder, "cpu")
-
-
-def test_a_correction_of_another_name_is_not_left_out_in_silence() -> None:
-    layer = "extractor_list.2.model.blocks.11.attn.qkv"
-    for name in (f"base_model.model.{layer}.lora_A.weight", f"base_model.model.{layer}.lora_A.default.weight"):
-        assert dreamsim_network._corrected_layer(name) == (2, "blocks.11.attn.qkv.weight")
-    with pytest.raises(ValueError, match="a correction is called"):
+    with pytest.raises(ValueError, match="towers"):
         dreamsim_network._corrected_layer("towers.0.lora_A.weight")
 
 
@@ -134,24 +110,12 @@ def test_without_the_files_it_is_unavailable(tmp_path: Path, monkeypatch: pytest
     assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
 
 
-@pytest.mark.parametrize("lacking", ["norm1.bias", "attn.proj.weight"])
-def test_a_transformer_without_some_of_its_weights_is_refused(lacking: str, folder: Path) -> None:
+def test_a_transformer_without_some_of_its_weights_is_refused(folder: Path) -> None:
     import torch
 
     own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
     weights = torch.load(own, weights_only=True)
-    del weights[f"blocks.0.{lacking}"]
+    del weights["blocks.0.norm1.bias"]
     torch.save(weights, own)
-    with pytest.raises(WeightsError, match=lacking):
-        loaded_ensemble(folder, "cpu")
-
-
-def test_memory_that_runs_out_while_the_files_are_read_is_no_fault_of_them(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def short(*_: Any, **__: Any) -> None:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-
-    monkeypatch.setattr("torch.load", short)
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(WeightsError, match="norm1"):
         loaded_ensemble(folder, "cpu")

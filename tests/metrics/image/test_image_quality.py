@@ -1,16 +1,13 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
+from mmeval.metrics.image.image_quality import enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
-from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
 
 PICTURE = noise(192, 288)
@@ -22,36 +19,32 @@ def item(answer: Any, profile: str = "standard", **switches: Any) -> dict[str, A
     return found
 
 
-def test_ten_and_more_is_no_quality() -> None:
+def test_ten_and_more_is_no_quality_and_the_terms_are_shown() -> None:
     qualities = {-1: 1, 0: 1, 2.5: 0.75, 10: 0, 27: 0, float("inf"): 0}
     assert {distance: quality_of(distance) for distance in qualities} == qualities
-
-
-def test_the_quality_follows_from_niqe_and_its_terms_are_shown() -> None:
     distance = niqe_of(PICTURE).niqe or 0
     terms = {"niqe": distance, "patches": 6, "of": 6, "enlarged": False, "too_few_patches": False}
     assert item(PICTURE, worst=100.0) == {"label": "image1", "quality": 1 - distance / 100, **terms}
 
 
-SIZES = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
-
-
-@pytest.mark.parametrize(("size", "wanted"), SIZES.items(), ids=str)
-def test_a_side_under_192_pixels_is_brought_to_it(size: tuple[int, int], wanted: tuple[int, int]) -> None:
-    pixels = np.zeros((*size, 3), np.uint8)
-    assert enlarged_size(pixels, 192) == wanted
-    assert enlarged(pixels, *wanted).shape == (*wanted, 3)
-
-
-def test_a_small_picture_is_enlarged_by_cubics_and_says_so() -> None:
+def test_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
+    sizes = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
+    assert {size: enlarged_size(np.zeros((*size, 3), np.uint8), 192) for size in sizes} == sizes
     by_pillow = np.asarray(Image.fromarray(SMALL).resize((260, 192), Image.Resampling.BICUBIC))
     found = item(SMALL)
     assert (found["niqe"], found["enlarged"]) == (niqe_of(by_pillow).niqe, True)
+    assert not image_quality.switch_fault("short_side", 0) and not image_quality.switch_fault("worst", 0.5)
+    assert image_quality.switch_fault("short_side", -1) and image_quality.switch_fault("worst", 0.0)
+    assert item(SMALL, short_side=0)["enlarged"] is False
 
 
-def test_a_picture_with_too_few_patches_has_no_quality() -> None:
+def test_pictures_without_a_measure_have_no_quality() -> None:
     found = item(even(300, 300, (10, 200, 30)))
     assert (found["quality"], found["niqe"], found["too_few_patches"], found["reason"][:2]) == (0, None, True, "0 ")
+    score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
+    assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
+    assert score_of(image_quality, trial("words")).status == "inapplicable"
+    assert score_of(image_quality, trial("<image1>")).value == 0
 
 
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
@@ -60,9 +53,6 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
     assert released is not None
     assert found["quality"] == round(released.score / 100, 4) == pytest.approx(1 - released.brisque / 100, abs=5e-5)
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
-
-
-def test_the_released_script_has_no_value_for_one_pixel_a_side() -> None:
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
     assert (score.status, score.evidence["items"][0]["quality"]) == ("unscored", None)
 
@@ -73,27 +63,3 @@ def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
     assert standard.evidence["items"][1]["quality"] == 0
     assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
     assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)
-
-
-def test_a_picture_that_would_be_too_large_is_not_enlarged() -> None:
-    score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
-    assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
-
-
-def test_an_answer_without_a_picture_is_inapplicable_and_a_tag_alone_0() -> None:
-    assert score_of(image_quality, trial("words")).status == "inapplicable"
-    assert score_of(image_quality, trial("<image1>")).value == 0
-
-
-def test_every_switch_changes_something() -> None:
-    changes: dict[str, list[Any]] = {"method": ["released"], "worst": [20.0], "short_side": [0, 288]}
-    trials = [picture_trial(PICTURE), picture_trial(SMALL, DAMAGED)]
-    assert unnoticed(image_quality, {**changes, "unreadable": ["unscored"]}, trials) == []
-
-
-@pytest.mark.parametrize(
-    ("switch", "bad", "good"), [("worst", 0.0, 0.5), ("short_side", -1, 0), ("method", "brisque", "released")]
-)
-def test_a_switch_without_a_meaning_is_refused(switch: str, bad: Any, good: Any) -> None:
-    assert image_quality.switch_fault(switch, bad)
-    assert not image_quality.switch_fault(switch, good)

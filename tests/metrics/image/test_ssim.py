@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,26 +15,12 @@ A, B = noise(40, 56, 1), noise(40, 56, 2)
 WHITE = (255, 255, 255)
 
 
-@pytest.mark.parametrize("size", [(7, 7), (7, 300), (64, 9), (131, 97)], ids=str)
-@pytest.mark.parametrize("kind", ["noise", "noisy copy", "inverted", "black and white", "even", "nearly the same"])
-def test_it_agrees_with_scikit_image(size: tuple[int, int], kind: str) -> None:
-    one = noise(*size)
-    spread = np.random.RandomState(3).randint(-40, 41, one.shape)
-    other = {
-        "noise": noise(*size, seed=9),
-        "noisy copy": np.clip(one + spread, 0, 255).astype(np.uint8),
-        "inverted": 255 - one,
-        "black and white": np.where(spread > 0, 255, 0).astype(np.uint8),
-        "even": even(*size, (12, 200, 255)),
-        "nearly the same": np.clip(one.astype(int) + 1, 0, 255).astype(np.uint8),
-    }[kind]
-    assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
-
-
-def test_even_pictures_and_large_ones_in_strips_agree_with_scikit_image() -> None:
-    pairs = [(even(30, 30, color), even(30, 30, WHITE)) for color in ((0, 0, 0), WHITE, (254, 255, 1))]
-    for one, other in (*pairs, (noise(1300, 90, 1), noise(1300, 90, 2))):
+@pytest.mark.parametrize("size", [(7, 7), (7, 300), (131, 97), (1300, 90)], ids=str)
+def test_it_agrees_with_scikit_image(size: tuple[int, int]) -> None:
+    one, flat = noise(*size), even(*size, (12, 200, 255))
+    for other in (noise(*size, seed=9), 255 - one, flat, np.clip(one.astype(int) + 1, 0, 255).astype(np.uint8)):
         assert ssim_of(one, other) == pytest.approx(by_scikit_image(one, other), abs=1e-6)
+    assert ssim_of(flat, even(*size, WHITE)) == pytest.approx(by_scikit_image(flat, even(*size, WHITE)), abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -55,33 +39,27 @@ def test_pictures_that_cannot_be_compared_are_an_error(one: Any, other: Any) -> 
         ssim_of(one, other)
 
 
-def test_the_pictures_of_both_sides_are_compared_in_order() -> None:
+def test_the_pictures_of_both_sides_are_compared_in_order_and_resized_by_lanczos() -> None:
     score = score_of(ssim, picture_trial(A, B, reference=(A, A)))
     assert score.evidence == {"ssim": [1.0, pytest.approx(by_scikit_image(B, A), abs=1e-6)]}
     assert score.value == pytest.approx((1 + by_scikit_image(B, A)) / 2, abs=1e-6)
-
-
-def test_a_picture_of_another_size_is_resized_by_lanczos() -> None:
     by_hand = np.asarray(Image.fromarray(A[:20, :30]).resize((56, 40), Image.Resampling.LANCZOS))
     score = score_of(ssim, picture_trial(A[:20, :30], reference=(A,)))
     assert score.value == pytest.approx(by_scikit_image(by_hand, A), abs=1e-6)
+    named = Interleaved.from_text("<<image1>> and again <<image1>>", {"image1": medium(A)})
+    assert score_of(ssim, trial(named, shown(A))).value == 1
+    assert score_of(ssim, trial(None, shown(A))).status == "unscored"
+    assert -1 <= (score_of(ssim, picture_trial(A[:1, :1], reference=(A,))).value or 0) < 0.5
 
 
-@pytest.mark.parametrize("answer", [(), (A,), (A, A, A), (A, DAMAGED)], ids=["none", "one", "three", "damaged"])
+@pytest.mark.parametrize("answer", [(A,), (A, A, A), (A, DAMAGED)], ids=["one", "three", "damaged"])
 def test_an_answer_without_the_right_pictures_is_zero(answer: tuple[Any, ...]) -> None:
     score = score_of(ssim, picture_trial(*answer, reference=(A, A)))
     assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
 
 
-@pytest.mark.parametrize("reference", [None, (), (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(5))
+@pytest.mark.parametrize("reference", [(), (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(4))
 def test_a_reference_that_cannot_be_compared_with_leaves_it_unscored(reference: Any) -> None:
-    score = score_of(ssim, picture_trial(*((A,) * len(reference or (A,))), reference=reference))
+    score = score_of(ssim, picture_trial(*((A,) * len(reference)), reference=reference))
     assert (score.value, score.status) == (None, "unscored")
     assert score_of(ssim, picture_trial(A, reference=(A[:7],))).status == "scored"
-
-
-def test_a_picture_that_the_text_names_twice_is_one_picture() -> None:
-    named = Interleaved.from_text("<<image1>> and again <<image1>>", {"image1": medium(A)})
-    assert score_of(ssim, trial(named, shown(A))).value == 1
-    assert score_of(ssim, trial(None, shown(A))).status == "unscored"
-    assert -1 <= (score_of(ssim, picture_trial(A[:1, :1], reference=(A,))).value or 0) < 0.5

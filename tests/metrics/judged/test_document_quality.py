@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -15,9 +13,8 @@ from mmeval.metrics.judged.document_quality import (
     SCALES,
     WEIGHTS,
     document_quality,
-    weighted_overall,
 )
-from mmeval.records import ErrorKind, Response, Trial
+from mmeval.records import Response, Trial
 from tests.support.judging import Judged, judged
 from tests.support.toy import reply
 from tests.support.trials import trial
@@ -46,6 +43,10 @@ def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_t
     found = ask(with_documents(CSV, b"words"), {"reason": "so", "score": 5}, {"score": 2})
     assert (found.score.value, len(found.asked)) == (pytest.approx((1 + 0.25) / 2), 2)
     assert items(found)[0] == {"label": "document1", "quality": 1, "score": 5, "reason": "so"}
+    said = Response(output=Interleaved.from_text('{"score": 4}'), warnings=("document->markdown",))
+    assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown"]
+    found = ask(with_documents(CSV, b"words"), *({"score": grade} for grade in (5, 3, 1, 1)), repeats=2)
+    assert found.score.value == pytest.approx((0.75 + 0) / 2)
 
 
 def test_an_answer_without_a_document_is_inapplicable_a_failed_one_unscored_and_a_tag_without_a_file_0() -> None:
@@ -59,24 +60,10 @@ def test_the_prompt_holds_the_medium_and_names_hints_only_where_they_are_given()
     (told,), (untold,) = (ask(with_documents(CSV), {"score": 5}, hints=hints).asked for hints in (True, False))
     assert [media.sha256 for media in told.messages[-1].content.media()] == [Media.from_bytes(CSV).sha256]
     assert ["Hints" in one.messages[-1].content.text for one in (told, untold)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("rubric", "words"), [("grade", '"score"'), ("overall", OVERALL_OF_ALL), ("dimensions", '"usefulness"')]
-)
-def test_each_rubric_asks_for_its_own_numbers(rubric: str, words: str) -> None:
-    (asked,) = ask(with_documents(CSV), {"score": 5, OVERALL_OF_ALL: 1, OVERALL: 1}, rubric=rubric).asked
-    assert words in asked.messages[-1].content.text
-
-
-@pytest.mark.parametrize(
-    ("said", "quality", "raw"),
-    [(64, 0.64, None), (0, 0, None), (100, 1, None), (104.5, 1, 1.045), (-3, 0, -0.03), ("80", 0.8, None)],
-)
-def test_the_released_overall_number_counts_as_it_is_reported(said: Any, quality: float, raw: float | None) -> None:
-    found = ask(with_documents(CSV), {OVERALL_OF_ALL: said}, rubric="overall")
-    assert found.score.value == pytest.approx(quality)
-    assert items(found)[0].get("raw") == (None if raw is None else pytest.approx(raw))
+    with_ocr = {need.partition(":")[0] for need in bind(document_quality).needs}
+    without = {need.partition(":")[0] for need in bind(document_quality, {"ocr": "none"}).needs}
+    assert with_ocr - without == {"rapidocr", "onnxruntime"}
+    assert "pypdfium2" in without
 
 
 def test_the_overall_number_of_six_dimensions_counts_as_reported_and_else_follows_from_them() -> None:
@@ -85,69 +72,34 @@ def test_the_overall_number_of_six_dimensions_counts_as_reported_and_else_follow
     assert (reported.score.value, items(reported)[0]["clarity"]) == (pytest.approx(0.7), 5)
     # (5 * .20 + 4 * .15 + 3 * .20 + 2 * .15 + 1 * .20 + 0 * .10) / 5
     assert left_out.score.value == pytest.approx(0.54)
-
-
-def test_the_weights_are_those_of_the_release() -> None:
     first = {"clarity": 0.20, "structure": 0.15, "consistency": 0.20}
     assert {**first, "readability": 0.15, "data_presentation": 0.20, "usefulness": 0.10} == WEIGHTS
-    assert weighted_overall({**dict.fromkeys(WEIGHTS, 0), "clarity": 5}) == pytest.approx(20)
-
-
-@pytest.mark.parametrize(
-    "said", [{"clarity": 5}, {**SIX, OVERALL: "much"}, {**SIX, "usefulness": False}, {**SIX, "clarity": 1e308}, {}]
-)
-def test_six_dimensions_that_lack_one_and_the_overall_number_are_no_verdict(said: dict[str, Any]) -> None:
-    assert SCALES["dimensions"].form.fault(reply(json.dumps(said)))
-
-
-def test_six_numbers_up_to_5_are_asked_for_and_an_overall_one_up_to_100() -> None:
+    for said in ({"clarity": 5}, {**SIX, OVERALL: "much"}, {**SIX, "usefulness": False}):
+        assert SCALES["dimensions"].form.fault(reply(json.dumps(said)))
     asked = SCALES["dimensions"].form.asked
     assert (asked.count("from 0 to 5>"), asked.count('"overall": <'), asked.count("from 0 to 100>")) == (6, 1, 1)
-    one = SCALES["overall"].form.asked
-    assert ('"overall_score_100": <' in one, one.count("<"), one.count("0 to 100>")) == (True, 1, 1)
 
 
-def test_official_is_the_unified_scorer_without_hints_on_pictures() -> None:
+def test_the_release_has_no_number_for_other_files_than_pictures_and_counts_one_beyond_its_scale_as_the_end() -> None:
     params = bind(document_quality, profile="official").params
-    official = [params[name] for name in ("rubric", "hints", "extraction", "unreadable")]
-    assert official == ["overall", False, "pictures", "unscored"]
+    official = {name: params[name] for name in ("rubric", "hints", "extraction", "unreadable")}
+    assert official == {"rubric": "overall", "hints": False, "extraction": "pictures", "unreadable": "unscored"}
+    found = ask(with_documents(CSV, PICTURE, PICTURE), {OVERALL_OF_ALL: 50}, {OVERALL_OF_ALL: 104.5}, **official)
+    assert (found.score.status, found.score.bounds) == ("unscored", (0.5, pytest.approx(5 / 6)))
+    assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (NOT_A_PICTURE, pytest.approx(1.045))
 
 
-def test_the_release_has_no_number_for_other_files_than_pictures() -> None:
-    found = ask(with_documents(CSV, PICTURE), {OVERALL_OF_ALL: 50}, rubric="overall", extraction="pictures")
-    assert (found.score.status, found.score.bounds) == ("unscored", (0.25, 0.75))
-    assert items(found)[0]["reason"] == NOT_A_PICTURE
-
-
-@pytest.mark.parametrize(("unreadable", "value"), [("zero", 0.0), ("unscored", None)])
-def test_a_damaged_document_is_0_and_unscored_in_the_release(unreadable: str, value: float | None) -> None:
-    damaged = Response.failed("bad_media", "it is cut short")
-    found = ask(with_documents(PICTURE), damaged, unreadable=unreadable)
-    assert (found.score.value, items(found)[0]["reason"]) == (value, "it is cut short")
-
-
-def test_without_ocr_pictures_and_scans_are_left_out() -> None:
+def test_a_damaged_document_is_0_or_unscored_and_without_ocr_pictures_and_scans_are_left_out() -> None:
+    for unreadable, value in {"zero": 0.0, "unscored": None}.items():
+        damaged = Response.failed("bad_media", "it is cut short")
+        found = ask(with_documents(PICTURE), damaged, unreadable=unreadable)
+        assert (found.score.value, items(found)[0]["reason"]) == (value, "it is cut short")
     scan = Response.failed("unsupported", f"a.pdf: page 1 is a picture, and {NO_OCR}")
     found = ask(with_documents(PICTURE, b"%PDF-1.4 a scan", CSV), scan, {"score": 3}, ocr="none")
     assert (found.score.value, len(found.asked)) == (0.5, 2)
     assert [item.get("left_out") for item in items(found)] == [True, True, None]
 
 
-@pytest.mark.parametrize(("kind", "cause"), [("unsupported", "final"), ("server", "lost"), ("internal", "lost")])
-def test_a_document_without_a_verdict_is_unscored_with_its_bounds(kind: ErrorKind, cause: str) -> None:
-    found = ask(with_documents(CSV, CSV + b"3,4"), Response.failed(kind, "down"), {"score": 5})
-    assert (found.score.status, found.score.cause, found.score.bounds) == ("unscored", cause, (0.5, 1.0))
-
-
-def test_the_conversion_of_a_document_stands_in_its_evidence_and_each_is_asked_about_as_often_as_repeats_say() -> None:
-    said = Response(output=Interleaved.from_text('{"score": 4}'), warnings=("document->markdown",))
-    assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown"]
-    found = ask(with_documents(CSV, b"words"), *({"score": grade} for grade in (5, 3, 1, 1)), repeats=2)
-    assert found.score.value == pytest.approx((0.75 + 0) / 2)
-
-
-def test_the_packages_that_it_needs_follow_from_its_switches() -> None:
-    with_ocr = {need.partition(":")[0] for need in bind(document_quality).needs}
-    without = {need.partition(":")[0] for need in bind(document_quality, {"ocr": "none"}).needs}
-    assert with_ocr - without == {"rapidocr", "onnxruntime"}
-    assert "pypdfium2" in without
+def test_a_document_without_a_verdict_is_unscored_with_its_bounds() -> None:
+    score = ask(with_documents(CSV, CSV + b"3,4"), Response.failed("unsupported", "down"), {"score": 5}).score
+    assert (score.status, score.cause, score.bounds) == ("unscored", "final", (0.5, 1.0))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -28,29 +26,21 @@ def values(done: Judged) -> list[float | None]:
     return [done.scores[name].value for name in OUTPUTS]
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_two_grades_become_three_shares(profile: str) -> None:
-    both = {(5, 5): [1, 1, 1], (1, 1): [0, 0, 0], (5, 1): [1, 0, 0.8], (1, 5): [0, 1, 0.2], (3, 4): [0.5, 0.75, 0.55]}
-    for given, wanted in both.items():
-        assert values(coherence(grades(*given), profile=profile)) == pytest.approx(wanted)
-
-
-def test_the_weight_of_coherence_is_the_papers_and_may_be_another() -> None:
-    assert load_metric("ics").switches["weight"] == 0.8
+def test_two_grades_become_three_shares_by_a_weight() -> None:
+    for given, wanted in {(5, 1): [1, 0, 0.8], (3, 4): [0.5, 0.75, 0.55]}.items():
+        for profile in ("standard", "official"):
+            assert values(coherence(grades(*given), profile=profile)) == pytest.approx(wanted)
     assert values(coherence(grades(5, 1), weight=0.7))[2] == pytest.approx(0.7)
     assert values(coherence('{"coherence": 4}', '{"coherence": 4}', weight=1.0)) == [0.75, None, 0.75]
     with pytest.raises(UsageError, match="'weight'"):
         bind(load_metric("ics"), {"weight": 1.5})
 
 
-def test_the_judge_sees_the_captioned_answer_and_the_question_on_request_only() -> None:
+def test_the_judge_sees_the_captioned_answer_and_the_evidence_has_the_grades() -> None:
     blind, seeing = coherence(grades(3, 3)), coherence(grades(3, 3), show_input=True)
     assert "answer begins\nIt is <<image1: a red kettle>>.\n" in blind.questions[0]
     assert QUESTION not in blind.questions[0]
     assert f"task begins\n{QUESTION}\n" in seeing.questions[0]
-
-
-def test_the_evidence_has_both_grades_the_reasons_and_the_captions() -> None:
     scores = coherence(grades(4, 2, "mostly")).scores
     assert scores[HC].evidence == {"reason": "mostly", "coherence": 4}
     assert scores[SH].evidence == {"reason": "mostly", "style_consistency": 2}
@@ -58,14 +48,10 @@ def test_the_evidence_has_both_grades_the_reasons_and_the_captions() -> None:
     assert (scores[ICS].evidence["coherence"], scores[ICS].evidence["weight"]) == (4, 0.8)
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_empty_answer_has_the_lowest_grades_and_no_judge_is_asked(profile: str) -> None:
-    done = coherence(trial=Trial(TRIAL.sample, output=Interleaved((text_part(" \n"),))), profile=profile)
+def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_three_unscored() -> None:
+    done = coherence(trial=Trial(TRIAL.sample, output=Interleaved((text_part(" \n"),))))
     assert values(done) == [0, 0, 0]
     assert done.calls == {"judge": [], "captioner": []}
-
-
-def test_a_lost_caption_leaves_all_three_unscored_and_names_the_item() -> None:
     done = coherence(lost=RED)
     for score in done.scores.values():
         assert (score.status, score.bounds, score.cause) == ("unscored", (0.0, 1.0), "lost")
@@ -80,12 +66,14 @@ def test_the_release_judges_a_failed_caption_as_an_empty_one_in_its_own_spelling
     assert values(gone) == [0.5] * 3
 
 
-@pytest.mark.parametrize("said", ["", "I would say four.", "[4, 4]", "```\nno\n```"])
-def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest(said: str) -> None:
-    out, low = coherence(said), coherence(said, judge_failure="lowest")
-    assert [score.status for score in out.scores.values()] == ["unscored"] * 3
-    assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
-    assert values(coherence(said, profile="official")) == [0, 0, 0]
+def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest() -> None:
+    for said in ("", "I would say four."):
+        out, low = coherence(said), coherence(said, judge_failure="lowest")
+        assert [score.status for score in out.scores.values()] == ["unscored"] * 3
+        assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
+        assert values(coherence(said, profile="official")) == [0, 0, 0]
+    assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
+    assert values(coherence('{"coherence": 5}', profile="official")) == pytest.approx([1, 0, 0.8])
 
 
 @pytest.mark.parametrize(
@@ -111,42 +99,26 @@ def test_a_judge_that_then_gives_both_grades_is_believed_and_votes_without_a_maj
     assert (values(done), done.scores[ICS].cause) == ([0.75, None, None], "unsure")
 
 
-@pytest.mark.parametrize("lacking", ['"style_consistency": null', '"other": 1'], ids=["null", "missing"])
-def test_the_release_gives_a_grade_that_a_reply_lacks_the_lowest_value_and_the_run_counts_it(lacking: str) -> None:
-    done = coherence(f'{{"coherence": 5, {lacking}}}', profile="official")
+def test_the_release_gives_a_grade_that_a_reply_lacks_the_lowest_value_and_the_run_counts_it() -> None:
+    done = coherence('{"coherence": 5, "style_consistency": null}', profile="official")
     assert values(done) == pytest.approx([1, 0, 0.8])
     assert (done.scores[ICS].evidence["unread"], "unread" in done.scores[HC].evidence) == (1, False)
     assert len(done.calls["judge"]) == 1
-
-
-def test_of_some_replies_only_those_that_cannot_be_read_count_as_the_lowest() -> None:
     for profile in ("standard", "official"):
         done = coherence(grades(5, 5), "no", grades(3, 3), profile=profile, judge_failure="lowest", repeats=3)
         assert values(done) == [0.5] * 3  # the mean of 5, 1 and 3 is 3
         assert done.scores[ICS].evidence["unread"] == 1
 
 
-@pytest.mark.parametrize(
-    ("written", "standard", "official"),
-    [
-        *[("4", 0.75, 0.75), (4.4, 0.75, 0.85), (4.5, 1.0, 0.875), (6, 1.0, 1.0), (0, 0.0, 0.0), (-3, 0.0, 0.0)],
-        *[(written, None, 0.0) for written in ("good", True, [4], 1e300)],
-    ],
-    ids=str,
-)
-def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_rounds(
-    written: Any, standard: float | None, official: float
-) -> None:
-    half = [] if standard is not None else [grades(written, 3)]
-    assert coherence(grades(written, 3), *half).scores[HC].value == standard
-    assert values(coherence(grades(written, 3), profile="official"))[0] == pytest.approx(official)
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_number_beyond_the_scale_is_kept_in_the_evidence(profile: str) -> None:
-    scores = coherence(grades(7, 5), profile=profile).scores
-    assert (scores[HC].evidence["coherence"], scores[HC].evidence["raw"]) == (5, [7])
-    assert "raw" not in scores[SH].evidence
+def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_rounds() -> None:
+    read: dict[Any, tuple[float | None, float]] = {"4": (0.75, 0.75), 4.4: (0.75, 0.85), 4.5: (1.0, 0.875)}
+    read |= {6: (1.0, 1.0), 0: (0.0, 0.0), **dict.fromkeys(["good", True, 1e300], (None, 0.0))}
+    for written, (standard, official) in read.items():
+        half = [] if standard is not None else [grades(written, 3)]
+        assert coherence(grades(written, 3), *half).scores[HC].value == standard
+        assert values(coherence(grades(written, 3), profile="official"))[0] == pytest.approx(official)
+    content, style, _ = coherence(grades(7, 5)).scores.values()
+    assert (content.evidence["coherence"], content.evidence["raw"], "raw" in style.evidence) == (5, [7], False)
 
 
 BEST = '{"coherence": 5, "style_consistency": 5}'

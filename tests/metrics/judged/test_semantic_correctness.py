@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -8,7 +6,7 @@ import pytest
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
-from tests.support.unim_judging import BLUE, DOWN, QUESTION, RED, answer_trial, interleaved, judge_unim
+from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, interleaved, judge_unim
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"
 TRIAL = answer_trial(captioned_reference=CAPTIONED)
@@ -18,13 +16,6 @@ def score(grade: Any, reason: str = "so") -> str:
     return json.dumps({"reason": reason, "score": grade})
 
 
-def test_a_grade_from_1_to_5_becomes_a_share_and_captions_are_asked_for_once() -> None:
-    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
-    evidence = done.score.evidence
-    assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
-    assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
-
-
 def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
     done = judge_unim("semantic_correctness", TRIAL, score(5))
     (asked,) = done.questions
@@ -32,19 +23,22 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
     assert f"reference begins\n{CAPTIONED}\n" in asked
     assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
     assert not done.calls["judge"][0].request.messages[-1].content.media()
+    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
+    evidence = done.score.evidence
+    assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
+    assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
 
 
-def test_the_data_sets_own_captions_are_the_reference_as_they_are() -> None:
+def test_a_reference_that_is_written_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> (
+    None
+):
+    text = "It sings <audio1: a whistle> by <image7>"
+    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
+    assert f"reference begins\n{text}\n" in done.questions[0]
+    assert "reference_captions" not in done.score.evidence
     trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
     done = judge_unim("semantic_correctness", trial, score(5))
     assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
-    assert "reference_captions" not in done.score.evidence
-
-
-@pytest.mark.parametrize("text", [CAPTIONED, "It sings <audio1: a whistle> by <image7>"], ids=["all", "some"])
-def test_a_reference_that_is_written_with_captions_is_shown_as_it_is(text: str) -> None:
-    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
-    assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
 
 
@@ -64,10 +58,8 @@ def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is
     assert [one["text"] for one in done.score.evidence["reference_captions"]] == ["a red kettle", "a blue kettle"]
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked(text: str) -> None:
-    trial = Trial(TRIAL.sample, output=Interleaved((text_part(text),)))
-    done = judge_unim("semantic_correctness", trial)
+def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked() -> None:
+    done = judge_unim("semantic_correctness", Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))))
     assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
 
 
@@ -88,25 +80,11 @@ def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any
     assert done.calls["judge"] == []
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize("said", [DOWN, "", "no idea"], ids=["failed", "empty", "words"])
-def test_without_a_grade_the_trial_is_unscored_and_no_digit_of_an_error_is_one(said: Any, profile: str) -> None:
-    found = judge_unim("semantic_correctness", TRIAL, said, profile=profile).score
-    assert (found.value, found.status, found.bounds, found.cause) == (None, "unscored", (0.0, 1.0), "lost")
-    assert found.evidence["captions"]
-
-
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:
     read: dict[str, tuple[int | None, int | None]] = {'{"score": 4}': (4, 4), '{"score": 5.0}': (5, 5)}
     read |= {'```json\n{"score": 2}\n```': (2, 2), "{'score': 3,}": (3, 3), "Grade: 4": (None, 4)}
     read |= {"out of 5 I give 2": (None, 5), '{"score": 4.7}': (None, 4), '{"score": 7, "why": "2 gaps"}': (None, 2)}
-    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "excellent", "[" * 100_000], (None, None))
+    read |= dict.fromkeys(['{"score": 45}', '{"score": true}', "[" * 100_000], (None, None))
     for said, grades in read.items():
         found = [judge_unim("sc", TRIAL, said, profile=profile).score for profile in ("standard", "official")]
         assert tuple(one.evidence.get("score") for one in found) == grades, said[:40]
-
-
-def test_the_switch_prompt_names_the_policy() -> None:
-    policies = ("semantic_correctness", "semantic_correctness_intent_aware")
-    strict, aware = (judge_unim("sc", TRIAL, score(3), prompt=name).questions[0] for name in policies)
-    assert (strict != aware, load_metric("sc").switches["prompt"]) == (True, "semantic_correctness")

@@ -1,12 +1,7 @@
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.metrics.quality.unim_gq import PIECES, unim_gq
@@ -46,36 +41,29 @@ def test_every_item_counts_the_same_and_not_every_modality() -> None:
     assert gq(text=items(1.0, 1.0), other=Score(0.25)).value == 0.75  # a piece without items is one
 
 
-def test_items_and_pieces_without_a_scorer_are_left_out_and_named() -> None:
+def test_items_without_a_scorer_are_left_out_and_without_any_it_is_unavailable() -> None:
     half = {"modalities": {"image": {"count": 1, "mean": 0.5}}, "gq_partial": True}
     assert gq(text=NO_JUDGE, image=items(0.5)) == Score(0.5, evidence={**half, "without": ["text"]})
     found = gq(document=items(0.25, "no OCR here"), image=items(0.75))
     assert (found.value, found.evidence["gq_partial"], found.evidence["without"]) == (0.5, True, ["document"])
-
-
-def test_without_any_scorer_it_is_unavailable_and_without_any_item_inapplicable() -> None:
     lost, document = gq(text=NO_JUDGE, image=NONE), gq(document=items("no OCR here"), image=NONE)
-    found = (lost.status, document.status, gq(text=NONE, image=NONE).status)
-    assert found == ("unavailable", "unavailable", "inapplicable")
-    assert lost.reason.endswith(" text")
+    assert (lost.status, document.status, lost.reason[-5:]) == ("unavailable", "unavailable", " text")
+    assert gq(text=NONE, image=NONE).status == "inapplicable"
 
 
-def test_an_item_without_a_quality_leaves_it_unscored_with_bounds() -> None:
+def test_an_item_without_a_quality_or_a_failed_piece_leaves_bounds() -> None:
     found = gq(text=items(1.0), image=items(0.5, None), audio=NONE)
     assert (found.status, found.value, found.cause) == ("unscored", None, "final")
     assert found.bounds == (0.5, pytest.approx(2.5 / 3))
     assert "image: item1: damaged" in found.reason
     assert found.evidence["modalities"]["image"] == {"count": 1, "mean": 0.5}
-
-
-def test_a_failed_piece_may_have_any_number_of_items() -> None:
     failed = Score.unscored("ValueError", bounds=(0.25, 1.0))
     assert gq(text=items(0.5), image=failed).bounds == (0.25, 1.0)  # many pictures would outweigh the text
     assert gq(image=failed).bounds == (0.25, 1.0)
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
 
-@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0), (19.75, 1.0)])
+@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0)])
 def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
     scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
     assert gq(text=scored).value == gq(text=Score(quality)).value == held
@@ -86,24 +74,3 @@ def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
     found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
     assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
     assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items
-
-
-QUALITIES = st.lists(st.floats(0, 1), max_size=5)
-
-
-@given(st.lists(QUALITIES, min_size=1, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_pieces_and_items_makes_no_difference(pieces: Sequence[list[float]], chance: Any) -> None:
-    turned = [chance.sample(own, len(own)) for own in chance.sample(pieces, len(pieces))]
-    one, other = ({f"p{at}": items(*own) if own else NONE for at, own in enumerate(it)} for it in (pieces, turned))
-    assert gq(**one).value == gq(**other).value
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=4), st.lists(st.floats(0, 1), max_size=4))
-def test_whatever_lost_items_would_have_been_the_value_lies_in_the_bounds(
-    known: list[float], lost: list[float]
-) -> None:
-    now = gq(text=items(*known), image=items(*([None] * len(lost))) if lost else NONE)
-    then = gq(text=items(*known), image=items(*lost) if lost else NONE)
-    low, high = now.bounds or (now.value, now.value)
-    assert low is not None and high is not None and then.value is not None
-    assert low - 1e-12 <= then.value <= high + 1e-12

@@ -1,15 +1,7 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from mmeval.content import Interleaved, Media, Part, SpellingName, text_part
-from mmeval.errors import UsageError
-from mmeval.metric import Metric, bind
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
-from mmeval.metrics.structure.lenient_structure import lenient_structure
-from mmeval.metrics.structure.strict_structure import strict_structure
 from mmeval.records import Score, Trial
 from tests.support.trials import trial
 
@@ -54,16 +46,3 @@ def test_the_unit_decides_between_tags_and_files(unit: Unit, expected: int) -> N
 def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
     found = structures_of(missing, mode="occurrences", unit="tags", spelling="tag")
     assert isinstance(found, Score) and (found.value, found.status) == (None, "unscored")
-
-
-@pytest.mark.parametrize("metric", [strict_structure, lenient_structure], ids=lambda metric: metric.name)
-@pytest.mark.parametrize(
-    ("switches", "near"),
-    [
-        *[({"mode": "uniqe"}, "unique"), ({"count": "tag"}, "tags"), ({"spelling": "tags"}, "tag")],
-        ({"spelling": ["tag", "blok"]}, "block"),
-    ],
-)
-def test_a_mistyped_switch_is_answered_with_the_near_name(metric: Metric, switches: dict[str, Any], near: str) -> None:
-    with pytest.raises(UsageError, match=near):
-        bind(metric, switches)

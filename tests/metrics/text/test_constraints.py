@@ -1,16 +1,11 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from mmeval.metric import bind
-from mmeval.metrics.text.constraints import LONGEST, MOST, all_met, comparison_of, constraints_of, text_constraints
+from mmeval.metrics.text.constraints import LONGEST, MOST, comparison_of, constraints_of, text_constraints
 from mmeval.records import Score
-from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
-
-pytestmark = pytest.mark.xdist_group("torch")  # Whisper's normaliser imports it
 
 
 def score(answer: str | None, constraint: Any, profile: str = "standard", **switches: Any) -> Score:
@@ -22,19 +17,14 @@ def score(answer: str | None, constraint: Any, profile: str = "standard", **swit
     [
         ("green power is the future", ["keyword_include", "power", "future"], True),
         ("green power", ["keyword_include", "power", "future"], False),
-        ("powerful", ["keyword_include", "power"], True),
         ("peace for all", ["keyword_exclude", "war", "hunger"], True),
         ("peace after war", ["keyword_exclude", "war", "hunger"], False),
-        ("aba aba abababa", ["keyword_count", "aba", "== 4"], True),
         ("aaaa", ["keyword_count", "aa", "== 2"], True),
         ("one two three", ["length_word", "< 3"], False),
-        ("one two three", ["length_word", ">= 3 and count <= 5"], True),
         ("We grow together.", ["start", "We grow"], True),
         ("we grow", ["end", "We GROW."], True),
         ("we grow", ["end", "we"], False),
-        (" The old man isn't here ", ["exact_match", "the old man isn't here!"], False),
         ("the old man is not here", ["exact_match", "The old man isn't here!"], True),
-        ("together we grow", [["start", "together"], ["length_word", "== 3"]], True),
         ("together we grow", [["start", "together"], ["length_word", "== 4"]], False),
     ],
 )
@@ -42,45 +32,31 @@ def test_a_constraint_is_met_or_not_in_both_profiles(answer: str, constraint: An
     assert [score(answer, constraint, profile).value for profile in ("standard", "official")] == [met, met]
 
 
-def test_evidence_has_each_constraint_and_what_was_counted() -> None:
+def test_evidence_has_each_constraint_and_in_the_release_capitals_are_never_found() -> None:
     found = score("one two", [["keyword_include", "two"], ["length_word", "== 3"], ["keyword_count", "o", "> 1"]])
     assert found.evidence["constraints"] == [
         {"constraint": ["keyword_include", "two"], "met": True},
         {"constraint": ["length_word", "== 3"], "met": False, "found": 2},
         {"constraint": ["keyword_count", "o", "> 1"], "met": True, "found": 2},
     ]
-
-
-def test_official_oddity_a_keyword_in_capitals_is_never_found() -> None:
     met: dict[tuple[str, ...], list[int]] = {("keyword_exclude", "NATO"): [0, 1], ("keyword_include", "NATO"): [1, 0]}
     met |= {("keyword_count", "NATO", "== 1"): [1, 0]}
-    found = {one: [score("NATO met today", one, name).value for name in ("standard", "official")] for one in met}
-    assert found == met
+    assert {one: [score("NATO met today", one, it).value for it in ("standard", "official")] for one in met} == met
 
 
-@pytest.mark.parametrize("answer", ["", " \n", "<<audio1>>"])
+@pytest.mark.parametrize("answer", [" \n", "<<audio1>>"])
 def test_official_oddity_a_text_that_is_not_there_meets_what_an_empty_one_meets(answer: str) -> None:
     for constraint in (["keyword_exclude", "war"], ["length_word", "< 20"]):
         standard, official = score(answer, constraint), score(answer, constraint, "official")
         assert (standard.value, list(standard.evidence), official.value) == (0, ["reason"], 1)
 
 
-def test_the_answer_may_be_normalised_as_speech_and_no_answer_is_unscored() -> None:
-    constraint = ["exact_match", "It is twenty-one."]
-    assert [score("It's 21!", constraint, normalise=it).value for it in ("none", "speech")] == [0, 1]
-    assert score(None, ["start", "we"]).status == "unscored"
-
-
 FAULTY: list[tuple[Any, str]] = [
-    *[(None, "not None"), ([], "not []"), ("start", "not 'start'"), ({"1": ["start", "a"]}, "not {")],
-    *[([[]], "unknown kind of constraint ''"), (["strat", "we"], '"start"'), (["begin", "we"], "exact_match, start")],
-    *[(["start"], "start takes one text"), (["start", "a", "b"], "start takes one text")],
-    *[(["start", " "], "none of them empty"), (["start", 3], "list of texts")],
-    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "keyword_include takes keywords")],
-    *[(["keyword_count", "== 2"], "keyword_count takes"), (["keyword_count"], "keyword_count takes")],
-    *[(["length_word"], "length_word takes"), (["length_word", "word", "== 2"], "length_word takes")],
-    *[(["length_word", "10"], "'== 10'"), (["length_word", "== 10 or 1"], "'== 10'")],
-    *[(["length_word", "== __import__('os').getpid()"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
+    *[([], "not []"), ("start", "not 'start'"), ([[]], "''"), (["strat", "we"], '"start"'), (["start"], "one text")],
+    *[(["start", "a", "b"], "one text"), (["start", " "], "none of them empty"), (["start", 3], "list of texts")],
+    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "takes keywords")],
+    *[(["keyword_count", "== 2"], "keyword_count takes"), (["length_word", "word", "== 2"], "length_word takes")],
+    *[(["length_word", "== 10 or 1"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
     *[(["length_word", ">= 1 and"], "'== 10'"), ([["start", "a"]] * (MOST + 1), "101 constraints")],
     *[(["keyword_include", *"a" * MOST], "100 texts"), (["start", "a" * (LONGEST + 1)], "10000 characters")],
 ]
@@ -94,9 +70,12 @@ def test_a_label_that_is_no_constraint_is_found_before_the_run_and_unscored(labe
     assert "'constraint'" in fault and words in fault
 
 
-def test_labels_at_their_limits_are_constraints() -> None:
+def test_labels_at_their_limits_are_constraints_and_the_answer_may_be_normalised_as_speech() -> None:
     assert len(constraints_of([["start", "a" * LONGEST]] * MOST)) == 100
     assert len(constraints_of(["keyword_include", *"a" * (MOST - 1)])[0].words) == 99
+    constraint = ["exact_match", "It is twenty-one."]
+    assert [score("It's 21!", constraint, normalise=it).value for it in ("none", "speech")] == [0, 1]
+    assert score(None, ["start", "we"]).status == "unscored"
 
 
 def test_a_number_is_compared() -> None:
@@ -106,23 +85,8 @@ def test_a_number_is_compared() -> None:
     assert found == holding
 
 
-def test_a_transcript_is_judged_without_a_trial() -> None:
-    found = all_met("AI is here", constraints_of(["keyword_exclude", "AI"]), lower_keywords=False)
-    assert (found.met, found.evidence) == (True, [{"constraint": ["keyword_exclude", "AI"], "met": True}])
-    assert all_met("anything", ()).met
-
-
 def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
     assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
     assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
-
-
-def test_each_switch_changes_a_score() -> None:
-    trials = [
-        trial("NATO isn't here", metadata={"constraint": [["keyword_exclude", "NATO"], ["keyword_include", "not"]]}),
-        trial("", metadata={"constraint": ["keyword_exclude", "war"]}),
-    ]
-    changes = {"constraint_key": ("other",), "normalise": ("speech",), "lower_keywords": (False,)}
-    assert unnoticed(text_constraints, {**changes, "missing": ("empty_text",)}, trials) == []

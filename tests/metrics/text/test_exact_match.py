@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -12,12 +10,9 @@ from tests.support.trials import score_of, trial
 @pytest.mark.parametrize(
     ("answer", "target", "switches", "value"),
     [
-        *[("Paris", "Paris", {}, 1), (" Paris\n", "Paris", {}, 1), (" Paris\n", "Paris", {"strip": False}, 0)],
-        *[("paris", "Paris", {}, 0), ("paris", "Paris", {"ignore_case": True}, 1)],
-        *[("STRASSE", "straße", {"ignore_case": True}, 1), ("Paris.", "Paris", {}, 0)],
+        *[(" Paris\n", "Paris", {}, 1), (" Paris\n", "Paris", {"strip": False}, 0), ("paris", "Paris", {}, 0)],
+        *[("STRASSE", "straße", {"ignore_case": True}, 1), ("Paris.", "Paris", {}, 0), ("", "", {}, 1)],
         *[("Paris.", "Paris", {"ignore_punctuation": True}, 1), ("Paris", ["Rome", "Paris"], {}, 1)],
-        *[("Paris, France", "Paris", {}, 0), ("", "", {}, 1), ("", "Paris", {}, 0)],
-        ("see <<image1>>", "see <<image1>>", {}, 1),
     ],
 )
 def test_it_compares_texts_as_the_switches_say(
@@ -28,7 +23,5 @@ def test_it_compares_texts_as_the_switches_say(
 
 def test_hidden_reasoning_is_left_out_and_without_references_it_is_unscored() -> None:
     answer = Interleaved((Part("reasoning", text="Rome?", raw="<think>Rome?</think>"), text_part("Paris")))
-    assert (score_of(exact_match, trial(answer, "Paris")).value, score_of(exact_match, trial("a")).status) == (
-        1,
-        "unscored",
-    )
+    assert score_of(exact_match, trial(answer, "Paris")).value == 1
+    assert score_of(exact_match, trial("a")).status == "unscored"

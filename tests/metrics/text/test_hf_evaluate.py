@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,11 +47,9 @@ def test_the_first_reference_is_compared_or_all(library: Library) -> None:
     assert one == Score(given("b c"), evidence={"result": {"given": given("b c"), "one": 1.0}})
     assert every.value == given(["b c", "x"])
     assert library.loaded == ["own"]  # once in a process
-
-
-def test_arguments_go_to_the_metric(library: Library) -> None:
     found = score_of(hf_evaluate, TRIAL, name="own", field="more", kwargs={"more": {"more": 0.5, "word": "w"}})
     assert (found.value, sorted(found.evidence["result"])) == (0.5, ["given", "more", "one"])
+    assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
 
 
 @pytest.mark.parametrize(("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")])
@@ -63,23 +59,15 @@ def test_a_metric_that_cannot_be_loaded_is_unavailable(name: str, why: str, libr
     assert why in found.reason
 
 
-def test_a_missing_side_is_unscored() -> None:
-    assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
-
-
-def test_a_name_has_to_be_given() -> None:
-    with pytest.raises(UsageError, match="name the metric"):
-        _checked("", trust_remote_code=True)
-
-
-FOREIGN = ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"]
-
-
-@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("name", ["owner/metric", "./overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"])
 def test_foreign_code_runs_only_with_the_users_consent(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for own in ("rouge", "evaluate-metric/bleu"):
+        assert _checked(own, trust_remote_code=False) == own
+    with pytest.raises(UsageError):
+        _checked("", trust_remote_code=True)
     (tmp_path / "rouge").mkdir()
     (tmp_path / "rouge/rouge.py").touch()  # which the library would take before its own
     with pytest.raises(UsageError) as caught:
@@ -87,11 +75,6 @@ def test_foreign_code_runs_only_with_the_users_consent(
     assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (name, True)
     path = {"./overlap": tmp_path / "overlap", "..": tmp_path.parent}.get(name, name)
     assert _checked(name, trust_remote_code=True) == str(path)
-
-
-@pytest.mark.parametrize("name", ["rouge", "exact_match", "evaluate-metric/bleu"])
-def test_the_librarys_own_metrics_need_no_consent(name: str) -> None:
-    assert _checked(name, trust_remote_code=False) == name
 
 
 @pytest.mark.parametrize(

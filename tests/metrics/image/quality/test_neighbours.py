@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -38,17 +36,10 @@ def test_they_are_those_of_the_products(count: int, side: int, seed: int, share:
     assert_by_hand(np.where(rng.random_sample(patches.shape) < share, patches, 0))
 
 
-@pytest.mark.parametrize(
-    "patch", [[[0.0, 0], [0, 0]], [[1, 1], [1, 1]], [[-2, -2], [-2, -2]], [[3, 0], [0, -3]]], ids=str
-)
-def test_even_patches_and_zeros_are_counted(patch: list[list[float]]) -> None:
-    patches = np.array([patch], float)
-    assert_by_hand(patches)
-    assert patches.tolist() == [patch]  # it is left as it is
-
-
-@pytest.mark.parametrize("small", [1e-12, 1e-6, 1e-3])
-def test_a_side_that_is_next_to_nothing_is_exact(small: float) -> None:
+def test_even_patches_and_zeros_are_counted_and_a_side_that_is_next_to_nothing_is_exact() -> None:
     patches = np.random.RandomState(0).uniform(0.5, 1.5, (2, 8, 8))
-    patches[1, 3, 4] = -small
-    assert_by_hand(patches)
+    patches[1, 3, 4] = -1e-12
+    for some in (np.array([[[0.0, 0], [0, 0]], [[-2, -2], [-2, -2]], [[3, 0], [0, -3]]]), patches):
+        before = some.tolist()
+        assert_by_hand(some)
+        assert some.tolist() == before

@@ -1,13 +1,9 @@
-from __future__ import annotations
-
-import io
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from mmeval.content import Media
 from mmeval.metrics.image.quality.niqe import distance_of, niqe, niqe_of
 from mmeval.metrics.image.quality.pristine import pristine
 from mmeval.metrics.quality.items import UNSEEN
@@ -29,18 +25,6 @@ def blurred(pixels: Any, radius: float) -> Any:
     return np.asarray(Image.fromarray(pixels).filter(ImageFilter.GaussianBlur(radius)))
 
 
-def noisy(pixels: Any, deviation: float) -> Any:
-    noise = np.random.RandomState(1).standard_normal(pixels.shape[:2])[..., None]
-    return np.clip(pixels + deviation * noise, 0, 255).round().astype(np.uint8)
-
-
-def blocky(pixels: Any, share: float) -> Any:
-    """Between a picture and the means of its blocks of 8 x 8."""
-    height, width, _ = pixels.shape
-    means = pixels.reshape(height // 8, 8, width // 8, 8, 3).mean(axis=(1, 3)).repeat(8, 0).repeat(8, 1)
-    return ((1 - share) * pixels + share * means).round().astype(np.uint8)
-
-
 def test_an_answers_value_is_the_mean_over_its_pictures() -> None:
     one, other = natural(seed=1), blurred(natural(seed=2), 2)
     score = score_of(niqe, picture_trial(one, other))
@@ -59,29 +43,6 @@ def test_the_distance_is_weighted_by_the_mean_of_both_covariances() -> None:
     assert distance_of(found) == pytest.approx(float(np.sqrt(apart @ np.linalg.inv(both) @ apart)))
 
 
-def test_patches_as_the_pristine_ones_are_at_no_distance() -> None:
-    assert distance_of(np.stack([pristine().mean] * 3)) == pytest.approx(0, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("worse", "steps"),
-    [(blurred, (1.5, 2.5, 4)), (noisy, (10, 25, 60)), (blocky, (0.75, 0.85, 0.95))],
-    ids=["blur", "noise", "blocks"],
-)
-def test_more_damage_is_farther_from_photographs(worse: Any, steps: tuple[float, ...]) -> None:
-    picture = natural(288, 288)
-    found = [niqe_of(pixels).niqe or 0 for pixels in (picture, *(worse(picture, step) for step in steps))]
-    assert found == sorted(found), found
-    assert found[-1] > 1.3 * found[0]
-
-
-def test_rows_and_columns_that_fill_no_patch_do_not_count() -> None:
-    picture = natural(200, 250)
-    first = niqe_of(picture)
-    assert first == niqe_of(picture[:192, :192])
-    assert niqe_of(np.ascontiguousarray(picture[191::-1, 191::-1])).niqe == pytest.approx(first.niqe, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [(natural(96, 191), ": 1; "), (even(300, 300, (9, 9, 9)), "0 of its 9 patches"), (DAMAGED, "decoded")],
@@ -93,25 +54,11 @@ def test_a_picture_without_a_distance_leaves_the_answer_unscored(answer: Any, wo
     assert score.evidence["items"][0]["niqe"] is not None
 
 
-def test_a_named_picture_leaves_the_answer_unscored_and_an_answer_without_one_is_inapplicable() -> None:
+def test_a_named_picture_leaves_the_answer_unscored_and_rows_that_fill_no_patch_do_not_count() -> None:
     score = score_of(niqe, trial("<image1>"))
     assert (score.status, score.reason) == ("unscored", f"image1: {UNSEEN}")
     assert (score_of(niqe, trial("words")).status, score_of(niqe, trial(None)).status) == ("inapplicable", "unscored")
-
-
-def stored(picture: Image.Image, **options: Any) -> Media:
-    file = io.BytesIO()
-    picture.save(file, "PNG", **options)
-    return Media.from_bytes(file.getvalue())
-
-
-def test_the_pixels_count_as_they_are_stored() -> None:
-    grey = natural(192, 288)[..., 0]
-    plain, turning = Image.fromarray(grey), Image.Exif()
-    turning[0x0112] = 6
-    alpha = Image.fromarray(np.random.RandomState(0).randint(0, 256, grey.shape).astype(np.uint8))
-    both, grey_alpha = Image.merge("RGBA", [plain, plain, plain, alpha]), Image.merge("LA", [plain, alpha])
-    wide = Image.fromarray(grey.astype(np.uint16) * 257)
-    media = [stored(one) for one in (plain, both, grey_alpha, plain.convert("P"), wide)]
-    values = [score_of(niqe, picture_trial(one)).value for one in (*media, stored(plain, exif=turning))]
-    assert values == [niqe_of(natural(192, 288)).niqe] * 6
+    picture = natural(200, 250)
+    first = niqe_of(picture)
+    assert first == niqe_of(picture[:192, :192])
+    assert (niqe_of(blurred(picture, 4)).niqe or 0) > 1.3 * (first.niqe or 100)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,23 +17,12 @@ from mmeval.metrics.image.quality.released_quality import (
 from tests.support.pictures import even, noise
 
 
-def test_features_of_one_are_no_fault_and_each_counts_twenty_times_its_distance() -> None:
-    assert [brisque_stand_in(one) for one in ((1.0,) * 60, (1.5, 0.5) * 30, (11.0,) * 60)] == [0, 10, 100]
-
-
-def test_an_even_picture_scores_as_high_as_any() -> None:
+def test_an_even_picture_scores_as_high_as_any_and_each_feature_counts_twenty_times_its_distance() -> None:
     found = released_quality(even(200, 200, (128, 128, 128)))
     assert found is not None
     assert found.features_scale1 == (*NOTHING, *(*NOTHING, *NOTHING, *NOTHING, 0.0) * 4) == found.features_scale2
-    assert (found.score, found.niqe) == (89.53, 10)
-
-
-def test_the_score_is_a_hundred_less_the_stand_in_rounded_to_hundredths() -> None:
-    found = released_quality(noise(100, 120))
-    assert found is not None
-    assert found.score == round(100 - found.brisque, 2)
-    assert found.brisque == brisque_stand_in((*found.features_scale1, *found.features_scale2))
-    assert 86 < found.score < 94
+    assert (found.score, found.niqe, round(100 - found.brisque, 2)) == (89.53, 10, 89.53)
+    assert [brisque_stand_in(one) for one in ((1.0,) * 60, (1.5, 0.5) * 30, (11.0,) * 60)] == [0, 10, 100]
 
 
 def test_the_ratio_of_shapes_is_the_scripts_own() -> None:
@@ -72,12 +59,12 @@ def test_a_deviation_below_one_counts_as_one_and_a_variance_below_zero_is_turned
     assert (module._absolute(variance).tolist(), module._not_negative(variance).tolist()) == ([4, 4], [0, 4])
 
 
-@pytest.mark.parametrize(("side", "starts"), [(95, []), (96, []), (97, [0]), (144, [0]), (145, [0, 48])])
+@pytest.mark.parametrize(("side", "starts"), [(96, []), (97, [0]), (144, [0]), (145, [0, 48])])
 def test_the_last_patch_that_fits_is_left_out(side: int, starts: list[int]) -> None:
     assert list(patch_starts(side)) == starts
 
 
-def test_the_stand_in_for_niqe_needs_a_patch_that_is_not_flat() -> None:
+def test_the_stand_in_for_niqe_is_a_distance_that_needs_a_patch_that_is_not_flat() -> None:
     assert niqe_stand_in(np.full((200, 200), 9, np.uint8)) == 10
     assert niqe_stand_in(grey(noise(96, 300))) == 10
     assert 0.1 <= niqe_stand_in(grey(noise(97, 97))) < 10
@@ -86,9 +73,6 @@ def test_the_stand_in_for_niqe_needs_a_patch_that_is_not_flat() -> None:
     assert niqe_stand_in(faint) == 10
     faint[::2] = 11
     assert niqe_stand_in(faint) < 10
-
-
-def test_the_stand_in_for_niqe_is_a_distance_from_fixed_numbers() -> None:
     picture = grey(noise(97, 97))
     mean, spread, low, high, size, top, bottom = module._seven(picture[:96, :96])
     far = np.array([abs(mean), 2 * abs(spread - 1), abs(low + 0.7), abs(high - 0.7), 1.5 * abs(size - 0.8)]).sum()
@@ -106,7 +90,7 @@ def test_only_the_first_patches_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (niqe_stand_in(wild) == niqe_stand_in(calm), niqe_stand_in(wilder) == niqe_stand_in(calm)) == (True, False)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 50), (50, 1), (2, 2), (2, 3), (3, 70), (70, 2)], ids=str)
+@pytest.mark.parametrize("size", [(1, 50), (50, 1), (2, 2), (70, 2)], ids=str)
 def test_the_script_fails_with_one_pixel_a_side_and_small_pictures_have_finite_numbers(size: tuple[int, int]) -> None:
     found = released_quality(noise(*size))
     assert (found is None) == (min(size) == 1)

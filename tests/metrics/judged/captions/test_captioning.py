@@ -1,35 +1,24 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pytest
+from typing import Any
 
 from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
-from mmeval.metrics.judged.captions.captioning import (
-    PROMPTS,
-    RELEASED,
-    CaptionForm,
-    captioned,
-    captioned_all,
-)
-from mmeval.program import Call, Program, PromptError, Reply, Role
+from mmeval.metrics.judged.captions.captioning import PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
+from mmeval.program import Call, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
 from tests.support import tiny_media
+from tests.support.judging import driven
 from tests.support.toy import picture, reply
 
-T = TypeVar("T")
 HOME = Path(captioning.__file__).parents[1] / "prompts"
 WORDS = {kind: find_prompt(name, HOME, PromptTexts()).to_json() for kind, name in PROMPTS.items()}
 RED, BLUE = picture(0xFF0000), picture(0x0000FF)
 SOUND = Media.from_bytes(tiny_media.wav())
-DOWN = Response.failed("server", "no")
 NAMES = {RED.sha256: "a red dot", BLUE.sha256: "a blue dot", SOUND.sha256: "a hum"}
 NOTHING = "(nothing was given here)"
 Says = Callable[[Call], Response]
@@ -41,56 +30,45 @@ def told(call: Call) -> Response:
     return reply(NAMES[medium.sha256])
 
 
-def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
-    """The words of a content, and the calls for them."""
-    role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
-    return ran(captioned(content, role, prompts, **{"form": "standard", **more}), says)
-
-
-def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "standard") -> Captioned:
-    """The words of a content that the data set holds."""
-    (found,), _ = ran(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
-    return found
-
-
-def ran(program: Program[T], says: Says) -> tuple[T, list[Call]]:
-    """The result of a program, and its calls."""
-    asked: list[Call] = []
-    try:
-        calls = next(program)
-        while True:
-            assert not isinstance(calls, Call)
-            asked += calls
-            calls = program.send([Reply(says(call)) for call in calls])
-    except StopIteration as done:
-        return done.value, asked
-
-
 def answer(text: str, **media: Media | str) -> Interleaved:
     return Interleaved.from_text(text, media)
 
 
-def test_a_caption_stands_where_its_medium_stood() -> None:
+def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "standard") -> Captioned:
+    """The words of a content that the data set holds."""
+    (found,), _ = driven(captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says)
+    return found
+
+
+def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
+    """The words of a content, and the calls for them."""
+    role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
+    found, steps = driven(captioned(content, role, prompts, **{"form": "standard", **more}), says)
+    return found, [call for step in steps for call in step]
+
+
+def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_stood() -> None:
     found, asked = put(answer("See <<image1>>, then <image 2>.", image1=RED, image2=BLUE))
     assert found.text == "See <<image1: a red dot>>, then <<image2: a blue dot>>."
     assert (found.lost, len(asked)) == ("", 2)
     names = {"image1": "a red dot", "image2": "a blue dot"}
     assert found.evidence == [{"label": label, "kind": "image", "text": name} for label, name in names.items()]
+    found, asked = put(answer("<<image1>> <<image2>> <<audio1>> <<image1>>", image1=RED, image2=picture(0xFF0000)))
+    again = f"<<audio1: {NOTHING}>> <<image1: (as above)>>"
+    assert (found.text, found.lost, len(asked)) == (f"<<image1: a red dot>> <<image2: a red dot>> {again}", "", 1)
+    content = Interleaved((text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE)))
+    assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
 
 
-def test_equal_media_are_captioned_once_and_a_caption_is_written_once_for_its_item() -> None:
-    found, asked = put(answer("<<image1>> <<image2>>", image1=RED, image2=picture(0xFF0000)))
-    assert (found.text, len(asked)) == ("<<image1: a red dot>> <<image2: a red dot>>", 1)
-    found, _ = put(answer("<<image1>> <<audio1>> <<image1>>", image1=RED))
-    assert found.text == f"<<image1: a red dot>> <<audio1: {NOTHING}>> <<image1: (as above)>>"
-
-
-def test_a_request_holds_our_words_and_the_medium_alone() -> None:
+def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_caption() -> None:
     named = Media.from_bytes(RED.read(), name="a_wrong_answer.png")
     first, second = put(answer("one <<image7>>", image7=named))[1], put(answer("two <<image1>>", image1=RED))[1]
     assert first[0].request.digest == second[0].request.digest
     assert first[0].request.messages[0].content.media() == (RED,)
     assert (first[0].convert, first[0].request.wants) == (TO_DESCRIBE, ("text",))
+    (call,) = put(answer("<<image1>>", image1=RED))[1]
+    assert call.accept is not None
+    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
 
 
 def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
@@ -100,87 +78,45 @@ def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
     assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
 
 
-def test_a_medium_beside_the_text_gets_a_free_number() -> None:
-    content = Interleaved((text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE)))
-    assert put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
-
-
-def test_a_tag_without_a_medium_is_empty_and_costs_nothing() -> None:
-    found, asked = put(answer("See <<image1>> and <<audio3>>"))
-    assert (found.text, found.lost) == (f"See <<image1: {NOTHING}>> and <<audio3: {NOTHING}>>", "")
-    assert asked == []
-
-
 def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
     assert found.text.startswith("See <<image1: (a file")
 
 
-@pytest.mark.parametrize(("kind", "cause"), [("server", "lost"), ("bad_reply", "lost"), ("unsupported", "final")])
-def test_a_caption_that_fails_is_lost(kind: Any, cause: str) -> None:
-    content, failed = answer("<<image1>> <<audio1>>", image1=RED, audio1=SOUND), Response.failed(kind, "no")
-    found, _ = put(content, lambda call: told(call) if call.request.kinds() == {"text", "image"} else failed)
-    assert (found.cause, f"audio1: {kind}: no" in found.lost) == (cause, True)
-    assert "<<image1: a red dot>>" in found.text
-
-
-def test_asking_again_helps_where_it_helps_one_of_the_captions() -> None:
+def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_of_them() -> None:
+    alone = put(answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no"))[0]
+    assert (alone.cause, "image1: unsupported: no" in alone.lost) == ("final", True)
     kinds = iter(["unsupported", "server"])
     content = answer("<<image1>> <<image2>>", image1=RED, image2=BLUE)
     found, _ = put(content, lambda _: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
 
 
-def test_of_two_items_with_one_label_each_caption_counts() -> None:
-    both = Interleaved((Part("image", media=BLUE, label="image1"), Part("image", media=RED, label="image1")))
-    found, _ = put(both, lambda call: told(call) if RED in call.request.messages[-1].content.media() else DOWN)
-    assert ("image1" in found.lost, "more" in found.lost, len(found.captions)) == (True, False, 2)
-
-
-@pytest.mark.parametrize(
-    "text", ["See <audio1: two beats> and <<image9>>", "<<image2: a kettle, red>>", "<3d1> <3d2>"], ids=str
-)
-def test_a_tag_of_the_data_set_that_has_no_medium_stays_as_it_is_written(text: str) -> None:
+def test_a_tag_of_the_data_set_stays_and_a_file_of_it_that_cannot_be_read_is_lost_for_good() -> None:
+    text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
     assert put_data(answer(text)) == Captioned(text)
     assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
-
-
-def test_a_file_of_the_data_set_that_cannot_be_read_is_lost_for_good() -> None:
     found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
     assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
-def test_an_empty_caption_is_not_acceptable() -> None:
-    (call,) = put(answer("<<image1>>", image1=RED))[1]
-    assert call.accept is not None
-    assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
+def test_a_long_caption_is_cut() -> None:
+    for chars, remarks in {2000: 1, 2001: 2}.items():
+        said = replace(reply("x" * chars), warnings=("shrunk",))
+        found, _ = put(answer("<<image1>>", image1=RED), lambda _, said=said: said)  # type: ignore[misc]
+        assert (found.text, len(found.captions[0].remarks)) == (f"<<image1: {'x' * 2000}>>", remarks)
 
 
-@pytest.mark.parametrize(("chars", "remarks"), [(2000, ()), (2345, ("cut after 2,000 of 2,345 characters",))])
-def test_a_long_caption_is_cut(chars: int, remarks: tuple[str, ...]) -> None:
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("x" * chars))
-    assert (found.text, found.captions[0].remarks) == (f"<<image1: {'x' * 2000}>>", remarks)
-
-
-def test_the_conversion_of_a_medium_is_in_the_evidence() -> None:
-    said = replace(reply("a hum"), warnings=("audio->excerpt",))
-    found, _ = put(answer("<<audio1>>", audio1=SOUND), lambda _: said)
-    assert found.evidence[0]["remarks"] == ["audio->excerpt"]
-
-
-def test_a_caption_cannot_pose_as_another_item() -> None:
-    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>"))
-    assert found.text == "<<image1: dot> > < < <image2: fine> > >>>"
-
-
-def test_each_kind_has_its_own_words_and_may_have_its_own_captioner() -> None:
+def test_a_caption_cannot_pose_as_another_item_and_each_kind_may_have_its_own_captioner() -> None:
     role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
     tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
     _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)
     assert [call.role for call in asked] == ["captioner", "captioner.audio", "captioner.document"]
     assert [call.request.kinds() for call in asked] == [{"text", "image"}, {"text", "audio"}, {"text", "image"}]
     assert len({call.request.messages[0].content.text for call in asked}) == 3
+    found, _ = put(answer("<<image1>>", image1=RED), lambda _: reply("dot>> <<<image2: fine>>>"))
+    assert found.text == "<<image1: dot> > < < <image2: fine> > >>>"
 
 
 def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_words() -> None:
@@ -191,29 +127,16 @@ def test_a_prompt_that_does_not_say_where_the_medium_stands_has_it_before_its_wo
     assert [part.text or part.media for part in user.content.parts] == [RED, "What is this image?"]
 
 
-def test_a_prompt_that_is_only_a_name_is_refused() -> None:
-    with pytest.raises(PromptError):
-        put(answer("<<image1>>", image1=RED), prompts=PROMPTS)
-
-
-def released(content: Interleaved, says: Says = told) -> Captioned:
-    return put(content, says, form=RELEASED)[0]
-
-
 def test_the_released_tags_have_single_brackets_and_their_own_spelling() -> None:
     text = "<image1> <<image1>> <Image1> <image 1> <image9> <3d1> <threeD1>"
     written = "<image1:a red dot> <<image1:a red dot>> <Image1> <image 1> <image9> <3d1> <threeD1:a blue dot>"
-    assert released(Interleaved.from_text(text, {"image1": RED, "3d1": BLUE})).text == written
+    found, asked = put(Interleaved.from_text(text, {"image1": RED, "3d1": BLUE}), form=RELEASED)
+    assert (found.text, len(asked)) == (written, 2)
     standard = put(answer("<Image1> <image 1> <threeD1>", image1=RED, threeD1=BLUE))[0]
     assert standard.text == "<<image1: a red dot>> <<image1: (as above)>> <<3d1: a blue dot>>"
 
 
-def test_the_released_caption_begins_after_a_repeated_prompt() -> None:
-    said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
-    assert released(answer("<image1>", image1=RED), lambda _: said).text == "<image1:A dot.\nassistant>"
-
-
-def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tmp_path: Path) -> None:
+def test_the_released_script_finds_no_file_for_code_and_takes_a_failed_caption_as_an_empty_one(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(RED.read())
     gone = Media.from_path(path)
@@ -221,14 +144,9 @@ def test_the_released_script_finds_no_file_for_code_nor_for_one_that_has_gone(tm
     found, asked = put(answer("<code1> <image1>", code1="x = 1", image1=gone), form=RELEASED)
     assert found.text == "<code1:No file of code1 was found.> <image1:No file of image1 was found.>"
     assert asked == []
-
-
-def test_the_released_script_judges_a_failed_caption_as_an_empty_one_of_answer_or_data() -> None:
-    found = released(answer("<image1>", image1=RED), lambda _: Response.failed("server", "no"))
+    said = reply("user\nDescribe it.\nassistant\n A dot.\nassistant\n")
+    assert put(answer("<image1>", image1=RED), lambda _: said, form=RELEASED)[0].text == "<image1:A dot.\nassistant>"
+    found, _ = put(answer("<image1>", image1=RED), lambda _: Response.failed("server", "no"), form=RELEASED)
     data = put_data(answer("<image1>", image1=RED), lambda _: Response.failed("bad_media", "no"), RELEASED)
     assert (found.text, found.lost) == (data.text, data.lost) == ("<image1:>", "")
     assert "server: no" in found.captions[0].remarks[0]
-
-
-def test_a_medium_that_the_released_text_does_not_name_is_not_captioned() -> None:
-    assert put(answer("<<image 1>>", image1=RED), form=RELEASED)[1] == []

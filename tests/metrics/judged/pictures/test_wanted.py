@@ -1,13 +1,11 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from mmeval.decode import image
-from mmeval.records import Response, Trial
+from mmeval.records import Trial
 from tests.support.picture_judging import BLUE, LOST, RED, Says, answer, judged, trial_of
-from tests.support.pictures import DAMAGED, even, medium, painted, picture_trial
+from tests.support.pictures import DAMAGED, even, painted, picture_trial
 
 YES, NO = answer("yes"), answer("no")
 ONCE, SCENE = "shows this: exactly one", "Taken as a whole"
@@ -17,57 +15,32 @@ def beach(*things: str) -> Trial:
     return trial_of("", RED, object=["a beach", *things])
 
 
-@pytest.mark.parametrize(("said", "value"), [(YES, 1.0), (NO, 0.0)])
-def test_one_description_is_there_or_not(said: str, value: float) -> None:
-    done = judged("judge_presence", trial_of("", RED, object="exactly one kite"), said)
-    assert (done.score.value, done.pictures()) == (value, (RED,))
-    assert "exactly one kite" in done.questions[0]
-    assert done.score.evidence["questions"][0]["reason"] == "so"
+def test_without_its_scene_nothing_counts_and_with_it_the_share_of_the_rest() -> None:
+    for scene, value in {YES: 0.5, NO: 0.0}.items():
+        says = {SCENE: scene, "kite": YES, "crab": NO}
+        done = judged("judge_presence", beach("exactly one kite", "exactly one crab"), says, scene=True)
+        assert (done.score.value, len(done.calls), done.pictures()) == (value, 3, (RED,))
+        assert done.score.evidence["questions"][0]["reason"] == "so"
 
 
-@pytest.mark.parametrize(("scene", "value"), [(YES, 0.5), (NO, 0.0)])
-def test_without_its_scene_nothing_counts_and_with_it_the_share_of_the_rest(scene: str, value: float) -> None:
-    says = {SCENE: scene, "kite": YES, "crab": NO}
-    done = judged("judge_presence", beach("exactly one kite", "exactly one crab"), says, scene=True)
-    assert (done.score.value, len(done.calls)) == (value, 3)
+def test_things_that_are_not_wanted_must_be_absent_from_the_scene() -> None:
+    for (scene, tent), value in {(YES, NO): 1.0, (YES, YES): 0.0, (NO, NO): 0.0}.items():
+        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, scene=True, wanted=False)
+        assert done.score.value == value
+    # in the release a scene holds unless "no" is there
+    for (scene, tent), value in {("A beach.", "It has none"): 1.0, ("In the snow", "No"): 0.0}.items():
+        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, "official", scene=True, wanted=False)
+        assert done.score.value == value
 
 
-@pytest.mark.parametrize(
-    ("scene", "tent", "value", "profile"),
-    [
-        (YES, NO, 1.0, "standard"),
-        (YES, YES, 0.0, "standard"),
-        (NO, NO, 0.0, "standard"),
-        ("Yes", "No", 1.0, "official"),
-        ("A beach.", "It has none", 1.0, "official"),  # a scene holds unless "no" is there
-        ("In the snow", "No", 0.0, "official"),
-        ("Yes", "Not sure", 1.0, "official"),
-    ],
-)
-def test_things_that_are_not_wanted_must_be_absent_from_the_scene(
-    scene: str, tent: str, value: float, profile: str
-) -> None:
-    says = {SCENE: scene, "": tent}
-    assert judged("judge_presence", beach("tents"), says, profile, scene=True, wanted=False).score.value == value
-
-
-def test_prose_is_read_by_the_release_and_refused_by_a_robust_reading() -> None:
-    says = "There are no eyes here. No way"
-    official, standard = (judged("judge_presence", beach(), says, name).score for name in ("official", "standard"))
-    assert (official.value, standard.status) == (1.0, "unscored")  # "eyes" holds "yes"
-
-
-def test_each_picture_shows_its_own_description_or_all_is_0() -> None:
+def test_each_picture_shows_its_own_description_or_all_is_0_or_the_last_one_counts() -> None:
     trial = trial_of("", RED, BLUE, object=["red", "blue"])
     right, wrong = (judged("judge_presence", trial, {"blue": said, "": YES}, pictures="each") for said in (YES, NO))
     assert (right.score.value, wrong.score.value) == (1.0, 0.0)
     assert [right.pictures(at) for at in (0, 1)] == [(RED,), (BLUE,)]
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_the_last_of_several_pictures_may_be_the_one_that_counts(profile: str) -> None:
     trial = trial_of("one <image_start><image_0><image_end> two", RED, BLUE, object="blue")
-    assert judged("judge_presence", trial, YES, profile, pictures="last").pictures() == (BLUE,)
+    for profile in ("standard", "official"):
+        assert judged("judge_presence", trial, YES, profile, pictures="last").pictures() == (BLUE,)
 
 
 def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original() -> None:
@@ -82,30 +55,24 @@ def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original
 
 
 @pytest.mark.parametrize(
-    ("trial", "switches", "words"),
+    ("trial", "pictures"),
     [
-        (trial_of("none", object="a"), {}, "0 pictures"),
-        (trial_of("", RED, BLUE, object="a"), {}, "2 pictures"),
-        (trial_of("", DAMAGED, object="a"), {}, "picture"),
-        (trial_of("", RED, object=["a", "b"]), {"pictures": "each"}, "exactly 2"),
-        (trial_of("", RED, BLUE, RED, object=["a", "b"]), {"pictures": "each"}, "3 pictures"),
-        (trial_of("", RED, DAMAGED, object=["a", "b"]), {"pictures": "each"}, "picture"),
-        (trial_of("none", object="a"), {"pictures": "last"}, "picture"),
+        *[(trial_of("", RED, BLUE, object="a"), "only"), (trial_of("", DAMAGED, object="a"), "only")],
+        *[(trial_of("", RED, object=["a", "b"]), "each"), (trial_of("", RED, DAMAGED, object=["a", "b"]), "each")],
+        (trial_of("none", object="a"), "last"),
     ],
 )
-def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(
-    trial: Trial, switches: dict[str, Any], words: str
-) -> None:
-    done = judged("judge_presence", trial, YES, **switches)
-    assert (done.score.value, done.calls, words in done.score.evidence["reason"]) == (0.0, [], True)
-    failed = judged("judge_presence", trial_of(None, object="a"), YES, **switches)
+def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(trial: Trial, pictures: str) -> None:
+    done = judged("judge_presence", trial, YES, pictures=pictures)
+    assert (done.score.value, done.calls, "picture" in done.score.evidence["reason"]) == (0.0, [], True)
+    failed = judged("judge_presence", trial_of(None, object="a"), YES, pictures=pictures)
     assert failed.score.status == "unscored"
 
 
 BOX = {"region": "bbox"}
 BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
-PLACES: list[Any] = [None, [], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
-KITES = {"object": "kites", "count": 4}
+PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
+KITES: dict[str, Any] = {"object": "kites", "count": 4}
 UNUSABLE: dict[str, list[Any]] = {
     "judge_presence": [
         *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
@@ -113,20 +80,16 @@ UNUSABLE: dict[str, list[Any]] = {
         (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
     ],
     "judge_count": [
-        *[({"count": 4}, {}, "'object'"), ({"object": "kites"}, {}, "not None"), ({**KITES, "count": 7}, {}, "not 7")],
-        *[({**KITES, "count": 2}, {}, "3 to 6, not 2"), ({**KITES, "count": "4"}, {}, "not '4'")],
-        *[
-            (KITES, {"fewest": 5, "most": 4}, "5 to 4"),
-            (KITES, {"most": 24}, "3 to 24"),
-            (KITES, {"fewest": -1}, "-1 "),
-        ],
+        *[({"count": 4}, {}, "'object'"), ({**KITES, "count": 7}, {}, "not 7"), ({**KITES, "count": 2}, {}, "not 2")],
+        *[(KITES, {"fewest": 5, "most": 4}, "5 to 4"), (KITES, {"most": 24}, "3 to 24")],
+        (KITES, {"fewest": -1}, "-1 "),
     ],
     "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
     "judge_ocr": [
         *[({}, {}, "'text'"), ({"text": 3}, {}, "'text'"), ({"text": {}}, {}, "'text'"), ({"text": "a"}, BOX, "box")],
         *[({"text": "a", "object": ["b"]}, {}, "'object'"), ({"text": {"left": "a"}}, {}, "'object'")],
     ],
-    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'"), ({"text": 3}, {}, "'text'")],
+    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
 }
 
 
@@ -137,84 +100,47 @@ def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: s
     assert (done.score.status, done.calls, words in done.score.reason) == ("unscored", [], True)
 
 
-@pytest.mark.parametrize(
-    ("says", "expected"),
-    [
-        ({SCENE: NO, "": LOST}, (0.0, None)),
-        ({SCENE: YES, "kite": YES, "": LOST}, (None, (0.5, 1.0))),
-        ({SCENE: LOST, "kite": YES, "": NO}, (None, (0.0, 0.5))),
-    ],
-    ids=["decided", "one lost", "scene lost"],
-)
-def test_a_lost_reply_costs_only_what_it_decides(says: dict[str, str | Response], expected: tuple[Any, Any]) -> None:
-    score = judged("judge_presence", beach("exactly one kite", "exactly one crab"), says, scene=True).score
-    assert (score.value, score.bounds) == expected
+def test_a_lost_reply_costs_only_what_it_decides() -> None:
+    all_says: list[Says] = [{SCENE: NO, "": LOST}, {SCENE: YES, "kite": YES, "": LOST}]
+    all_says += [{SCENE: LOST, "kite": YES, "": NO}]
+    trial = beach("exactly one kite", "exactly one crab")
+    scores = [judged("judge_presence", trial, says, scene=True).score for says in all_says]
+    assert [(one.value, one.bounds) for one in scores] == [(0.0, None), (None, (0.5, 1.0)), (None, (0.0, 0.5))]
 
 
-def test_a_large_picture_is_shown_as_it_is() -> None:
-    large = medium(even(300, 900, (1, 2, 3)))
-    assert judged("judge_presence", trial_of("", large, object="a"), YES).pictures() == (large,)
-
-
-def test_each_count_has_one_letter() -> None:
-    for count, right in {3: "B", 4: "C", 5: "D", 6: "E"}.items():
-        trial = trial_of("", RED, object="kites", count=count)
-        for letter in "ABCDEF":
-            standard = judged("judge_count", trial, answer(letter)).score.value
-            official = judged("judge_count", trial, f" {letter.lower()}.", "official").score.value
-            assert standard == official == float(letter == right)
-
-
-def test_the_judge_reads_the_meaning_of_the_letters_and_the_evidence_spells_the_answer_out() -> None:
+def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
+    for count, right in {3: "B", 6: "E"}.items():
+        found = [
+            judged("judge_count", trial_of("", RED, object="kites", count=count), answer(letter)).score.value
+            for letter in "ABCDEF"
+        ]
+        assert found == [float(letter == right) for letter in "ABCDEF"]
     done = judged("judge_count", trial_of("", RED, object="kites", count=4), answer("F"))
     assert ["fewer than 3" in done.questions[0], "B: 3\nC: 4\nD: 5\nE: 6\nF: " in done.questions[0]] == [True, True]
     assert done.score.evidence["counted"] == "more than 6"
     other = judged("judge_count", trial_of("", RED, object="kites", count=1), answer("C"), fewest=0, most=2)
     assert [words in other.questions[0] for words in ("fewer than 0", "D: 2\nE: more than 2")] == [True] * 2
     assert other.score.value == 1.0
-
-
-@pytest.mark.parametrize(("said", "value"), [("four", 0.0), ("five", 0.0), ("3", 0.0), ("Cats: I count 4", 1.0)])
-def test_the_release_takes_any_first_character_for_a_letter(said: str, value: float) -> None:
-    assert judged("judge_count", trial_of("", RED, object="cats", count=4), said, "official").score.value == value
-    assert judged("judge_count", trial_of("", RED, object="cats", count=4), said).score.status == "unscored"
-
-
-@pytest.mark.parametrize("said", ["", LOST], ids=["empty", "lost"])
-def test_an_empty_reply_on_which_the_release_stops_is_wrong_there_and_else_lost(said: Any) -> None:
-    trial = trial_of("", RED, object="kites", count=4)
-    standard, official = (judged("judge_count", trial, {"": said}, name).score for name in ("standard", "official"))
-    assert (standard.status, standard.cause, official.value) == ("unscored", "lost", 0.0)
-
-
-@pytest.mark.parametrize(
-    ("metric", "labels"),
-    [
-        *[("judge_count", {"object": "kites", "count": 4}), ("judge_position", {"constraint": [["kite", "up left"]]})],
-        *[("judge_ocr", {"text": "a"}), ("judge_ocr_multilingual", {"text": "和"})],
-    ],
-)
-def test_two_pictures_are_0_and_no_judge_is_asked(metric: str, labels: dict[str, Any]) -> None:
-    done = judged(metric, trial_of("", RED, BLUE, **labels), answer("C"))
+    for said, value in {"five": 0.0, "Cats: I count 4": 1.0}.items():  # the release takes any first character
+        assert judged("judge_count", trial_of("", RED, object="cats", count=4), said, "official").score.value == value
+        assert judged("judge_count", trial_of("", RED, object="cats", count=4), said).score.status == "unscored"
+    done = judged("judge_count", trial_of("", RED, BLUE, **KITES), answer("C"))
     assert (done.score.value, done.calls) == (0.0, [])
 
 
-@pytest.mark.parametrize(
-    ("constraint", "letter", "option"),
-    [
-        (["kite", "tree", "left"], "A", "A: clearly to the left"),
-        (["kite", "tree", "right"], "B", "B: clearly to the right"),
-        (["kite", "tree", "above"], "A", "A: clearly higher"),
-        (["kite", "tree", "below"], "B", "B: clearly lower"),
-        (["kite", "bottom left"], "A", "A: bottom left"),
-        (["kite", "bottom right"], "B", "B: bottom right"),
-        (["kite", "up left"], "C", "C: top left"),
-        (["kite", "up right"], "D", "D: top right"),
-    ],
-)
-def test_each_place_is_one_letter(constraint: list[str], letter: str, option: str) -> None:
-    trial = trial_of("", RED, constraint=[constraint])
-    letters = "ABC" if len(constraint) == 3 else "ABCDE"
+OPTIONS = {
+    "tree,left": "A: clearly to the left",
+    "tree,right": "B: clearly to the right",
+    "tree,above": "A: clearly higher",
+}
+OPTIONS |= {"tree,below": "B: clearly lower", "bottom left": "A: bottom left", "bottom right": "B: bottom right"}
+OPTIONS |= {"up left": "C: top left", "up right": "D: top right"}
+
+
+@pytest.mark.parametrize(("place", "option"), OPTIONS.items())
+def test_each_place_is_one_letter(place: str, option: str) -> None:
+    trial, letter = trial_of("", RED, constraint=[["kite", *place.split(",")]]), option[0]
+    letters = "ABC" if "," in place else "ABCDE"
     found = {said: judged("judge_position", trial, {ONCE: YES, "": answer(said)}) for said in letters}
     assert [said for said, done in found.items() if done.score.value == 1.0] == [letter]
     assert option in found[letter].questions[1]
@@ -229,13 +155,11 @@ TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom
     [
         ({"exactly one kite": NO, ONCE: YES, "": answer("B")}, 0.0, None, 2),
         ({"exactly one kite": LOST, ONCE: YES, "": answer("B")}, None, (0.0, 1.0), 3),
-        ({"": LOST}, None, (0.0, 1.0), 2),
         ({ONCE: YES, "": answer("B")}, 0.0, None, 4),
         ({ONCE: YES, "this: kite": answer("C"), "": answer("B")}, 1.0, None, 4),
-        ({ONCE: YES, "this: kite": LOST, "": answer("B")}, None, (0.0, 1.0), 4),
         ({ONCE: YES, "this: kite": LOST, "": answer("C")}, 0.0, None, 4),
     ],
-    ids=["absent", "lost", "all lost", "one wrong", "right", "place lost", "place lost, other wrong"],
+    ids=["absent", "lost", "one wrong", "right", "place lost, other wrong"],
 )
 def test_all_places_must_be_right_and_nothing_is_asked_that_can_decide_nothing(
     says: Says, value: float | None, bounds: Any, calls: int
@@ -244,19 +168,6 @@ def test_all_places_must_be_right_and_nothing_is_asked_that_can_decide_nothing(
     assert (done.score.value, done.score.bounds, len(done.calls)) == (value, bounds, calls)
     letters = [place["place"]["wanted"] for place in done.score.evidence["places"] if "place" in place]
     assert letters == {2: [], 3: ["B"], 4: ["C", "B"]}[calls]
-
-
-def test_two_things_are_looked_for_together() -> None:
-    done = judged("judge_position", trial_of("", RED, constraint=[["kite", "tree", "left"]]), NO)
-    assert (done.score.value, len(done.calls), "one kite and exactly one tree" in done.questions[0]) == (0.0, 1, True)
-
-
-@pytest.mark.parametrize(
-    ("said", "value"), [("Answer: **A**", 0.0), ("Answer: B, then Answer: A", 0.0), ("Answer: A", 1.0), (LOST, 0.0)]
-)
-def test_a_letter_that_the_release_cannot_read_is_wrong(said: Any, value: float) -> None:
-    trial = trial_of("", RED, constraint=[["kite", "tree", "left"]])
-    assert judged("judge_position", trial, {ONCE: "Yes", "": said}, "official").score.value == value
 
 
 def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
@@ -271,45 +182,22 @@ SIGN = trial_of("", RED, object="the sign", text="Café & Bar")
 ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
 
 
-@pytest.mark.parametrize(
-    ("trial", "read", "value"),
-    [
-        *[(SIGN, ["cafe", "bar"], 1.0), (SIGN, ["Cafe bar!"], 1.0), (SIGN, ["cafe"], 0.5), (SIGN, [], 0.0)],
-        *[(SIGN, ["a", "b", "c", "d", "e"], 0.0), (ANYWHERE, ["gate", "4"], 1.0), (NOTHING, [], 1.0)],
-        (NOTHING, ["exit"], 0.0),
-    ],
-)
-def test_the_words_that_were_read_are_compared_with_the_wanted_ones(
-    trial: Trial, read: list[str], value: float
-) -> None:
-    done = judged("judge_ocr", trial, answer(read))
-    assert (done.score.value, "the sign" in done.questions[0]) == (value, trial is SIGN)
-    if trial is SIGN:
-        assert done.score.evidence["wanted"] == ["cafe bar"]
-
-
-def test_a_lost_reply_is_wrong_in_the_official_profile_even_where_no_text_is_wanted() -> None:
-    assert judged("judge_ocr", NOTHING, {"": LOST}, "official").score.value == 0.0
-    assert judged("judge_ocr", NOTHING, {"": LOST}).score.bounds == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(("said", "value"), [('["cafe", "bar"]', 1.0), ("['cafe', 'bar']", 0.0), ("cafe bar", 0.0)])
-def test_only_a_strict_list_is_read_by_the_release(said: str, value: float) -> None:
-    assert judged("judge_ocr", SIGN, said, "official").score.value == value
-    assert judged("judge_ocr", SIGN, "['cafe', 'bar']").score.value == 1.0
+def test_the_words_that_were_read_are_compared_with_the_wanted_ones() -> None:
+    cases: list[Any] = [(SIGN, ["cafe", "Bar!"], 1.0), (SIGN, ["cafe"], 0.5), (ANYWHERE, ["gate", "4"], 1.0)]
+    for trial, read, value in (*cases, (NOTHING, [], 1.0), (NOTHING, ["exit"], 0.0)):
+        done = judged("judge_ocr", trial, answer(read))
+        assert (done.score.value, "the sign" in done.questions[0]) == (value, trial is SIGN)
+        assert trial is not SIGN or done.score.evidence["wanted"] == ["cafe bar"]
 
 
 TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "the right sign": "more coffee now"})
 
 
-def test_the_errors_of_several_places_are_summed_up() -> None:
+def test_the_errors_of_several_places_are_summed_up_and_those_of_a_missing_scene_not_read() -> None:
     says = {"shows this: two signs": YES, "the left sign": answer(["mind out"]), "the right sign": answer(["coffee"])}
     done = judged("judge_ocr", TWO, says)
     assert (done.score.value, len(done.calls)) == (pytest.approx(1 - 2 / 5), 3)
     assert (done.score.evidence["errors"], done.score.evidence["length"]) == (2, 5)
-
-
-def test_places_of_a_scene_that_is_not_there_are_not_read() -> None:
     done = judged("judge_ocr", TWO, NO)
     assert (done.score.value, len(done.calls), done.score.evidence["found"]) == (0.0, 1, ["<none>", "<none>"])
 
@@ -327,11 +215,8 @@ DREAM = trial_of("", RED, text="天天向上")
 @pytest.mark.parametrize(
     ("first", "other", "profile", "value", "found"),
     [
-        (answer("天天向上梦"), answer("上，向天"), "standard", 1.0, "天天向上"),
+        (answer("天天Chinese向上梦"), answer("1上，向天<none>"), "standard", 1.0, "天天向上"),
         ("天天向上", "天向上", "official", 0.75, "天向上"),  # a set loses a character that stands twice
-        (answer("天天向上"), answer(""), "standard", 0.0, ""),
-        (answer("天天Chinese向上"), answer("1天向上<none>"), "standard", 1.0, "天天向上"),
-        ("天向上Chinese", "<none>上向天", "official", 0.75, "天向上"),
     ],
 )
 def test_characters_that_both_judges_read_count_in_the_order_of_the_first(
@@ -340,14 +225,7 @@ def test_characters_that_both_judges_read_count_in_the_order_of_the_first(
     done = judged("judge_ocr_multilingual", DREAM, first, profile, role_says={"second_judge": {"": other}})
     assert (done.score.value, done.score.evidence["found"]) == (value, [found])
     assert [call.role for call in done.calls] == ["judge", "second_judge"]
-
-
-def test_each_judge_gets_the_picture_where_it_wants_it() -> None:
-    second: dict[str, Says] = {"second_judge": {"": answer("天")}}
-    usual = judged("judge_ocr_multilingual", DREAM, answer("天"), role_says=second)
-    other = judged("judge_ocr_multilingual", DREAM, answer("天"), role_says=second, second_media_first=True)
-    assert usual.kinds == [["image", "text"], ["text", "image"]]
-    assert other.kinds == [["image", "text"], ["image", "text"]]
+    assert done.kinds == [["image", "text"], ["text", "image"]]
 
 
 def test_another_script_is_read_by_the_first_judge_alone() -> None:

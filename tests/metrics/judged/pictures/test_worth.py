@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, weighted, worth
@@ -8,16 +6,9 @@ from mmeval.records import Score
 OPEN = unknown("the judge slept", "lost")
 
 
-def test_what_is_known_is_scored() -> None:
-    assert product([worth(0.5), worth(0.5)]).scored({}).value == 0.25
-    assert mean([worth(1), worth(0), worth(1)]).scored({"a": 1}).value == pytest.approx(2 / 3)
-
-
-def test_a_product_with_a_known_0_is_0_whatever_is_unknown_besides() -> None:
-    assert product([worth(0), OPEN]).scored({}).value == 0
-
-
 def test_an_unknown_value_leaves_bounds_and_its_reason() -> None:
+    assert mean([worth(1), worth(0), worth(1)]).scored({}).value == pytest.approx(2 / 3)
+    assert product([worth(0), OPEN]).scored({}).value == 0
     score = product([worth(0.5), mean([worth(1), OPEN])]).scored({"why": "so"})
     unscored = Score(status="unscored", reason=OPEN.reason, cause="lost", bounds=(0.25, 0.5), evidence={"why": "so"})
     assert score == unscored
