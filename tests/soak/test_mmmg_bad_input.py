@@ -4,8 +4,6 @@ An answer begins as the right one to a task's first bundled sample; its media ar
 metrics are tiny random ones.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re
@@ -139,9 +137,6 @@ def check(found: Mapping[str, Score], task: Task) -> None:
                 assert low - 1e-6 <= score.value <= high + 1e-6, (name, score)
 
 
-# --- media ------------------------------------------------------------------------------------------------------------
-
-
 def raw_wav(samples: np.ndarray[Any, Any], rate: int, channels: int = 1) -> Media:
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
@@ -236,9 +231,6 @@ def asked(task: Task) -> set[str]:
     return {name for metric in task.metrics if metric.bound.metric.judged for name in metric.bound.metric.outputs}
 
 
-# --- number and places ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_an_answer_without_media_is_wrong(name: str) -> None:
     found = scores(answered(name, text_part("I cannot do that.")), tasks()[name])
@@ -275,8 +267,6 @@ def test_the_official_profile_has_a_score_or_a_reason_too(name: str) -> None:
         check(scores(with_media(name, make()), task), task)
     check(scores(answered(name, text_part("I cannot do that.")), task), task)
 
-
-# --- judges -----------------------------------------------------------------------------------------------------------
 
 PROSE = "There are several things in the picture. Some of them may be what is asked about, and others are not. " * 40
 REPLIES = {

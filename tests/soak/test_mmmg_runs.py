@@ -1,7 +1,5 @@
 """All 49 tasks as users run them: from the command line, with models and judges behind servers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ own.
     illustrated(folder)  ->  the environment in which ``illustrator``, ``noted_diffusers`` and ``noted_hf`` are known
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 says(loaded("llava"), asked("what is this?", picture))  ->  the response
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

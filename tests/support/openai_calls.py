@@ -1,7 +1,5 @@
 """Calls of the `openai` backend in tests: a request in, a response out, everything closed."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import Iterator, Mapping, Sequence

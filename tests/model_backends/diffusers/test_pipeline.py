@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -16,7 +14,6 @@ from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dty
 from mmeval.model_backends.diffusers.settings import Settings
 from tests.support.tiny_models import tiny_model
 
-pytestmark = pytest.mark.xdist_group("tiny sd")
 CLASS = "StableDiffusionPipeline"
 
 
@@ -147,7 +144,7 @@ def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path:
     assert networks(tmp_path, None, "here") == {}
 
 
-def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path) -> None:
+def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_named(tmp_path: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
@@ -157,9 +154,7 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path
         save_file({"weight": torch.zeros(size, dtype=dtype)}, tmp_path / name / "model.safetensors")
 
     assert saved_dtype(tmp_path) == "bfloat16"
-
-
-def test_a_device_that_is_not_there_is_one_message() -> None:
+    assert loaded(tiny_model("sd"), dtype="bfloat16")._pipe.unet.dtype == torch.bfloat16
     with pytest.raises(UsageError, match=r"device=gpu \(.* cpu$"):
         loaded(tiny_model("sd"), device="gpu")
 
@@ -176,9 +171,3 @@ def test_code_that_comes_with_a_pipeline_runs_where_that_is_allowed(
     (folder / "mine.py").write_text(f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n")
     made = Pipeline(folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True)
     assert type(made._pipe).__name__ == "Mine"
-
-
-def test_a_dtype_that_is_named_is_used() -> None:
-    import torch
-
-    assert loaded(tiny_model("sd"), dtype="bfloat16")._pipe.unet.dtype == torch.bfloat16

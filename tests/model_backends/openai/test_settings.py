@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -46,14 +44,13 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls
         assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
 
 
-def test_a_key_is_needed_but_for_a_local_server() -> None:
+def test_a_key_is_needed_but_for_a_local_server_and_its_file_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read_api_key("", "http://localhost:8000/v1") == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
         read_api_key("", OFFICIAL_URL)
     assert (caught.value.exit_code, caught.value.name) == (4, "OPENAI_API_KEY")
-
-
-def test_the_key_file_goes_before_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     assert read_api_key("", OFFICIAL_URL) == "from-environment"
     file = tmp_path / "key"
@@ -81,9 +78,11 @@ def test_a_key_that_does_not_fit_into_a_header_is_refused_without_showing_it(
     assert key not in str(caught.value)
 
 
-def test_local_servers_are_those_of_this_network() -> None:
+def test_local_servers_are_those_of_this_network_and_inputs_those_of_the_endpoint() -> None:
     near = ["localhost", "127.0.0.1", "::1", "192.168.3.4", "gpu7", "gpu7.local", "a.internal"]
     assert [host for host in [*near, "api.openai.com", "8.8.8.8"] if is_local(host)] == near
+    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
+    assert set(capabilities_of("speech", "text+image", "").inputs) == {"text", "code"}
 
 
 @pytest.mark.parametrize(
@@ -102,11 +101,6 @@ def test_outputs_follow_from_the_endpoint(
 ) -> None:
     capabilities = capabilities_of(endpoint, "text", outputs)
     assert (set(capabilities.outputs), capabilities.output_mode) == (expected, mode)
-
-
-def test_inputs_are_narrowed_to_those_that_the_endpoint_has_fields_for() -> None:
-    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
-    assert set(capabilities_of("speech", "text+image", "").inputs) == {"text", "code"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """All of MMMG: the authors' instruction files, with stand-ins for media that are not beside them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

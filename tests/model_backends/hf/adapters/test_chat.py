@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ from tests.support.local_models import (
 )
 from tests.support.tiny_media import wav
 
-pytestmark = pytest.mark.xdist_group("tiny chat")
 CHAT_MODELS = ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 HUM, BEEP = Media.from_bytes(wav(8000)), Media.from_bytes(wav(22050, rate=44100, channels=2))
@@ -83,20 +80,12 @@ def test_tokens_of_a_batch_are_those_of_single_rows_to_the_last_one(name: str) -
     assert found == [adapter.generate([row], adapter.encode([row]), 16)[0] for row in rows]
 
 
-def test_a_seed_gives_the_same_answer_again_and_another_seed_another() -> None:
+def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_no_temperature(tmp_path: Path) -> None:
     one, same, different = answers(loaded("llm"), [asked("Tell", temperature=1.0, seed=seed) for seed in (7, 7, 8)])
     assert one.text == same.text != different.text
-
-
-def test_a_model_whose_checkpoint_samples_samples_without_being_asked_to(tmp_path: Path) -> None:
     backend = changed(tmp_path, do_sample=True, temperature=1.0)
     assert says(backend, asked("Tell", seed=1)).text != says(backend, asked("Tell", seed=2)).text
     assert says(backend, asked("Tell", seed=1, temperature=0.0)).text == says(loaded("llm"), asked("Tell")).text
-
-
-def test_pictures_are_seen_and_their_order_counts() -> None:
-    requests = [asked("Look", RED, BLUE), asked("Look", BLUE, RED), asked("Look", RED, RED)]
-    assert len({response.text for response in answers(loaded("qwen2_5_vl"), requests)}) == 3
 
 
 def test_capabilities_are_read_off_the_files() -> None:
@@ -106,29 +95,20 @@ def test_capabilities_are_read_off_the_files() -> None:
     assert loaded("llava").capabilities.missing(asked("Hear", HUM)) == ["takes no audio"]
 
 
-def test_an_answer_that_is_as_long_as_it_may_be_is_marked_and_its_tokens_are_counted() -> None:
+def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Path) -> None:
     question = asked("Go on", max_tokens=5)
     response, _ = answers(loaded("llm"), [question, asked("A longer one, so that there is padding")])
     assert (response.finish_reason, response.usage.output_tokens) == ("length", 5)
     assert response.usage.input_tokens == len(chat_adapter("llm").row(0, question).text)  # a token a byte
-
-
-def test_an_answer_ends_before_a_stop_word_and_does_not_show_it(tmp_path: Path) -> None:
     whole = says(loaded("llm"), asked("Go on")).text
     stop = whole[4:6]
     own = changed(tmp_path, stop_strings=[stop])
     for cut in (says(loaded("llm"), asked("Go on", stop=(stop,))), says(own, asked("Go on"))):
         assert (cut.text, cut.finish_reason) == (whole[: whole.find(stop)], "stop")
         assert cut.usage.output_tokens < 12
-
-
-def test_a_stop_word_that_the_prompt_began_stops_nothing() -> None:
-    prompt, whole = chat_adapter("llm").row(0, asked("Go on")).text, says(loaded("llm"), asked("Go on"))
-    begun = asked("Go on", stop=(prompt[-1] + whole.text[0],))
-    assert given(says(loaded("llm"), begun)) == given(whole)
-
-
-def test_an_empty_stop_word_is_refused() -> None:
+    prompt = chat_adapter("llm").row(0, asked("Go on")).text
+    begun = asked("Go on", stop=(prompt[-1] + whole[0],))
+    assert says(loaded("llm"), begun).text == whole
     kind, text = fault(says(loaded("llm"), asked("Go on", stop=("END", ""))))
     assert (kind, "empty text" in text) == ("bad_request", True)
 
@@ -145,11 +125,9 @@ GENERATION: Mapping[str, Mapping[str, Any]] = {
     "penalty": {"repetition_penalty": 1.7},
     "ngrams": {"no_repeat_ngram_size": 2},
     "least of prompt and answer": {"min_length": 60},
-    "least of the answer": {"min_new_tokens": 5},
     "growing wish to end": {"exponential_decay_length_penalty": [3, 1.5]},
     "forced end": {"forced_eos_token_id": 257},
-    "tokens left out": {"suppress_tokens": [70], "begin_suppress_tokens": [71]},
-    "bias": {"sequence_bias": [[[70], 5.0]]},
+    "tokens left out": {"suppress_tokens": [70], "begin_suppress_tokens": [71], "sequence_bias": [[[70], 5.0]]},
     "guidance": {"guidance_scale": 2.0},
     "watermark": {"watermarking_config": {"bias": 5.0}},
     "several ends": {"eos_token_id": [257, 84, 94]},
@@ -166,11 +144,12 @@ def test_settings_of_generation_in_a_checkpoint_tie_no_row_to_its_neighbours(cas
         assert together(backend, requests) == alone(backend, requests)
 
 
-def test_a_setting_of_a_checkpoint_that_is_left_out_is_warned_of(
+def test_a_setting_without_effect_is_a_warning_and_one_left_out_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     changed(tmp_path, num_beams=3)
     assert "num_beams=3" in caplog.text
+    assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
 
 
 def test_a_prompt_that_fills_the_context_is_too_long_and_harms_no_other(tmp_path: Path) -> None:
@@ -201,25 +180,12 @@ def test_placeholders_without_a_picture_are_words_and_hidden_reasoning_is_not_se
     assert ("ASSISTANT: 2</s>" in text, "hmm" in text) == (True, False)
 
 
-@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
+@pytest.mark.parametrize("rate", [16000, 44100])
 def test_a_sound_of_any_rate_is_as_long_as_it_is(rate: int) -> None:
     second = Media.from_bytes(wav(rate, rate=rate, channels=2))
     (sound,) = chat_adapter("qwen2_audio").row(0, asked("Hear", second)).chat.objects("audio")
     assert (sound.shape, str(sound.dtype)) == ((16000,), "float32")
     assert abs(sound[1000:-1000] - 0.5).max() < 0.01
-
-
-def test_a_setting_without_effect_is_a_warning() -> None:
-    assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
-
-
-def test_out_of_memory_is_raised_so_that_the_batch_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_args: object, **_kwargs: object) -> None:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-
-    monkeypatch.setattr(chat_adapter("llm"), "encode", full)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        answers(loaded("llm"), [asked("Hi"), asked("Ho")])
 
 
 def test_values_for_a_template_reach_it_and_unknown_ones_are_refused(tmp_path: Path) -> None:

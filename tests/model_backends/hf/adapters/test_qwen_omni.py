@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 import re
 from dataclasses import replace
@@ -22,7 +20,6 @@ from tests.support.local_models import answers, asked, copied, drawn, fault, loa
 from tests.support.tiny_media import wav
 from tests.support.tiny_models import tiny_model
 
-pytestmark = pytest.mark.xdist_group("tiny qwen_omni")
 CODES = 6
 BOTH: tuple[PartKind, ...] = ("text", "audio")
 
@@ -107,16 +104,20 @@ def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> N
     assert "system message" not in warned(says(omni(), wanting("hm", system=own)))
 
 
-def test_a_voice_that_the_model_lacks_is_refused_with_those_it_has() -> None:
+def test_speech_is_steered_by_its_own_options_of_voice_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
     assert speech(spoken) == speech(says(omni(), wanting("hm")))
     kind, text = fault(says(omni(), wanting("hm", options={"audio.voice": "Ethan"})))
     assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == ("bad_request", True, True)
-
-
-def test_the_length_of_speech_is_bounded_in_codes() -> None:
     short, long = (decode.audio(speech(says(omni(), wanting("hm", codes=codes)))) for codes in (6, 12))
     assert len(long.samples) == 2 * len(short.samples)
+    plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
+    assert plain.text == greedy.text
+    assert speech(plain) != speech(greedy)
+    same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
+    assert speech(same) == speech(plain)
+    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
+    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])
@@ -133,19 +134,6 @@ def test_a_speech_is_bounded_by_its_words_unless_the_request_says_how(
     assert [(warned(one)[-1], one.finish_reason) for one in found] == [(n, "length") for n in ("8", "16", "8")]
     samples = [len(decode.audio(speech(one)).samples) for one in found]
     assert samples[0] == samples[2] < samples[1]
-
-
-def test_no_speech_is_longer_than_the_limit_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
-    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
-
-
-def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:
-    plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
-    assert plain.text == greedy.text
-    assert speech(plain) != speech(greedy)
-    same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
-    assert speech(same) == speech(plain)
 
 
 @pytest.mark.parametrize(
@@ -179,15 +167,6 @@ def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.
     assert "no words" in fault(alone)[1]
 
 
-def test_memory_that_runs_out_is_the_core_s_to_handle(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_given: Any, **_more: Any) -> Any:
-        raise RuntimeError("CUDA out of memory")
-
-    monkeypatch.setattr(adapter().whole, "generate", full)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        says(omni(), wanting("hm"))
-
-
 def test_a_talker_whose_scores_are_no_numbers_fails_its_row() -> None:
     import torch
 
@@ -211,21 +190,16 @@ def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_at_once() -> None:
     assert watch.steps == 2
 
 
-def test_a_checkpoint_without_a_talker_writes_and_needs_no_voices(tmp_path: Path) -> None:
-    folder = copied("qwen2_5_omni", tmp_path)
-    rewritten(folder / "config.json", enable_audio_output=False)
-    (folder / "spk_dict.pt").unlink()
-    backend = started(folder)
-    assert (set(backend.capabilities.outputs), backend.capabilities.output_mode) == ({"text", "code"}, "single")
-    assert backend.capabilities.options == frozenset()
-    assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
-
-
-def test_voices_that_are_missing_are_asked_for(tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_them(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").unlink()
     with pytest.raises(MissingDataError, match=r"spk_dict\.pt"):
         started(folder)
+    rewritten(folder / "config.json", enable_audio_output=False)
+    backend = started(folder)
+    found = backend.capabilities
+    assert (set(found.outputs), found.output_mode, found.options) == ({"text", "code"}, "single", frozenset())
+    assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
 
 
 class Bomb:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -35,6 +33,10 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
     (here / ".cache" / "lock").write_text("")
     assert fingerprint(here) == fingerprint(there)
     assert ModelFiles("me/toy", here, COMMIT).fingerprint == COMMIT
+    found = find_files(f"{model(tmp_path / 'toy')}/", "main")
+    assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
+    with pytest.raises(UsageError, match="is a folder"):
+        find_files(str(tmp_path / "toy"), "v2")
 
 
 @pytest.mark.parametrize(("changed", "large"), [("config.json", 99), ("model.safetensors", 99), ("config.json", 8)])
@@ -59,13 +61,6 @@ def test_of_large_weights_some_parts_are_taken(
     before = fingerprint(model(tmp_path, model__safetensors="x" * 40))
     (tmp_path / "model.safetensors").write_text("x" * at + "y" + "x" * (39 - at))
     assert (fingerprint(tmp_path) != before) == seen
-
-
-def test_a_folder_is_a_model_of_its_own_name_without_revisions(tmp_path: Path) -> None:
-    found = find_files(f"{model(tmp_path / 'toy')}/", "main")
-    assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
-    with pytest.raises(UsageError, match="is a folder"):
-        find_files(str(tmp_path / "toy"), "v2")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,6 @@ from mmeval.records import GenerationParams, Request, Response, user
 from tests.support.embedded import embedded_cache, embedded_tiny
 from tests.support.local_models import answers, drawn, started
 
-pytestmark = pytest.mark.xdist_group("tiny emu3")
 BOTH: tuple[PartKind, ...] = ("text", "image")
 WHOLE = ["text", "image", "text"]
 
