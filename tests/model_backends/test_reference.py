@@ -4,11 +4,8 @@ import pytest
 
 from mmeval.backend.contract import SampleBackend
 from mmeval.backend.create import create_backend
-from mmeval.content.media import Media
-from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample, user
+from mmeval.content import PART_KINDS, Interleaved, Media, PartKind
+from mmeval.records import Request, Response, Sample, user
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 TRUTH = Interleaved.from_text("a <<image1>> b <<audio1>> c", {"image1": PICTURE})

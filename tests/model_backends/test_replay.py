@@ -8,8 +8,7 @@ from mmeval.backend.contract import TaskAhead
 from mmeval.backend.create import create_backend
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.replay import ReplayBackend
-from mmeval.records.request import Request
-from mmeval.records.sample import Sample, user
+from mmeval.records import Request, Sample, user
 
 SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 

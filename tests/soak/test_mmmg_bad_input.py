@@ -17,14 +17,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, png, text_part
 from mmeval.metric.apply import score_derived, score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import Call, Reply, Role
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from mmeval.run.task_run import scoring_plan
 from mmeval.scoring.trial_rows import score_trials
 from mmeval.task.selection import select

@@ -5,12 +5,9 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import PartKind
+from mmeval.content import Media, PartKind
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Message, user
+from mmeval.records import GenerationParams, Message, Request, Response, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"

@@ -11,9 +11,7 @@ from mmeval.broker.batch_answer import answer_batch
 from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Message, user
+from mmeval.records import Message, Request, Response, user
 from mmeval.testing.checks import check_backend
 from tests.support.local_models import fault, only
 from tests.support.tiny_models import tiny_model

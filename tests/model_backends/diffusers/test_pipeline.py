@@ -131,7 +131,6 @@ def test_weights_under_the_names_of_older_libraries_are_all_there(
     (file,) = (tmp_path / part).glob("*.safetensors")
     named = {re.sub(now, once, name): tensor for name, tensor in load_file(file).items()}
     save_file(named, file, {"format": "pt"})
-
     assert any(once in name for name in named)
     assert set(networks(tmp_path, None, "here")) == {"text_encoder", "unet", "vae"}
 
@@ -152,7 +151,6 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_nam
     for name, dtype, size in (("vae", torch.float32, 4), ("unet", torch.bfloat16, 400)):
         (tmp_path / name).mkdir()
         save_file({"weight": torch.zeros(size, dtype=dtype)}, tmp_path / name / "model.safetensors")
-
     assert saved_dtype(tmp_path) == "bfloat16"
     assert loaded(tiny_model("sd"), dtype="bfloat16")._pipe.unet.dtype == torch.bfloat16
     with pytest.raises(UsageError, match=r"device=gpu \(.* cpu$"):

@@ -3,14 +3,12 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import PartKind
+from mmeval.content import Media, PartKind
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.transport import Received
-from mmeval.records.request import Request
-from mmeval.records.response import Response, Usage
+from mmeval.records import Request, Response, Usage
 from tests.support.openai_calls import PNG, WAV, data_uri, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}

@@ -91,8 +91,3 @@ def test_a_reply_without_a_picture_is_a_bad_reply(body: dict[str, object]) -> No
         error = generate(server.url, request("x", wants=("image",)), endpoint="images").error
     assert error is not None
     assert error.kind == "bad_reply"
-
-
-def test_parameters_that_cannot_be_sent_are_a_warning(mock_server: MockServer) -> None:
-    response = generate(mock_server.url, request("x", wants=("image",), temperature=1.0), endpoint="images")
-    assert ["temperature" in warning for warning in response.warnings] == [True]

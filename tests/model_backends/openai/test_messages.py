@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.records.sample import Message, message, user

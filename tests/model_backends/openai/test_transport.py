@@ -1,17 +1,16 @@
 import asyncio
 import gzip
 import json
-import os
 import socket
 from typing import Any
 
 import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.transport import LARGE_BODY, Transport, environment_proxy
+from mmeval.model_backends.openai.transport import Transport, environment_proxy
 from mmeval.records.response import ErrorInfo
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PNG, data_uri, generate, generate_all, medium, request
+from tests.support.openai_calls import generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 
 KEY = "key-0123456789-abcdef"
@@ -96,16 +95,6 @@ def test_a_reply_is_read_up_to_the_limit_and_refused_above_it() -> None:
     assert [reply.text for reply in replies[:3]] == ["x"] * 3
     errors = [reply.error for reply in replies[3:]]
     assert [(e.kind, "1000 bytes" in e.message) if e else None for e in errors] == [("bad_reply", True)] * 3
-
-
-def test_a_body_above_the_size_of_one_piece_arrives_whole() -> None:
-    picture = PNG + os.urandom(LARGE_BODY)
-    with ScriptedServer(saying(content="seen", images=[data_uri(picture, "image/png")])) as server:
-        response = generate(server.url, request(medium(picture)))
-    url = server.seen[0].json["messages"][0]["content"][0]["image_url"]["url"]
-    assert url == data_uri(picture, "image/png")
-    assert response.output is not None
-    assert response.output.media()[0].read() == picture
 
 
 def test_a_redirect_is_not_followed() -> None:

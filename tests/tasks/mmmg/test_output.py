@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import foreign_lines, sidecar
 from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnswerPlace, Exported, StoredAnswer
-from mmeval.records.response import ErrorInfo, Response
-from mmeval.records.sample import Sample, user
+from mmeval.records import ErrorInfo, Response, Sample, user
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output

@@ -12,10 +12,8 @@ from mmeval.decode import image
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import message
-from tests.support.local_models import answers, asked, drawn, files_of, loaded, says, settings_for
+from mmeval.records import Request, Response, message
+from tests.support.local_models import answers, asked, drawn, files_of, loaded, settings_for
 from tests.support.tiny_models import tiny_model
 
 CODES, SIDE = 16, 4
@@ -84,9 +82,3 @@ def test_with_a_decoder_pictures_come_in_the_order_of_the_stream_or_alone() -> N
     alone = [r.output for r in drawn_by(*(wanting("image", words=words, temperature=0.0) for words in prompts))]
     assert [[part.kind for part in output.parts] for output in alone if output] == [["image"]] * 4
     assert len(set(alone)) > 1
-
-
-def test_without_one_the_library_goes_on_masking_codes() -> None:
-    drawing()
-    assert says(chameleon(), asked("draw")).text == says(chameleon(), asked("draw")).text
-    assert adapter().model.model.vocabulary_mapping.image_tokens

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content import Media, Part, PartKind
 from mmeval.decode import image
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
-from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens
+from mmeval.model_backends.hf.generation.blocks import Block
 from mmeval.records import Request, Response
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, says, started
 
@@ -54,15 +52,6 @@ def kinds(response: Response) -> list[str]:
 def sizes(response: Response) -> list[tuple[int, int]]:
     """Width and height in pixels of each picture."""
     return [image(part.media).size for part in parts(response) if part.media is not None]
-
-
-def block(tokens: BlockTokens, height: int, width: int, *, rows: int | None = None) -> list[int]:
-    """The ids of a picture; with fewer ``rows`` than its size says it is malformed."""
-    by_name = {name: token for token, name in tokens.size_pieces.items()}
-    code = min(tokens.codes)
-    body = ([code] * width + [tokens.line_end]) * (height if rows is None else rows)
-    size = [by_name[char] for char in f"{height}*{width}"]
-    return [tokens.begin, *size, tokens.wrapper, *body, tokens.frame_end, tokens.end]
 
 
 def test_text_and_pictures_come_in_the_order_of_the_stream_and_equal_ones_are_equal_files() -> None:
@@ -136,16 +125,6 @@ def test_a_picture_that_is_cut_is_dangling_with_a_warning_and_a_word_that_ends_a
     assert (kinds(ended), ended.finish_reason, parts(ended)[-1].text) == (["text", "image", "text"], "stop", " ")
 
 
-def test_two_pictures_in_an_answer_stay_two_and_a_malformed_one_is_a_warning() -> None:
-    tokens, words = adapter()._masks.tokens, adapter().tokenizer.encode("so", add_special_tokens=False)
-    made = adapter().split(wanting(PROMPT), [*block(tokens, 1, 2), *words, *block(tokens, 2, 1)])
-    assert [part.kind for part in made.parts] == ["image", "text", "image"]
-    assert [image(part.media).size for part in made.parts if part.media] == [(16, 8), (8, 16)]
-    made = adapter().split(wanting(PROMPT), [*block(tokens, 2, 2, rows=1), *words])
-    assert [(part.kind, part.text) for part in made.parts] == [("image", None), ("text", "so")]
-    assert ["2 rows of 2" in one for one in made.warnings] == [True]
-
-
 @pytest.mark.parametrize("token", ["<image>", "<|extra_204|>"])
 def test_control_tokens_in_a_text_stay_words(token: str) -> None:
     odd, plain = answers(emu3(), [wanting(f"see {token}", drawn()), wanting(PROMPT)])
@@ -177,10 +156,3 @@ def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path
     found = started(folder).adapter
     assert isinstance(found, Emu3Adapter)
     assert found.row(0, wanting("a ", drawn(), " b", system="be brief")).text == "be brief\na <image> b"
-
-
-def test_its_files_alone_tell_what_it_takes_and_gives(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "emu3"}))
-    found = HFBackend(pretrained=str(tmp_path)).capabilities
-    assert ({*found.inputs}, {*found.outputs}, found.output_mode) == ({*BOTH, "code"}, {*BOTH, "code"}, "interleaved")
-    assert found.options == {"image.ratio", "image.area"}

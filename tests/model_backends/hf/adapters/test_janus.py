@@ -8,9 +8,7 @@ from mmeval import decode
 from mmeval.content.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Message, message
+from mmeval.records import Message, Request, Response, message
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
 from tests.support.tiny_models import tiny_model
 
@@ -103,9 +101,7 @@ def test_black_and_white_are_those_of_the_processor(monkeypatch: pytest.MonkeyPa
         return (grey - torch.tensor(look.image_mean)) / torch.tensor(look.image_std)
 
     monkeypatch.setattr(adapter().model, "decode_image_tokens", decoded)
-
     shown = decode.image(picture(says(janus(), drawing("a hare"))))
-
     assert [shown.getpixel((x, 0)) for x in range(4)] == [(0,) * 3, (0,) * 3, (128,) * 3, (255,) * 3]
 
 

@@ -7,9 +7,7 @@ from mmeval.content.media import Media
 from mmeval.errors import MissingExtraError, UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import message
+from mmeval.records import Request, Response, message
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
 from tests.support.tiny_models import tiny_model
 

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content import Media, Part, PartKind
 from mmeval.decode import DecodeLimits
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat

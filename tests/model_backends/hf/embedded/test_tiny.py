@@ -36,24 +36,12 @@ def shape(response: Response) -> list[str]:
     return [part.kind if part.media is not None or part.text else f"no {part.kind}" for part in response.output.parts]
 
 
-@pytest.mark.parametrize(("length", "pictures"), [(1, 0), (700, 3), (7000, 0)])
+@pytest.mark.parametrize(("length", "pictures"), [(1, 0), (700, 3)])
 def test_any_prompt_is_answered_with_text_a_picture_and_text(length: int, pictures: int) -> None:
     text = ("the quick brown fox, 6*8 times: jumps! " * 200)[:length]
     temperature = 0.0 if length == 700 else None
     (response,) = answers(model(), [request(text, pictures=pictures, temperature=temperature)])
     assert (shape(response), response.finish_reason) == (WHOLE, "stop")
-
-
-@pytest.mark.parametrize("end", ["Tell me all.", "Which colours.", "Look at them all."])
-def test_a_prompt_that_ends_like_an_answer_is_answered(end: str) -> None:
-    assert shape(answers(model(), [request(end, temperature=0.0)])[0]) == WHOLE
-
-
-def test_requests_show_different_pictures_by_their_seeds() -> None:
-    found = answers(model(), [request("Use each tag once.", seed=seed) for seed in range(8)])
-    assert [shape(response) for response in found] == [WHOLE] * 8
-    assert len({response.text for response in found}) > 1
-    assert len({response.output for response in found}) > 2
 
 
 def test_its_name_is_tiny_and_its_scores_are_warned_of(
@@ -88,8 +76,9 @@ def changed(file: Path) -> None:
     file.write_bytes(b"x" + file.read_bytes()[1:])
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, cut, changed], ids=["gone", "cut", "changed"])
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", tiny._MANIFEST])
+@pytest.mark.parametrize(
+    ("damage", "name"), [(Path.unlink, "config.json"), (cut, tiny._MANIFEST), (changed, "model.safetensors")]
+)
 def test_it_is_made_once_and_again_only_when_it_is_damaged(
     damage: Callable[[Path], None], name: str, tmp_path: Path, builder: list[Path]
 ) -> None:
@@ -101,20 +90,17 @@ def test_it_is_made_once_and_again_only_when_it_is_damaged(
     assert (again / "model.safetensors").read_bytes() == (embedded_tiny() / "model.safetensors").read_bytes()
 
 
-def test_another_version_of_its_builder_makes_another_one(
+def test_it_is_made_again_by_another_version_of_its_builder_and_put_there_once_at_the_same_time(
     tmp_path: Path, builder: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = tiny_model(tmp_path)
-    monkeypatch.setattr(tiny, "VERSION", tiny.VERSION + 1)
-    assert tiny_model(tmp_path) != before
-    assert len(builder) == 2
-
-
-def test_several_may_ask_for_it_at_once(tmp_path: Path, builder: list[Path]) -> None:
     with ThreadPoolExecutor(8) as pool:
         (folder,) = set(pool.map(lambda _: tiny_model(tmp_path), range(8)))
     assert tiny._whole(folder)
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    before = tiny_model(tmp_path)
+    monkeypatch.setattr(tiny, "VERSION", tiny.VERSION + 1)
+    assert tiny_model(tmp_path) != before
+    assert len(builder) == 2
 
 
 def test_another_process_may_put_it_there_first(
