@@ -40,7 +40,6 @@ ORDERS = ("mmmg_image_text_order", "mmmg_audio_text_order")
 """Tasks that count parts and look at none."""
 THE_LAST_COUNTS = ("mmmg_interleaved_math", "mmmg_interleaved_code")
 """Tasks that allow any number of pictures."""
-PLACEHOLDERS = 10_000
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -229,10 +228,16 @@ def asked(task: Task) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_answer_without_media_is_wrong(name: str) -> None:
+def test_an_answer_without_media_is_wrong_in_both_profiles_and_bad_media_have_a_score_in_the_official_one(
+    name: str,
+) -> None:
     found = scores(answered(name, text_part("I cannot do that.")), tasks()[name])
     check(found, tasks()[name])
     assert found["overall"].value == 0
+    task, makers = tasks("official")[name], OF_SOUNDS if name in SPOKEN else OF_PICTURES
+    for make in makers:
+        check(scores(with_media(name, make()), task), task)
+    check(scores(answered(name, text_part("I cannot do that.")), task), task)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in THE_LAST_COUNTS])
@@ -243,26 +248,6 @@ def test_an_answer_with_too_many_media_is_wrong(name: str) -> None:
     found = scores(answered(name, *output.parts, *more), tasks()[name])
     check(found, tasks()[name])
     assert found["overall"].value == 0
-
-
-@pytest.mark.parametrize("dangling", [False, True], ids=["of one medium", "of none"])
-@pytest.mark.parametrize("name", NAMES)
-def test_an_answer_of_ten_thousand_placeholders_has_a_score(name: str, dangling: bool) -> None:
-    kind = "audio" if name in SPOKEN else "image"
-    medium = hearing.sound(tone(0.5)) if name in SPOKEN else pictures.medium(pictures.noise(16, 16))
-    text = f"<{kind}_start><{kind}_0><{kind}_end>" * PLACEHOLDERS
-    output = Interleaved.from_reply(text, () if dangling else (medium,))
-    found = scores(Trial(right(name).sample, output=output), tasks()[name])
-    check(found, tasks()[name])
-    assert not dangling or found["overall"].value == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_official_profile_has_a_score_or_a_reason_too(name: str) -> None:
-    task, makers = tasks("official")[name], OF_SOUNDS if name in SPOKEN else OF_PICTURES
-    for make in makers:
-        check(scores(with_media(name, make()), task), task)
-    check(scores(answered(name, text_part("I cannot do that.")), task), task)
 
 
 PROSE = "There are several things in the picture. Some of them may be what is asked about, and others are not. " * 40

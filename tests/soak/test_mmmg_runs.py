@@ -104,10 +104,6 @@ def test_right_answers_get_the_best_value(right: Finished, name: str) -> None:
     assert row["value"] == (0.5 if name == "mmmg_text_editing" else 1.0)
 
 
-def test_the_tables_of_the_paper_are_printed_below_the_numbers(right: Finished) -> None:
-    assert "MMMG: averages" in right.done.out
-
-
 def test_instrument_and_tempo_share_the_answers_to_their_common_rows(tmp_path: Path) -> None:
     with MockServer() as model:
         found = run(tmp_path, *openai(model, outputs="audio"), tasks="a_music_attribute")

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.content import Media, PartKind
@@ -54,12 +54,3 @@ def generate_all(url: str, asked: Sequence[Request], **arguments: Any) -> list[R
             await backend.close()
 
     return asyncio.run(run())
-
-
-def drained(value: Any) -> Any:
-    """A validated value with its lazy iterators read, so that everything in it is checked."""
-    if isinstance(value, dict):
-        return {name: drained(item) for name, item in value.items()}
-    if isinstance(value, list | tuple) or (isinstance(value, Iterator) and not isinstance(value, str)):
-        return [drained(item) for item in value]
-    return value

@@ -74,17 +74,13 @@ def test_a_prompt_is_read_with_warnings_of_its_cut_and_of_its_control_tokens(
     assert pipeline.read("a hare in the snow").warnings[0].endswith(" 8")
 
 
-def test_arguments_that_the_call_does_not_take_are_named_and_end_the_loading(pipeline: Pipeline) -> None:
+def test_arguments_and_classes_that_are_not_known_end_the_loading(pipeline: Pipeline) -> None:
     assert pipeline.unknown({"width": 1, "true_cfg_scale": 2.0}) == ["true_cfg_scale"]
     with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
         loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
-
-
-@pytest.mark.parametrize("name", ["DreamPipeline", "models"])
-def test_a_class_that_the_library_does_not_know_needs_a_newer_one(name: str) -> None:
-    folder = tiny_model("sd")
-    with pytest.raises(UsageError, match=f"knows no {name};"):
-        Pipeline(folder, Settings(str(folder)), name, own_code=False)
+    for name in ("DreamPipeline", "models"):
+        with pytest.raises(UsageError, match=f"knows no {name};"):
+            Pipeline(tiny_model("sd"), Settings(str(tiny_model("sd"))), name, own_code=False)
 
 
 @pytest.mark.parametrize(

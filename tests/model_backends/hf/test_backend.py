@@ -47,12 +47,15 @@ def test_a_file_that_holds_no_template_is_refused_before_anything_is_loaded(
         made(chat_template=str(file))
 
 
-def test_an_adapter_or_a_kind_of_input_that_does_not_fit_the_model_is_named() -> None:
+def test_inputs_or_adapters_that_do_not_fit_are_refused_by_name() -> None:
     for kind in ("image", "video", "document"):
         with pytest.raises(UsageError, match=f"that reads {kind}"):
             started(tiny_model("llm"), inputs=f"text+{kind}")
     with pytest.raises(UsageError, match=r"adapter=emu3 .* 'llava' \(AttributeError: "):
         started(tiny_model("llava"), adapter="emu3")
+    blind = started(tiny_model("llava"), inputs="text")
+    assert blind.capabilities.missing(asked("Look", drawn())) == ["takes no image"]
+    assert fault(says(blind, asked("Look", drawn())))[0] == "unsupported"
 
 
 OTHER_ADAPTER = """
@@ -96,9 +99,3 @@ def test_closing_gives_the_weights_back(name: str) -> None:
     asyncio.run(backend.close())
     gc.collect()
     assert model() is None
-
-
-def test_inputs_are_those_of_the_user_and_reach_the_adapter() -> None:
-    blind = started(tiny_model("llava"), inputs="text")
-    assert blind.capabilities.missing(asked("Look", drawn())) == ["takes no image"]
-    assert fault(says(blind, asked("Look", drawn())))[0] == "unsupported"

@@ -18,13 +18,24 @@ def encoded(*messages: Message, inputs: tuple[PartKind, ...] = INPUTS) -> Any:
     return json.loads(encode_messages(messages, inputs))
 
 
-def test_text_alone_is_one_string_and_arrives_as_it_is() -> None:
+def test_texts_and_media_keep_their_order_and_what_is_hidden_does_not_go() -> None:
     assert encoded(message("system", "be brief"), user("a", "b")) == [
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "ab"},
     ]
     for text in ("", 'say "hi"\n\\', "lone \ud800 surrogate", "\x00"):
         assert encoded(user(text)) == [{"role": "user", "content": text}]
+    [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
+    kinds = [item.get("text", item["type"]) for item in row["content"]]
+    assert kinds == ["ab", "image_url", "c", "input_audio", "image_url"]
+    rows = encoded(user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2")))
+    names = [row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"]
+    assert names == ["document1.pdf", "document2.pdf"]
+    code = Part("code", text="print(1)", raw="<<code1>>", label="code1")
+    missing = Part("image", raw="<<image1>>", label="image1")
+    thought = Part("reasoning", text="hm", raw="<think>hm</think>")
+    row = {"role": "user", "content": "run print(1) see <<image1>>"}
+    assert encoded(user("run ", code, " see ", missing, thought)) == [row]
 
 
 def sound(data: bytes, form: str) -> dict[str, Any]:
@@ -54,7 +65,7 @@ def document(data: bytes, name: str = "") -> Part:
     return media_part(Media.from_bytes(data, name), "document")
 
 
-def test_a_document_goes_as_its_words_or_as_the_picture_that_it_is() -> None:
+def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
     assert encoded(user(document(PNG)))[0]["content"] == [PICTURE]
     [row] = encoded(user(document(PNG)), inputs=("text", "document"))
     assert row["content"] == [file("document1.png", PNG, "image/png")]
@@ -62,9 +73,6 @@ def test_a_document_goes_as_its_words_or_as_the_picture_that_it_is() -> None:
     first = "\n[document1.csv]\nsalt,2\n\n[end of document1.csv]\n"
     second = "\n[document2.txt]\nwords\n[end of document2.txt]\n"
     assert [item["text"] for item in row["content"]] == ["Sum up", first, second]
-
-
-def test_a_drawing_goes_as_its_picture_and_a_hostile_mime_type_cannot_break_the_json() -> None:
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint --></svg>'
     [row] = encoded(user(medium(drawing)))
     head, _, data = row["content"][0]["image_url"]["url"].partition(",")
@@ -72,23 +80,6 @@ def test_a_drawing_goes_as_its_picture_and_a_hostile_mime_type_cannot_break_the_
     assert Media.from_bytes(base64.b64decode(data)).mime == "image/png"
     [row] = encoded(user(text_part("x"), Media(data=PNG, mime='image/png","x":"')))
     assert list(row["content"][1]["image_url"]) == ["url"]
-
-
-def test_the_order_of_parts_is_kept_and_files_are_numbered_through_the_request() -> None:
-    [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
-    kinds = [item.get("text", item["type"]) for item in row["content"]]
-    assert kinds == ["ab", "image_url", "c", "input_audio", "image_url"]
-    rows = encoded(user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2")))
-    names = [row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"]
-    assert names == ["document1.pdf", "document2.pdf"]
-
-
-def test_code_and_dangling_placeholders_go_as_text_and_reasoning_does_not_go() -> None:
-    code = Part("code", text="print(1)", raw="<<code1>>", label="code1")
-    missing = Part("image", raw="<<image1>>", label="image1")
-    thought = Part("reasoning", text="hm", raw="<think>hm</think>")
-    row = {"role": "user", "content": "run print(1) see <<image1>>"}
-    assert encoded(user("run ", code, " see ", missing, thought)) == [row]
 
 
 def test_media_of_an_answer_move_to_the_next_user_message_or_one_of_their_own() -> None:

@@ -104,14 +104,9 @@ def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: 
         list(dataset(tmp_path))
 
 
-def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
-    write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
-    with pytest.raises(UsageError, match=r":1: .*longer"):
-        len(dataset(tmp_path))
-
-
-def test_missing_media_and_files_are_found_when_the_data_are_opened_and_later_by_their_line(tmp_path: Path) -> None:
+def test_missing_media_and_files_and_long_lines_are_found_by_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingDataError, match=r"a_structure\.jsonl; .*--data_dir"):
         dataset(tmp_path)
     with pytest.raises(MissingDataError, match=r"_4\.wav and 2 .*--data_dir"):
@@ -122,18 +117,19 @@ def test_missing_media_and_files_are_found_when_the_data_are_opened_and_later_by
     file.unlink()
     with pytest.raises(MissingDataError, match=r"\.jsonl:1: .*_4\.wav.*--data_dir"):
         list(opened)
+    monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
+    write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
+    with pytest.raises(UsageError, match=r":1: .*longer"):
+        len(dataset(tmp_path))
 
 
-def test_only_plain_file_names_and_known_options_are_taken(tmp_path: Path) -> None:
+def test_only_plain_names_and_known_options_are_taken_and_the_fingerprint_follows_the_rows(tmp_path: Path) -> None:
     for file in (None, 3, "../a_structure", "", [], ["a", "../b"]):
         with pytest.raises(UsageError, match="an instruction file"):
             dataset(tmp_path, file)
     with pytest.raises(UnknownNameError) as caught:
         load(DataSource("mmmg", tmp_path, options={"flie": "a_structure"}))
     assert (caught.value.name, "file" in caught.value.known) == ("flie", True)
-
-
-def test_the_fingerprint_follows_the_rows_and_every_bundled_answer_has_its_sounds(tmp_path: Path) -> None:
     sample_of(tmp_path)
     before = dataset(tmp_path).fingerprint
     sample_of(tmp_path, order=["ta"])

@@ -126,11 +126,10 @@ def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(t
         ('{"image_list": []}\n', "i_tiny.jsonl:1: 'response'"),
         ('{"response": "a", "image_list": [-1]}\n', "'image_list'"),
         ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list'"),
-        ('{"response": "a", "image_list": [true]}\n', "'image_list'"),
         ('{"response": "a", "mmeval": []}\n', "'mmeval'"),
         ("[" * 100_000, "is no JSON"),
     ],
-    ids=["cut off", "list", "no response", "negative", "path", "true", "own key", "deep"],
+    ids=["cut off", "list", "no response", "negative", "path", "own key", "deep"],
 )
 def test_a_damaged_file_is_refused_with_its_line(text: str, word: str, tmp_path: Path) -> None:
     (tmp_path / "i_tiny.jsonl").write_text(text)

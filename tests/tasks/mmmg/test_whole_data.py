@@ -14,7 +14,6 @@ from scripts.synthetic_media import BLUE, RED, disc, png, wav
 from tests.support.mmmg_tasks import SHARED_ROWS, TASKS
 
 DATA = Path(os.environ["MMEVAL_MMMG_DATA"])
-NAMES = [counted.task for counted in TASKS]
 
 
 @pytest.fixture(scope="module")

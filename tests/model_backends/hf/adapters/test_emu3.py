@@ -85,12 +85,17 @@ def test_a_picture_has_the_colours_that_the_librarys_own_processor_gives_it() ->
     assert mine.std() > 10
 
 
-def test_words_alone_and_pictures_alone_may_be_wanted_with_room_for_a_picture() -> None:
+def test_words_alone_and_pictures_alone_may_be_wanted_and_a_template_may_be_missing(tmp_path: Path) -> None:
     assert set(kinds(says(emu3(), wanting(PROMPT, wants=("text",))))) == {"text"}
     response = says(emu3(), wanting("anything", wants=("image",)))
     assert (kinds(response), sizes(response), response.finish_reason) == (["image"], [(64, 64)], "stop")
     assert adapter().usual_length(wanting(PROMPT)) == adapter().context > adapter().usual_length(asked(PROMPT))
     assert kinds(says(emu3(), wanting("anything", wants=("image",), max_tokens=None))) == ["image"]
+    folder = copied("emu3", tmp_path)
+    (folder / "chat_template.jinja").unlink()
+    found = started(folder).adapter
+    assert isinstance(found, Emu3Adapter)
+    assert found.row(0, wanting("a ", drawn(), " b", system="be brief")).text == "be brief\na <image> b"
 
 
 @pytest.mark.parametrize(
@@ -148,11 +153,3 @@ def test_numbers_that_are_none_are_an_error_with_advice(broken: str) -> None:
             weights.data.fill_(float("nan"))
     kind, text = fault(says(backend, wanting(PROMPT)))
     assert (kind, "dtype=float32" in text) == ("internal", True)
-
-
-def test_a_checkpoint_without_a_template_is_given_the_plain_words(tmp_path: Path) -> None:
-    folder = copied("emu3", tmp_path)
-    (folder / "chat_template.jinja").unlink()
-    found = started(folder).adapter
-    assert isinstance(found, Emu3Adapter)
-    assert found.row(0, wanting("a ", drawn(), " b", system="be brief")).text == "be brief\na <image> b"

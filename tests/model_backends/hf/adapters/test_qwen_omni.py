@@ -62,7 +62,7 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
 
-def test_pictures_and_sounds_are_heard_of_and_spoken_about() -> None:
+def test_a_row_has_its_own_seed_and_media_in_any_batch() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
     prompts = [wanting(*parts, system="x") for parts in (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",))]
     together = answers(omni(), prompts)
@@ -127,10 +127,16 @@ def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
     assert fault(says(omni(), wanting("hm", options=option)))[0] == "bad_request"
 
 
-def test_a_text_of_a_single_token_cannot_be_spoken() -> None:
-    # The library speaks from the second token on.
+def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> None:
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
+    import torch
+
+    watch = _Watch("not a number")
+    assert watch(None, scores := torch.zeros(1, 3)) is scores
+    with pytest.raises(RowError, match="not a number"):
+        watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))
+    assert watch.steps == 2
 
 
 def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,16 +152,6 @@ def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.
     assert both.output is not None
     assert (both.output.empty, ["no words" in one for one in both.warnings]) == (True, [True])
     assert "no words" in fault(alone)[1]
-
-
-def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_at_once() -> None:
-    import torch
-
-    watch = _Watch("not a number")
-    assert watch(None, scores := torch.zeros(1, 3)) is scores
-    with pytest.raises(RowError, match="not a number"):
-        watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))
-    assert watch.steps == 2
 
 
 def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_them(tmp_path: Path) -> None:

@@ -77,11 +77,20 @@ def test_a_model_that_the_library_does_not_know_is_refused_and_its_code_is_not_r
         weights_of(folder)
 
 
-def test_a_processor_pads_on_the_left_with_a_token_that_it_has(tmp_path: Path) -> None:
+def test_a_processor_pads_on_the_left_and_a_broken_torchvision_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = copied("llm", tmp_path)
     rewritten(folder / "tokenizer_config.json", padding_side="right", pad_token=None)
     tokenizer = load_processor(files_of(folder), settings_for(folder))
     assert (tokenizer.padding_side, tokenizer.pad_token) == ("left", tokenizer.eos_token)
+    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    importlib.invalidate_caches()
+    folder = copied("llava", tmp_path)
+    with pytest.raises(UsageError, match="torchvision is installed"):
+        load_processor(files_of(folder), settings_for(folder))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +108,6 @@ def test_a_processor_that_cannot_be_read_is_one_message(
     folder = copied(name, tmp_path)
     spoil(folder)
     with pytest.raises(MmevalError, match=f"{name}: its processor cannot"):
-        load_processor(files_of(folder), settings_for(folder))
-
-
-def test_a_torchvision_that_is_broken_stops_before_it_breaks_every_processor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
-    importlib.invalidate_caches()
-    folder = copied("llava", tmp_path)
-    with pytest.raises(UsageError, match="torchvision is installed"):
         load_processor(files_of(folder), settings_for(folder))
 
 

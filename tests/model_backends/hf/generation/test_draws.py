@@ -1,5 +1,3 @@
-import threading
-
 import pytest
 import torch
 
@@ -25,21 +23,3 @@ def test_numbers_depend_on_the_seed_alone_and_the_library_goes_on_as_before() ->
     with pytest.raises(ValueError, match="no model"), seeded(7, CPU):
         raise ValueError("no model")
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_another_thread_waits_until_a_row_is_through() -> None:
-    begun, order = threading.Event(), []
-
-    def other() -> None:
-        begun.set()
-        with seeded(1, CPU):
-            order.append("other")
-
-    thread = threading.Thread(target=other)
-    with seeded(2, CPU):
-        thread.start()
-        begun.wait()
-        thread.join(0.05)  # time for it to go wrong in
-        order.append("first")
-    thread.join()
-    assert order == ["first", "other"]

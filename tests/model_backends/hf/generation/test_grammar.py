@@ -29,12 +29,21 @@ def generated(
     return [list(split(row[: row.index(EOS)] if EOS in row else row, TOKENS)) for row in found]
 
 
-def test_every_picture_of_a_model_that_draws_at_random_is_whole_or_cut_off_and_small_enough() -> None:
+def test_pictures_of_a_model_that_draws_at_random_are_whole_small_wanted_and_few_enough() -> None:
     for *before, last in generated(FREE, rows=24, length=100):
         assert not any(isinstance(piece, BrokenBlock) for piece in before)
         assert not isinstance(last, BrokenBlock) or last.cut
         assert any(isinstance(piece, Block) for piece in before)
         assert all(piece.height * piece.width <= 6 for piece in before if isinstance(piece, Block))
+    (row,) = generated(PictureRule(pictures=False))
+    assert [type(piece) for piece in row] == [Words]
+    rows = generated(PictureRule(text=False, max_codes=6), rows=4, fond_of=A)
+    assert [[type(piece) for piece in row] for row in rows] == [[Block]] * 4
+    ((first, *_),) = generated(PictureRule(text=False, max_codes=6, fixed=tuple(size("2*3"))))
+    assert isinstance(first, Block)
+    assert (first.height, first.width) == (2, 3)
+    (many,) = generated(PictureRule(max_codes=1), length=MAX_PICTURES * 12)
+    assert sum(isinstance(piece, Block) for piece in many) == MAX_PICTURES
 
 
 def test_a_row_keeps_to_the_grammar_whatever_its_neighbours_or_the_pieces_of_its_size() -> None:
@@ -52,15 +61,3 @@ def test_a_row_keeps_to_the_grammar_whatever_its_neighbours_or_the_pieces_of_its
     for token in (BEGIN, EOS, A):
         given_up.advance(token)
     assert given_up.key == ("over", "")
-
-
-def test_only_wanted_kinds_come_in_the_wanted_size_and_number() -> None:
-    (row,) = generated(PictureRule(pictures=False))
-    assert [type(piece) for piece in row] == [Words]
-    rows = generated(PictureRule(text=False, max_codes=6), rows=4, fond_of=A)
-    assert [[type(piece) for piece in row] for row in rows] == [[Block]] * 4
-    ((first, *_),) = generated(PictureRule(text=False, max_codes=6, fixed=tuple(size("2*3"))))
-    assert isinstance(first, Block)
-    assert (first.height, first.width) == (2, 3)
-    (many,) = generated(PictureRule(max_codes=1), length=MAX_PICTURES * 12)
-    assert sum(isinstance(piece, Block) for piece in many) == MAX_PICTURES

@@ -20,13 +20,10 @@ def drawn(sampler: RowSampler, rows: int, steps: int, scores: torch.Tensor = SCO
     return torch.stack([sampler(ids, scores.repeat(rows, 1)).argmax(-1) for _ in range(steps)], dim=1)
 
 
-def test_tokens_come_as_often_as_their_probability() -> None:
+def test_tokens_come_as_often_as_their_probability_alone_and_beside_others() -> None:
     tokens = drawn(RowSampler(range(50), HOT, END), 50, 400)
     shares = torch.bincount(tokens.flatten(), minlength=5) / tokens.numel()
     assert torch.allclose(shares, SCORES.softmax(-1), atol=0.012)
-
-
-def test_a_row_draws_the_same_alone_and_beside_others_for_longer_than_a_block() -> None:
     together = drawn(RowSampler([5, 6, 7], HOT, END), 3, 600)
     assert torch.equal(together[1:2], drawn(RowSampler([6], HOT, END), 1, 600))
     assert not torch.equal(together[0], together[1])
