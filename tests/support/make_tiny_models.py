@@ -29,6 +29,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 tf.utils.logging.disable_progress_bar()
 
+# --------------------------------------------------------------------------------------
+# Registry
+# --------------------------------------------------------------------------------------
+
 BUILDERS: dict[str, Callable[[Path], Any]] = {}
 SEED = 0
 
@@ -303,7 +307,11 @@ def build_janus(out: Path) -> None:
     size, patch = 32, 8
     n_tokens = (size // patch) ** 2
     tok = byte_tokenizer(
-        named={"image_token": "<image_placeholder>", "boi_token": "<begin_of_image>", "eoi_token": "<end_of_image>"},
+        named={
+            "image_token": "<image_placeholder>",
+            "boi_token": "<begin_of_image>",
+            "eoi_token": "<end_of_image>",
+        },
         template=chat_template(image="<image_placeholder>"),
     )
     cfg = tf.JanusConfig(
@@ -549,7 +557,9 @@ def build_qwen3_omni(out: Path) -> None:
         # The last 1024 codes of the talker are marks, of which it may say the end alone.
         talker_config=dict(
             text_config=dict(vocab_size=1024 + codes, shared_expert_intermediate_size=32, **lm),
-            code_predictor_config=dict(vocab_size=codes, head_dim=8, num_code_groups=groups, **LM),
+            code_predictor_config=dict(
+                vocab_size=codes, head_dim=8, num_code_groups=groups, **LM,
+            ),
             num_code_groups=groups, thinker_hidden_size=hidden, accept_hidden_layer=1, spatial_merge_size=2,
             codec_eos_token_id=1070, codec_nothink_id=1071, codec_think_bos_id=1072, codec_think_eos_id=1073,
             codec_pad_id=1074, codec_bos_id=1075, speaker_id={"chelsie": 1080, "ethan": 1081}, **media,
