@@ -1,8 +1,7 @@
 from mmeval.backend.contract import SampleBackend
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import PART_KINDS, Interleaved
-from mmeval.records.request import Request
-from mmeval.records.sample import Sample, user
+from mmeval.records import Request, Sample, user
 
 
 def test_every_sample_is_answered_with_nothing_by_the_backend_that_the_name_creates() -> None:

@@ -4,11 +4,8 @@ import pytest
 
 from mmeval.backend.contract import SampleBackend
 from mmeval.backend.create import create_backend
-from mmeval.content.media import Media
-from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample, user
+from mmeval.content import PART_KINDS, Interleaved, Media, PartKind
+from mmeval.records import Request, Response, Sample, user
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 TRUTH = Interleaved.from_text("a <<image1>> b <<audio1>> c", {"image1": PICTURE})
@@ -20,8 +17,14 @@ def answer(wants: Sequence[PartKind], *references: Interleaved) -> Response:
     return backend.answer("task", sample, 0, Request(sample.input, wants=tuple(wants)))
 
 
-def test_the_first_reference_is_the_answer() -> None:
+def test_the_first_reference_is_the_answer_and_a_sample_without_one_is_unsupported() -> None:
     assert answer(["text", "image", "audio"], TRUTH, Interleaved.from_text("another")).output == TRUTH
+    error = answer(["text"]).error
+    assert error is not None
+    assert (error.kind, "'s/1'" in error.message) == ("unsupported", True)
+    backend = create_backend("reference", {})
+    assert backend.identity == {"backend": "reference"}
+    assert backend.capabilities.missing(Request((user("a", PICTURE),), wants=PART_KINDS)) == []
 
 
 @pytest.mark.parametrize(
@@ -31,15 +34,3 @@ def test_only_the_wanted_kinds_are_given(wants: list[PartKind], raw: str) -> Non
     output = answer(wants, TRUTH).output
     assert output is not None
     assert output.raw == raw
-
-
-def test_a_sample_without_reference_is_unsupported_and_named() -> None:
-    error = answer(["text"]).error
-    assert error is not None
-    assert (error.kind, "'s/1'" in error.message) == ("unsupported", True)
-
-
-def test_it_takes_and_gives_every_kind_at_once() -> None:
-    backend = create_backend("reference", {})
-    assert backend.identity == {"backend": "reference"}
-    assert backend.capabilities.missing(Request((user("a", PICTURE),), wants=PART_KINDS)) == []

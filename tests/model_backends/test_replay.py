@@ -1,18 +1,14 @@
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path
 
 import pytest
 
-from mmeval.backend.contract import SampleBackend, TaskAhead, WholeAnswers
+from mmeval.backend.contract import TaskAhead
 from mmeval.backend.create import create_backend
-from mmeval.content.parts import PART_KINDS
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.replay import ReplayBackend
-from mmeval.records.request import Request
-from mmeval.records.sample import Sample, user
+from mmeval.records import Request, Sample, user
 
 SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 
@@ -32,23 +28,14 @@ def ahead(*samples: Sample, repeats: int = 1, protocol: str = "single") -> list[
     return [TaskAhead("t", protocol, repeats, lambda: iter(samples))]
 
 
-def test_it_is_a_sample_backend_with_whole_answers_that_its_name_creates(tmp_path: Path) -> None:
-    replay(tmp_path, "an oak")
-    backend = create_backend("replay", {"path": str(tmp_path)})
-    assert isinstance(backend, SampleBackend)
-    assert isinstance(backend, WholeAnswers)
-    assert backend.capabilities.missing(Request((user("?"),), wants=PART_KINDS)) == []
-
-
-def test_an_answer_costs_nothing_and_a_missing_one_is_an_error_of_its_own_kind(tmp_path: Path) -> None:
+def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_its_name_is_no_part_of_its_identity(
+    tmp_path: Path,
+) -> None:
     backend = replay(tmp_path, "an oak", None)
     response, missing = (backend.answer("t", sample, 0, Request(sample.input)) for sample in SAMPLES[:2])
     assert (response.text, response.usage.input_tokens, response.latency) == ("an oak", 0, 0.0)
     assert missing.error is not None
     assert missing.error.kind == "no_answer"
-
-
-def test_its_name_is_no_part_of_its_identity(tmp_path: Path) -> None:
     assert replay(tmp_path, "an oak", name="x").identity == replay(tmp_path, "an oak").identity
     assert replay(tmp_path, "an elm").identity != replay(tmp_path, "an oak").identity
 

@@ -1,7 +1,5 @@
 """The embedded model and its kin in full: built anew, and against every rule of backends, which takes half a minute."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

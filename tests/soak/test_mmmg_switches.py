@@ -3,8 +3,6 @@
 A metric that is neither listed here nor in ``ELSEWHERE`` fails, and so does a switch without a case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

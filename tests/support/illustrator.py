@@ -4,8 +4,6 @@ own.
     illustrated(folder)  ->  the environment in which ``illustrator``, ``noted_diffusers`` and ``noted_hf`` are known
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +15,7 @@ from mmeval.content.parts import text_part
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.program.calls import Program, Role, ask_one
-from mmeval.records.request import Request
-from mmeval.records.response import Response, answered
+from mmeval.records import Request, Response, answered
 from tests.support.cli import ROOT, environment
 from tests.support.task_folder import write_files
 from tests.support.toy import asked_text

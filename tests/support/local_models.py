@@ -3,8 +3,6 @@
 says(loaded("llava"), asked("what is this?", picture))  ->  the response
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -12,15 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content import Media, Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Message, message
+from mmeval.records import GenerationParams, Message, Request, Response, message
 from tests.support.tiny_media import picture
 from tests.support.tiny_models import tiny_model
 

@@ -1,7 +1,5 @@
 """Values of switches of MMMG's judged metrics that make a difference to an answer, or to what is asked about it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ An effect is a value of a switch; it must change the score, the evidence or the 
 switch matters only beside others, these are set on both sides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """MMMG's 49 tasks as its paper counts them, apart from the task files: names, rows and media."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,18 +1,13 @@
 """Calls of the `openai` backend in tests: a request in, a response out, everything closed."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import PartKind
+from mmeval.content import Media, PartKind
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Message, user
+from mmeval.records import GenerationParams, Message, Request, Response, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"
@@ -59,12 +54,3 @@ def generate_all(url: str, asked: Sequence[Request], **arguments: Any) -> list[R
             await backend.close()
 
     return asyncio.run(run())
-
-
-def drained(value: Any) -> Any:
-    """A validated value with its lazy iterators read, so that everything in it is checked."""
-    if isinstance(value, dict):
-        return {name: drained(item) for name, item in value.items()}
-    if isinstance(value, list | tuple) or (isinstance(value, Iterator) and not isinstance(value, str)):
-        return [drained(item) for item in value]
-    return value

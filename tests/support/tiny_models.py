@@ -9,8 +9,6 @@ picture), ``emu3`` (recites one answer: text, picture, text), ``qwen2_5_omni`` a
 transformers).
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -8,13 +6,13 @@ from mmeval.errors import UsageError
 from mmeval.model_backends.diffusers.kinds import call_parameters, own_code, pipeline_class
 
 
-@pytest.mark.parametrize("name", ["StableDiffusionXLPipeline", "FluxPipeline", "QwenImagePipeline", "SanaPipeline"])
+@pytest.mark.parametrize("name", ["FluxPipeline", "QwenImagePipeline"])
 def test_a_pipeline_that_draws_from_words_is_known_by_its_index(name: str) -> None:
     for given, own in ((name, False), (["mine", name], True)):
         assert (pipeline_class({"_class_name": given}, "here"), own_code({"_class_name": given})) == (name, own)
 
 
-@pytest.mark.parametrize("kind", ["Inpaint", "Img2Img", "Video", "Audio", "ShapE", "Prior", "Edit"])
+@pytest.mark.parametrize("kind", ["Inpaint", "Edit"])
 def test_a_pipeline_for_something_else_is_refused_by_name_before_anything_is_loaded(kind: str) -> None:
     with pytest.raises(UsageError, match=rf"pretrained=here: .* Stable{kind}Pipeline,.* {kind}\)"):
         pipeline_class({"_class_name": f"Stable{kind}Pipeline"}, "here")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +14,6 @@ from tests.support.local_models import files_of
 OWN = Capabilities.of(["text", "image"], ["text"], "single")
 SEEING: dict[str, Any] = {"processor_config.json": {"image_processor": {}}}
 NEW: dict[str, Any] = {"processor_config.json": {"image_processor": {}, "feature_extractor": {}, "video_processor": {}}}
-OLD: dict[str, Any] = {"preprocessor_config.json": {"image_processor_type": "X"}}
 OLDEST: dict[str, Any] = {"preprocessor_config.json": {"image_mean": [0.5]}}
 VISION: dict[str, Any] = {"vision_config": {}}
 VIDEO: dict[str, Any] = {"video_token_id": 7}
@@ -24,11 +21,9 @@ AUDIO: dict[str, Any] = {"audio_config": {}}
 
 MODELS: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], tuple[str, ...]]] = {
     "text": ({}, {}, ()),
-    "pictures": (VISION, SEEING, ("image",)),
     "all": (VISION | VIDEO | AUDIO, NEW, ("image", "audio", "video")),
     "omni": ({"thinker_config": VISION | AUDIO}, NEW, ("image", "audio", "video")),
-    "pictures, old files": (VISION, OLDEST, ("image",)),
-    "videos, old files": (VISION | VIDEO, OLD, ("image", "video")),
+    "videos, old files": (VISION | VIDEO, OLDEST, ("image", "video")),
     "a video token and no processor for it": (VISION | VIDEO, SEEING, ("image",)),
     "pictures without processor": (VISION, {}, ()),
     "a processor of nothing": ({"vision_config": None}, NEW, ()),
@@ -44,15 +39,8 @@ def test_kinds_are_read_where_model_and_processor_know_them(tmp_path: Path, case
     assert read_kinds(files_of(tmp_path)) == kinds
 
 
-@pytest.mark.parametrize(
-    ("declared", "names"),
-    [("text", ("text",)), (("image", "text"), ("image", "text")), (["audio"], ("audio",)), (None, ())],
-)
-def test_a_class_may_declare_a_name_several_or_none(declared: object, names: tuple[str, ...]) -> None:
-    assert modalities(declared) == names
-
-
-def test_a_class_that_declares_other_kinds_is_doubted() -> None:
+def test_a_class_may_declare_a_name_several_or_none_and_is_doubted_where_these_are_others() -> None:
+    assert [modalities(declared) for declared in ("text", ["audio"], None)] == [("text",), ("audio",), ()]
     seeing = SimpleNamespace(input_modalities=("image", "text"))
     assert doubt(["image"], seeing) == doubt([], SimpleNamespace(input_modalities="text")) == ""
     assert "image" in doubt([], seeing)

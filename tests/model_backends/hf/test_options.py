@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.model_backends.hf.failures import RowError
@@ -16,6 +14,8 @@ def test_a_number_is_taken_and_another_one_stands_in_for_none() -> None:
     assert number_option(given(0), "image.scale", 5.0, least=0.0) == 0.0
     assert number_option(GenerationParams(), "image.scale", 5.0) == 5.0
     assert count_option(given(3.0), "image.scale", 5) == 3
+    with pytest.raises(RowError, match=r"image\.scale .* 1\.5"):
+        count_option(given(1.5), "image.scale", 1)
 
 
 @pytest.mark.parametrize("value", ["3", True, None, float("nan"), float("inf"), -1, [3]], ids=repr)
@@ -23,8 +23,3 @@ def test_a_value_that_is_no_number_or_too_small_is_a_bad_request(value: object) 
     with pytest.raises(RowError, match=r"image\.scale .* at least 0") as caught:
         number_option(given(value), "image.scale", 5.0, least=0.0)
     assert caught.value.kind == "bad_request"
-
-
-def test_half_a_picture_is_no_count() -> None:
-    with pytest.raises(RowError, match=r"image\.scale .* 1\.5"):
-        count_option(given(1.5), "image.scale", 1)

@@ -1,13 +1,8 @@
-from __future__ import annotations
-
-import pytest
-
 from mmeval import decode
 from mmeval.backend.tool import load_tool
 from tests.support.local_models import loaded, only, says
 
 
-@pytest.mark.xdist_group("tiny vits")
 def test_a_speech_model_plays_the_tool_text_to_speech() -> None:
     tool = load_tool("text_to_speech")
     call = tool.call("the hare was quick")

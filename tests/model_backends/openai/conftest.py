@@ -1,7 +1,5 @@
 """A clean environment and a mock server for the tests of the `openai` backend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

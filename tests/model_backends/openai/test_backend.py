@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path
@@ -7,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend.contract import ModelBackend
-from mmeval.backend.create import create_backend
 from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
@@ -19,12 +15,6 @@ from tests.support.scripted_server import ScriptedServer, saying
 
 LOCAL = "http://localhost:8000/v1"
 KEY = "key-0123456789-abcdef"
-
-
-def test_the_plugin_name_makes_a_model_backend() -> None:
-    backend = create_backend("openai", {"model": "m", "base_url": LOCAL})
-    assert isinstance(backend, OpenAIBackend)
-    assert isinstance(backend, ModelBackend)
 
 
 def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
@@ -45,14 +35,6 @@ def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
     with MockServer(latency=0.2) as server:
         assert asyncio.run(ask(server.url)) == (1, 51)
         assert server.stats()["max_concurrency"] > 1
-
-
-def test_a_text_request_is_answered(mock_server: MockServer) -> None:
-    response = generate(mock_server.url, request("hello"))
-    assert response.text.startswith("mock ")
-    assert (response.error, response.served) == (None, "m")
-    assert response.usage.input_tokens > 0
-    assert response.latency > 0
 
 
 @pytest.mark.parametrize(
@@ -97,7 +79,7 @@ def test_large_media_are_encoded_and_decoded_in_threads(monkeypatch: pytest.Monk
     assert (small.text, len(whole.text), threads) == ("small", OFFLOAD_BYTES + 1, ["encode", "decode"])
 
 
-def test_identity_changes_with_every_argument_that_changes_answers_and_no_other() -> None:
+def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     changes: list[dict[str, Any]] = [
         *({"model": "other"}, {"revision": "2"}, {"base_url": "http://localhost:9/v1"}, {"endpoint": "auto"}),
         *({"outputs": "text+image"}, {"send_seed": False}, {"max_tokens_field": "max_completion_tokens"}),
@@ -108,9 +90,6 @@ def test_identity_changes_with_every_argument_that_changes_answers_and_no_other(
     assert [change for change in changes if OpenAIBackend(**{**given, **change}).identity == before] == []
     other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text")
     assert other.identity == before == json.loads(json.dumps(before))
-
-
-def test_the_key_shows_nowhere_and_provenance_names_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     backend = OpenAIBackend(model="m", base_url=LOCAL)
     assert KEY not in f"{backend!r} {backend._settings!r} {backend.identity} {backend.provenance}"
@@ -121,9 +100,9 @@ def test_the_key_shows_nowhere_and_provenance_names_the_host(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [
-        (UsageError, [{"model": ""}, {"base_url": "nonsense"}, {"timeout": 0}, {"max_reply_bytes": "many"}]),
-        (UsageError, [{"send_seed": "maybe"}, {"organization": "two words"}, {"project": "ü"}]),
-        (UnknownNameError, [{"inputs": "text+smell"}, {"endpoint": "chatt"}, {"max_tokens_field": "max"}]),
+        (UsageError, [{"model": ""}, {"max_reply_bytes": "many"}, {"send_seed": "maybe"}]),
+        (UsageError, [{"organization": "two words"}, {"project": "ü"}]),
+        (UnknownNameError, [{"endpoint": "chatt"}, {"max_tokens_field": "max"}]),
         (MissingDataError, [{"base_url": ""}]),
     ],
 )

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import pickle
 from datetime import UTC, datetime
@@ -63,50 +61,34 @@ def test_the_words_of_the_server_are_kept_whatever_their_shape(content: bytes) -
     assert "the reason" in text
 
 
-def test_an_error_that_the_user_can_mend_has_advice_and_any_other_none() -> None:
+def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
     assert "refuses the key" in http_error(401, {}, b"", keyed=True).text
     assert "(set OPENAI_API_KEY" in http_error(401, {}, b"").text
     assert all("base_url" in http_error(status, {}, b"").text for status in (404, 405))
     assert "https://other/v1" in http_error(307, {"Location": "https://other/v1"}, b"").text
     assert all("nowhere" in http_error(status, {}, b"").text for status in (300, 399))
     assert [http_error(status, {}, b"").text for status in (400, 500)] == ["HTTP 400", "HTTP 500"]
+    errors = [{"code": 429, "message": "busy upstream"}, {"code": "server_error", "message": "oops"}, "oops"]
+    assert [error_in_body(error).kind for error in errors] == ["rate_limit", "server", "server"]
+    copy = pickle.loads(pickle.dumps(CallError("rate_limit", "busy", 2.0)))
+    assert (copy.kind, copy.text, copy.retry_after) == ("rate_limit", "busy", 2.0)
 
 
-def test_retry_after_is_seconds_or_a_date() -> None:
+def test_retry_after_is_seconds_or_a_date_and_carried_by_the_error() -> None:
     now, day = datetime(2025, 1, 1, tzinfo=UTC), "Wed, 01 Jan 2025 00:00:30"
     given = {"2": 2.0, "0.1": 0.1, "-5": 0.0, "1e9": 86_400.0, "nan": None, "soon": None, "": None}
     dates = {f"{day} GMT": 30.0, f"{day} -0000": 30.0, "Tue, 31 Dec 2024 23:59:00 GMT": 0.0}
     for value, seconds in {**given, **dates}.items():
         assert (value, retry_after({"Retry-After": value}, now)) == (value, seconds)
-
-
-def test_retry_after_is_carried_by_the_error() -> None:
     assert [http_error(429, headers, b"").retry_after for headers in ({"Retry-After": "3"}, {})] == [3.0, None]
 
 
-def test_an_error_inside_a_successful_reply_has_its_kind() -> None:
-    errors = [{"code": 429, "message": "busy upstream"}, {"code": "server_error", "message": "oops"}, "oops"]
-    assert [error_in_body(error).kind for error in errors] == ["rate_limit", "server", "server"]
-
-
-@pytest.mark.parametrize(
-    "text", [f"the key: {KEY}", "Authorization: Bearer something.else", "'Bearer something.else' today", "sk-something"]
-)
-def test_no_key_stays_in_a_message(text: str) -> None:
-    clean = redacted(text, KEY)
-    assert REDACTED in clean
-    assert KEY not in clean
-    assert "something" not in clean
-
-
-def test_a_message_is_cut_after_its_keys_are_gone_and_short_keys_stay() -> None:
-    clean = redacted("x" * 490 + KEY + "y" * 100, KEY)
-    assert clean == "x" * 490 + REDACTED + "..."
+def test_no_key_stays_in_a_message_which_is_cut_after_they_are_gone() -> None:
+    bearer = ("Authorization: Bearer something.else", "'Bearer something.else' today", "sk-something")
+    for text in (f"the key: {KEY}", *bearer):
+        clean = redacted(text, KEY)
+        assert (REDACTED in clean, KEY in clean, "something" in clean) == (True, False, False)
+    assert redacted("x" * 490 + KEY + "y" * 100, KEY) == "x" * 490 + REDACTED + "..."
     assert redacted("x" * 500, KEY) == "x" * 500
     assert redacted("x" * 501, KEY) == "x" * 500 + "..."
     assert (redacted("abc", "abc"), redacted("abcd", "abcd"), MAX_MESSAGE_CHARS) == ("abc", REDACTED, 500)
-
-
-def test_an_error_survives_pickling() -> None:
-    copy = pickle.loads(pickle.dumps(CallError("rate_limit", "busy", 2.0)))
-    assert (copy.kind, copy.text, copy.retry_after) == ("rate_limit", "busy", 2.0)

@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.records.sample import Message, message, user
@@ -21,16 +18,24 @@ def encoded(*messages: Message, inputs: tuple[PartKind, ...] = INPUTS) -> Any:
     return json.loads(encode_messages(messages, inputs))
 
 
-def test_text_alone_is_one_string() -> None:
+def test_texts_and_media_keep_their_order_and_what_is_hidden_does_not_go() -> None:
     assert encoded(message("system", "be brief"), user("a", "b")) == [
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "ab"},
     ]
-
-
-@pytest.mark.parametrize("text", ["", 'say "hi"\n\\', "naïve 日本語 🎈", "lone \ud800 surrogate", "\x00"])
-def test_every_text_arrives_as_it_is(text: str) -> None:
-    assert encoded(user(text)) == [{"role": "user", "content": text}]
+    for text in ("", 'say "hi"\n\\', "lone \ud800 surrogate", "\x00"):
+        assert encoded(user(text)) == [{"role": "user", "content": text}]
+    [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
+    kinds = [item.get("text", item["type"]) for item in row["content"]]
+    assert kinds == ["ab", "image_url", "c", "input_audio", "image_url"]
+    rows = encoded(user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2")))
+    names = [row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"]
+    assert names == ["document1.pdf", "document2.pdf"]
+    code = Part("code", text="print(1)", raw="<<code1>>", label="code1")
+    missing = Part("image", raw="<<image1>>", label="image1")
+    thought = Part("reasoning", text="hm", raw="<think>hm</think>")
+    row = {"role": "user", "content": "run print(1) see <<image1>>"}
+    assert encoded(user("run ", code, " see ", missing, thought)) == [row]
 
 
 def sound(data: bytes, form: str) -> dict[str, Any]:
@@ -60,57 +65,30 @@ def document(data: bytes, name: str = "") -> Part:
     return media_part(Media.from_bytes(data, name), "document")
 
 
-def test_a_document_that_is_a_picture_goes_as_a_picture_where_the_server_takes_them() -> None:
+def test_a_document_or_a_drawing_goes_as_its_words_or_its_picture() -> None:
     assert encoded(user(document(PNG)))[0]["content"] == [PICTURE]
     [row] = encoded(user(document(PNG)), inputs=("text", "document"))
     assert row["content"] == [file("document1.png", PNG, "image/png")]
-
-
-def test_a_document_of_words_goes_as_its_words_under_a_neutral_name() -> None:
     [row] = encoded(user("Sum up", document(b"salt,2\n", "answer.csv"), document(b"words", "b.txt")))
     first = "\n[document1.csv]\nsalt,2\n\n[end of document1.csv]\n"
     second = "\n[document2.txt]\nwords\n[end of document2.txt]\n"
     assert [item["text"] for item in row["content"]] == ["Sum up", first, second]
-
-
-def test_a_drawing_goes_as_the_picture_that_it_shows() -> None:
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint --></svg>'
     [row] = encoded(user(medium(drawing)))
     head, _, data = row["content"][0]["image_url"]["url"].partition(",")
     assert head == "data:image/png;base64"
     assert Media.from_bytes(base64.b64decode(data)).mime == "image/png"
+    [row] = encoded(user(text_part("x"), Media(data=PNG, mime='image/png","x":"')))
+    assert list(row["content"][1]["image_url"]) == ["url"]
 
 
-def test_the_order_of_parts_is_kept_and_neighbouring_texts_are_joined() -> None:
-    [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
-    kinds = [item.get("text", item["type"]) for item in row["content"]]
-    assert kinds == ["ab", "image_url", "c", "input_audio", "image_url"]
-
-
-def test_files_are_numbered_through_the_whole_request() -> None:
-    rows = encoded(user(medium(PDF)), message("assistant", "read"), user(medium(PDF + b"2")))
-    names = [row["content"][0]["file"]["filename"] for row in rows if row["role"] == "user"]
-    assert names == ["document1.pdf", "document2.pdf"]
-
-
-def test_code_and_dangling_placeholders_go_as_text_and_reasoning_does_not_go() -> None:
-    code = Part("code", text="print(1)", raw="<<code1>>", label="code1")
-    missing = Part("image", raw="<<image1>>", label="image1")
-    thought = Part("reasoning", text="hm", raw="<think>hm</think>")
-    row = {"role": "user", "content": "run print(1) see <<image1>>"}
-    assert encoded(user("run ", code, " see ", missing, thought)) == [row]
-
-
-def test_media_of_an_earlier_answer_move_to_the_front_of_the_next_user_message() -> None:
+def test_media_of_an_answer_move_to_the_next_user_message_or_one_of_their_own() -> None:
     answer = Interleaved.from_text("here <<image1>> and a sound", {"image1": medium(PNG), "audio1": medium(WAV)})
     rows = encoded(user("draw"), Message("assistant", answer), user("again"), user("and text"))
     assert rows[1] == {"role": "assistant", "content": "here <<image1>> and a sound"}
     moved = [item.get("text", item["type"]) for item in rows[2]["content"]]
     assert moved == ["[image1]", "image_url", "[audio1]", "input_audio", "again"]
     assert rows[3] == {"role": "user", "content": "and text"}
-
-
-def test_media_of_a_last_answer_get_a_user_message_of_their_own() -> None:
     rows = encoded(user("draw"), message("assistant", medium(PNG), medium(PNG)))
     assert rows[1] == {"role": "assistant", "content": "[image1][image2]"}
     assert [item.get("text") for item in rows[2]["content"]] == ["[image1]", None, "[image2]", None]
@@ -140,8 +118,3 @@ def test_a_medium_without_a_field_is_unsupported_and_a_damaged_one_a_fault_of_th
     with pytest.raises(CallError, match=named) as caught:
         encode_messages([user(part)], inputs)
     assert caught.value.kind == kind
-
-
-def test_a_hostile_mime_type_of_a_record_cannot_break_the_json() -> None:
-    [row] = encoded(user(text_part("x"), Media(data=PNG, mime='image/png","x":"')))
-    assert list(row["content"][1]["image_url"]) == ["url"]

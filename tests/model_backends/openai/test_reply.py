@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import base64
 import json
 
@@ -34,11 +32,6 @@ def test_a_medium_is_found_in_every_spelling(item: object) -> None:
     assert medium(item).read() == PNG
 
 
-def test_a_data_uri_without_base64_is_percent_encoded_and_base64_may_have_line_breaks() -> None:
-    assert medium("data:image/svg+xml,%3Csvg/%3E").read() == b"<svg/>"
-    assert decoded(base64.encodebytes(PNG * 20).decode()) == PNG * 20
-
-
 @pytest.mark.parametrize(
     ("reason", "items"),
     [
@@ -68,20 +61,16 @@ def test_a_body_that_is_no_json_object_is_a_bad_reply(body: bytes) -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_an_error_in_a_successful_reply_is_raised_with_its_kind() -> None:
-    with pytest.raises(CallError, match="busy") as caught:
-        json_object(json.dumps({"error": {"code": 429, "message": "busy"}}).encode())
-    assert caught.value.kind == "rate_limit"
-    assert json_object(b'{"error": null, "data": 1}') == {"error": None, "data": 1}
-
-
-def test_usage_is_read_in_both_spellings() -> None:
+def test_what_the_server_reports_beside_its_answer_is_read() -> None:
     assert usage({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}) == Usage(3, 0)
     assert usage({"usage": {"input_tokens": 3, "output_tokens": 5}}) == Usage(3, 5)
     nonsense = ({"prompt_tokens": -1, "completion_tokens": True}, None, "12")
     assert {usage({"usage": counted}) for counted in nonsense} == {Usage()}
-
-
-def test_the_model_and_the_state_of_its_software_are_what_the_server_reports() -> None:
     assert (served({"model": "m-2024"}), served({"model": None})) == ("m-2024", "")
     assert (fingerprint({"system_fingerprint": "fp_1"}), fingerprint({"system_fingerprint": None})) == ("fp_1", "")
+    with pytest.raises(CallError, match="busy") as caught:
+        json_object(json.dumps({"error": {"code": 429, "message": "busy"}}).encode())
+    assert caught.value.kind == "rate_limit"
+    assert json_object(b'{"error": null, "data": 1}') == {"error": None, "data": 1}
+    assert medium("data:image/svg+xml,%3Csvg/%3E").read() == b"<svg/>"
+    assert decoded(base64.encodebytes(PNG * 20).decode()) == PNG * 20

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -21,8 +19,7 @@ def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
 ) -> None:
     assert checked_base_url("") == OFFICIAL_URL == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there:1/v1/")
-    assert checked_base_url("") == "http://there:1/v1"
-    assert checked_base_url("http://here:2/v1") == "http://here:2/v1"
+    assert (checked_base_url(""), checked_base_url("http://here:2/v1")) == ("http://there:1/v1", "http://here:2/v1")
 
 
 @pytest.mark.parametrize(
@@ -31,10 +28,7 @@ def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
         ("http://localhost:8000/v1", ["localhost:8000/v1"]),
         ("http address", ["ftp://host/v1", "http://", "http://a b/v1"]),
         ("write it like", ["http://host:99999/v1"]),
-        (
-            "OPENAI_API_KEY",
-            ["http://me:hunter2@host/v1", "me:hunter2@host/v1", "http://h/v1?k=hunter2", "http://h#hunter2"],
-        ),
+        ("OPENAI_API_KEY", ["http://me:hunter2@host/v1", "me:hunter2@host/v1", "http://h/v1?k=hunter2", "http://h#k"]),
         ("before it", [f"http://h/v1/{end}" for end in ("chat/completions", "completions", "images/generations")]),
         ("before it", ["http://h/v1/audio/speech"]),
     ],
@@ -46,44 +40,37 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls
         assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
 
 
-def test_a_key_is_needed_but_for_a_local_server() -> None:
+def test_a_key_is_needed_but_for_a_local_server_and_its_file_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read_api_key("", "http://localhost:8000/v1") == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
         read_api_key("", OFFICIAL_URL)
     assert (caught.value.exit_code, caught.value.name) == (4, "OPENAI_API_KEY")
-
-
-def test_the_key_file_goes_before_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     assert read_api_key("", OFFICIAL_URL) == "from-environment"
     file = tmp_path / "key"
     file.write_text("from-file\n")
     assert read_api_key(str(file), OFFICIAL_URL) == "from-file"
-
-
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"], ids=["missing", "empty", "binary"])
-def test_a_key_file_that_holds_no_key_is_named(content: bytes | None, tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    if content is not None:
+    for content in (b"", b"\xff\xfe"):
         file.write_bytes(content)
-    with pytest.raises(MissingDataError, match="OPENAI_API_KEY") as caught:
-        read_api_key(str(file), OFFICIAL_URL)
-    assert caught.value.file == file
+        with pytest.raises(MissingDataError, match="OPENAI_API_KEY") as caught:
+            read_api_key(str(file), OFFICIAL_URL)
+        assert caught.value.file == file
+    with pytest.raises(MissingDataError, match="OPENAI_API_KEY"):
+        read_api_key(str(tmp_path / "gone"), OFFICIAL_URL)
+    for key in ("two words", "schlüssel"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(UsageError) as refused:
+            read_api_key("", OFFICIAL_URL)
+        assert key not in str(refused.value)
 
 
-@pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel"])
-def test_a_key_that_does_not_fit_into_a_header_is_refused_without_showing_it(
-    key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(UsageError) as caught:
-        read_api_key("", OFFICIAL_URL)
-    assert key not in str(caught.value)
-
-
-def test_local_servers_are_those_of_this_network() -> None:
+def test_local_servers_are_those_of_this_network_and_inputs_those_of_the_endpoint() -> None:
     near = ["localhost", "127.0.0.1", "::1", "192.168.3.4", "gpu7", "gpu7.local", "a.internal"]
     assert [host for host in [*near, "api.openai.com", "8.8.8.8"] if is_local(host)] == near
+    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
+    assert set(capabilities_of("speech", "text+image", "").inputs) == {"text", "code"}
 
 
 @pytest.mark.parametrize(
@@ -104,30 +91,17 @@ def test_outputs_follow_from_the_endpoint(
     assert (set(capabilities.outputs), capabilities.output_mode) == (expected, mode)
 
 
-def test_inputs_are_narrowed_to_those_that_the_endpoint_has_fields_for() -> None:
-    assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
-    assert set(capabilities_of("speech", "text+image", "").inputs) == {"text", "code"}
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "inputs", "outputs", "name"),
-    [
-        ("chat", "text+imagge", "", "imagge"),
-        ("chat", "text+3d", "", "3d"),
-        ("chat", "text", "video", "video"),
-        ("images", "text", "text", "text"),
-    ],
-)
-def test_a_kind_without_a_field_is_refused(endpoint: EndpointChoice, inputs: str, outputs: str, name: str) -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        capabilities_of(endpoint, inputs, outputs)
-    assert caught.value.name == name
-    assert (f"endpoint={endpoint}" in str(caught.value)) is bool(outputs)
-
-
-@pytest.mark.parametrize("value", [0, -1, "soon", None, float("nan"), float("inf")])
-def test_a_timeout_must_be_a_number_above_zero(value: object) -> None:
-    with pytest.raises(UsageError) as caught:
-        checked_positive("timeout", value)
-    assert caught.value.name == "timeout"
+def test_a_kind_without_a_field_and_a_timeout_that_is_no_number_above_zero_are_refused() -> None:
+    kinds: list[tuple[EndpointChoice, str, str, str]] = [
+        *(("chat", "text+imagge", "", "imagge"), ("chat", "text+3d", "", "3d")),
+        *(("chat", "text", "video", "video"), ("images", "text", "text", "text")),
+    ]
+    for endpoint, inputs, outputs, name in kinds:
+        with pytest.raises(UnknownNameError) as caught:
+            capabilities_of(endpoint, inputs, outputs)
+        assert (caught.value.name, f"endpoint={endpoint}" in str(caught.value)) == (name, bool(outputs))
+    for value in (0, "soon", None, float("nan"), float("inf")):
+        with pytest.raises(UsageError) as refused:
+            checked_positive("timeout", value)
+        assert refused.value.name == "timeout"
     assert checked_positive("timeout", "0.5") == 0.5

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PNG, WAV, drained, generate, medium, request
+from tests.support.openai_calls import PNG, WAV, generate, medium, request
 from tests.support.scripted_server import Scripted, ScriptedServer
 
 
@@ -18,18 +16,13 @@ def test_text_is_read_aloud(endpoint: str, outputs: str, mock_server: MockServer
     assert mock_server.stats()["paths"] == {"/v1/audio/speech": 1}
 
 
-def test_the_request_has_the_shape_that_the_official_client_declares() -> None:
-    pytest.importorskip("openai")
-    from openai.types.audio.speech_create_params import SpeechCreateParams
-    from pydantic import TypeAdapter
-
+def test_the_request_has_the_fields_of_the_interface() -> None:
     options = {"audio.voice": "verse", "audio.format": "mp3"}
     asked = request(message("system", "whisper"), user("hello"), user("you"), wants=("audio",), options=options)
     with ScriptedServer(Scripted(WAV)) as server:
         generate(server.url, asked, endpoint="speech")
     body = {"model": "m", "input": "hello\n\nyou", "voice": "verse", "response_format": "mp3"}
     assert server.seen[0].json == {**body, "instructions": "whisper"}
-    assert drained(TypeAdapter(SpeechCreateParams).validate_python(server.seen[0].json)) == server.seen[0].json
 
 
 def test_input_that_is_no_text_is_unsupported() -> None:

@@ -1,19 +1,16 @@
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
-import os
 import socket
 from typing import Any
 
 import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.transport import LARGE_BODY, Transport, environment_proxy
+from mmeval.model_backends.openai.transport import Transport, environment_proxy
 from mmeval.records.response import ErrorInfo
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PNG, data_uri, generate, generate_all, medium, request
+from tests.support.openai_calls import generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 
 KEY = "key-0123456789-abcdef"
@@ -48,7 +45,9 @@ def test_a_fault_has_its_kind_of_error_and_nothing_is_asked_again(
         assert server.stats()["requests"] == 1
 
 
-def test_a_server_or_host_that_is_not_there_is_unreachable_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_is_not_there_or_takes_no_connection_in_time_is_unreachable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ScriptedServer(Scripted()) as server:
         url = server.url
@@ -56,9 +55,6 @@ def test_a_server_or_host_that_is_not_there_is_unreachable_and_named(monkeypatch
         error = failure(there)
         address = there.removeprefix("http://").removesuffix("/v1")
         assert (error.kind, error.message.startswith(address)) == ("unreachable", True)
-
-
-def test_a_host_that_takes_no_connection_in_time_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.model_backends.openai.transport.CONNECT_TIMEOUT", 0.1)
     with socket.socket() as full:  # a queue of one that is never emptied: the system drops what comes after
         full.bind(("127.0.0.1", 0))
@@ -92,32 +88,21 @@ def forms(size: int) -> list[Scripted]:
     return [Scripted(body), Scripted(body, endless=True), packed(body)]
 
 
-def test_a_reply_is_read_up_to_the_limit_and_refused_above_it() -> None:
+def test_a_redirect_is_not_followed_and_a_reply_is_read_up_to_the_limit() -> None:
     with ScriptedServer(*forms(1000), *forms(1001)) as server:
         replies = generate_all(server.url, [request("q")] * 6, max_reply_bytes=1000)
     assert [reply.text for reply in replies[:3]] == ["x"] * 3
     errors = [reply.error for reply in replies[3:]]
     assert [(e.kind, "1000 bytes" in e.message) if e else None for e in errors] == [("bad_reply", True)] * 3
-
-
-def test_a_body_above_the_size_of_one_piece_arrives_whole() -> None:
-    picture = PNG + os.urandom(LARGE_BODY)
-    with ScriptedServer(saying(content="seen", images=[data_uri(picture, "image/png")])) as server:
-        response = generate(server.url, request(medium(picture)))
-    url = server.seen[0].json["messages"][0]["content"][0]["image_url"]["url"]
-    assert url == data_uri(picture, "image/png")
-    assert response.output is not None
-    assert response.output.media()[0].read() == picture
-
-
-def test_a_redirect_is_not_followed() -> None:
     with ScriptedServer(Scripted(status=307, headers={"Location": "http://localhost:1/elsewhere"})) as server:
         error = failure(server.url)
     assert (error.kind, "localhost:1/elsewhere" in error.message) == ("bad_request", True)
     assert len(server.seen) == 1
 
 
-def test_the_headers_carry_key_and_organization_where_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_organizations_go_in_headers_and_proxies_are_not_for_local_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with ScriptedServer(saying(content="x")) as server:
         generate(server.url, request("q"))
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -126,9 +111,17 @@ def test_the_headers_carry_key_and_organization_where_they_are_given(monkeypatch
     names = ("Authorization", "OpenAI-Organization", "OpenAI-Project", "Content-Type", "Accept-Encoding")
     values = [f"Bearer {KEY}", "org-1", "proj-1", "application/json", "identity"]
     assert [server.seen[1].headers[name] for name in names] == values
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    with ScriptedServer(saying(content="the EMPTY set")) as server:
+        assert generate(server.url, request("q")).text == "the EMPTY set"
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", "direct.example.com")
+    assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
+    assert environment_proxy("https://direct.example.com/v1") is None
+    assert environment_proxy("https://localhost/v1") is None
 
 
-@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+@pytest.mark.parametrize("status", [200, 400])
 def test_a_server_that_echoes_the_key_gets_it_into_no_record(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     echo = {"choices": [{"message": {"content": f"you sent Bearer {KEY}"}}], "model": KEY}
@@ -137,20 +130,6 @@ def test_a_server_that_echoes_the_key_gets_it_into_no_record(status: int, monkey
         response = generate(server.url, request("q"))
     assert KEY not in json.dumps(response.to_json())
     assert KEY not in repr(response)
-
-
-def test_a_stand_in_key_may_be_a_word_of_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
-    with ScriptedServer(saying(content="the EMPTY set")) as server:
-        assert generate(server.url, request("q")).text == "the EMPTY set"
-
-
-def test_the_proxy_of_the_environment_is_used_but_not_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "direct.example.com")
-    assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
-    assert environment_proxy("https://direct.example.com/v1") is None
-    assert environment_proxy("https://localhost/v1") is None
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.records.sample import Sample
@@ -22,9 +20,3 @@ def test_the_judge_sees_the_picture_where_a_criterion_speaks_of_it_and_the_words
     done = judged("rubric_judge", trial, NO, YES, YES)
     pictures = [len(request.messages[-1].content.media("image")) for request in done.asked]
     assert (pictures, done.score.value) == ([1, 0, 1], 0.4)
-
-
-def test_its_rows_alone_are_its_data() -> None:
-    task = shipped("rubric_example")
-    assert not task.comparable
-    assert [metric.bound.name for metric in task.metrics] == ["rubric_judge"]

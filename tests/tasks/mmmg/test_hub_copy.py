@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -86,15 +84,11 @@ def test_a_row_that_the_copy_does_not_have_is_missing_before_anything_is_asked(
         samples(tmp_path)
 
 
-def test_a_medium_that_the_copy_lacks_is_named_by_its_column(tmp_path: Path) -> None:
+def test_a_medium_that_the_copy_lacks_is_named_and_a_damaged_file_is_no_copy(tmp_path: Path) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, "image_1": None})
     with pytest.raises(MissingDataError, match=r"edit\.jsonl:1: .* image_1 "):
         samples(tmp_path)
-
-
-def test_another_parquet_file_and_a_damaged_one_are_no_copy(tmp_path: Path) -> None:
-    write_rows(tmp_path, EDIT)
     file = write_copy(tmp_path, COPIED, columns=("category", "image_0"))
     with pytest.raises(UsageError, match="column 'instruction'"):
         samples(tmp_path)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -84,23 +82,21 @@ def test_a_task_has_its_value_with_the_interval_of_the_released_scorer(tmp_path:
     assert "bundled samples" in bundled
 
 
-def test_the_languages_of_a_task_count_a_half_each_in_its_value_and_in_each_pass(tmp_path: Path) -> None:
+def test_the_languages_of_a_task_count_a_half_each_and_without_one_of_them_there_is_no_interval(tmp_path: Path) -> None:
     given: dict[str, Rows] = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, 0.5], [0.0, LOST], [0.0, 0.5]]}
     rows = tables(tmp_path, given, files=["zh", "de", "de", "de"])["MMMG, image: tasks"].rows
     # by pass: (1 + 0) / 2 and (1 + 0.5) / 2; the whole: (1 + 1 / 5) / 2
     assert numbers(rows[0][1:4]) == [0.6, round(1.96 * 0.125, 4), "7/8"]
-
-
-def test_where_a_pass_has_nothing_of_a_language_there_is_no_interval(tmp_path: Path) -> None:
-    given: dict[str, Rows] = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, LOST]]}
-    rows = tables(tmp_path, given, files=["zh", "de"])["MMMG, image: tasks"].rows
+    given = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, LOST]]}
+    rows = tables(tmp_path / "other", given, files=["zh", "de"])["MMMG, image: tasks"].rows
     assert numbers(rows[0][1:3]) == [0.5, None]
 
 
-def test_tasks_come_in_the_order_of_the_paper_without_a_note_when_all_are_there(tmp_path: Path) -> None:
+def test_tasks_come_in_the_order_of_the_paper_and_other_tasks_have_no_table(tmp_path: Path) -> None:
     table = tables(tmp_path, dict.fromkeys(reversed(CATEGORIES[0].tasks), PARITY))["MMMG, image: tasks"]
     assert [f"mmmg_{row[0]}" for row in table.rows] == list(CATEGORIES[0].tasks)
     assert len(table.notes) == 1
+    assert tables(tmp_path / "other", {"other": PARITY}) == {}
 
 
 def test_a_task_without_a_value_has_the_reasons(tmp_path: Path) -> None:
@@ -122,17 +118,14 @@ def test_a_task_without_a_value_has_the_reasons(tmp_path: Path) -> None:
     ]
 
 
-def test_a_number_whose_scoring_was_suspended_is_none(tmp_path: Path) -> None:
-    suspended = {"task": "mmmg_region_fill", "metric": "overall", "value": None, "n": 2, "scored": 1, "suspended": True}
-    given: dict[str, Rows] = {"mmmg_region_fill": [[1.0, LOST]]}
-    rows = tables(tmp_path, given, results=[suspended])["MMMG, image: tasks"].rows
-    assert rows[0][1:] == (None, None, "1/2", "scoring suspended")
-
-
-def test_trials_that_the_numbers_are_not_about_do_not_count(tmp_path: Path) -> None:
+def test_trials_that_the_numbers_are_not_about_or_that_are_suspended_do_not_count(tmp_path: Path) -> None:
     asked = {"mmmg_region_fill": {"repeats": 2, "samples": [[0, 0]]}}
     rows = tables(tmp_path, {"mmmg_region_fill": PARITY}, asked=asked)["MMMG, image: tasks"].rows
     assert numbers(rows[0][1:4]) == [0.5, 0.98, "2/2"]
+    suspended = {"task": "mmmg_region_fill", "metric": "overall", "value": None, "n": 2, "scored": 1, "suspended": True}
+    given: dict[str, Rows] = {"mmmg_region_fill": [[1.0, LOST]]}
+    rows = tables(tmp_path / "other", given, results=[suspended])["MMMG, image: tasks"].rows
+    assert rows[0][1:] == (None, None, "1/2", "scoring suspended")
 
 
 def test_a_category_averages_its_tasks_and_their_passes(tmp_path: Path) -> None:
@@ -142,10 +135,13 @@ def test_a_category_averages_its_tasks_and_their_passes(tmp_path: Path) -> None:
     assert found["image: format"] == (0.5, 0.0, 0.5, "2/2", "")
 
 
-def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_the_paper_leaves_it_out(tmp_path: Path) -> None:
+def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_tasks_without_scores_are_named(tmp_path: Path) -> None:
     music = CATEGORIES[2].groups["music"]
     given: dict[str, Rows] = {task: [["unsupported"]] for task in music} | {music[0]: [[1.0]]}
     assert averages(tmp_path, given)["sound and music: music"] == (1.0, None, 0.25, "1/4", "3 unsupported")
+    given = {"mmmg_region_fill": [[1.0]], "mmmg_object_count": [[NO_JUDGE]]}
+    (notes,) = [table.notes for title, table in tables(tmp_path / "other", given).items() if "averages" in title]
+    assert any(note.endswith(": object_count.") for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -159,13 +155,3 @@ def test_an_average_stands_only_where_each_task_has_a_value_or_cannot_be_done(
     first, second = CATEGORIES[0].groups["format"]
     given: dict[str, Rows] = {first: [[1.0]], **({} if other is None else {second: other})}
     assert averages(tmp_path, given)["image: format"] == (None, None, None, "1/2", lacks)
-
-
-def test_the_tasks_that_cannot_be_scored_here_are_named_below_the_averages(tmp_path: Path) -> None:
-    given: dict[str, Rows] = {"mmmg_region_fill": [[1.0]], "mmmg_object_count": [[NO_JUDGE]]}
-    (notes,) = [table.notes for title, table in tables(tmp_path, given).items() if "averages" in title]
-    assert any(note.endswith(": object_count.") for note in notes)
-
-
-def test_a_run_of_other_tasks_has_no_table(tmp_path: Path) -> None:
-    assert tables(tmp_path, {"other": PARITY}) == {}

@@ -1,11 +1,8 @@
 """Answers as lines of the authors' layout say them."""
 
-from __future__ import annotations
-
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.records.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import Flat, flattened, place_of, read_flat
 from tests.support.tiny_media import picture, wav
@@ -61,13 +58,10 @@ def test_any_other_answer_is_numbered_as_the_layout_counts(output: Interleaved, 
     assert [m.sha256 for m in read_flat(flat).media()] == [m.sha256 for m in output.media()]
 
 
-def test_a_placeholder_that_had_no_medium_gets_no_other() -> None:
+def test_a_placeholder_that_had_no_medium_gets_no_other_and_other_kinds_stay_out_of_the_lists() -> None:
     output = spanned(f"{FIRST} lost, {SECOND} there", image1=HARE)
     kinds = [(part.kind, part.dangling) for part in read_flat(flattened(output)).parts if part.kind == "image"]
     assert kinds == [("image", True), ("image", False)]
-
-
-def test_kinds_without_a_list_stay_out_of_the_lists() -> None:
     film = Media.from_bytes(b"\x00\x00\x00\x18ftypmp42")
     flat = flattened(Interleaved((text_part("see "), media_part(film))))
     assert flat == Flat("see ", {"image": [], "audio": []})

@@ -1,7 +1,5 @@
 """Each switch of MMMG's metrics has its documented value; ``tests/soak/test_mmmg_switches.py`` has what they change."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

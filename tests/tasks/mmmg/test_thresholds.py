@@ -1,7 +1,5 @@
 """The numbers of MMMG's checks stand in its task files, as ``test_switches.json`` documents them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,25 +1,19 @@
 """All of MMMG: the authors' instruction files, with stand-ins for media that are not beside them."""
 
-from __future__ import annotations
-
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mmeval.errors import MissingDataError
 from mmeval.task.selection import select
 from mmeval.task.task import Selection, TaskOverrides
 from mmeval.tasks.mmmg.rows import NUMBERED, lines, numbers
 from scripts.synthetic_media import BLUE, RED, disc, png, wav
-from tests.support.cli import mmeval
 from tests.support.mmmg_tasks import SHARED_ROWS, TASKS
 
 DATA = Path(os.environ["MMEVAL_MMMG_DATA"])
-NAMES = [counted.task for counted in TASKS]
 
 
 @pytest.fixture(scope="module")
@@ -72,34 +66,3 @@ def test_the_rows_and_media_are_those_that_the_paper_counts(whole: Selection) ->
     assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
     assert len(distinct) == 937 == sum(map(len, samples.values())) - SHARED_ROWS
     assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487
-
-
-def test_prompts_have_the_kinds_of_their_task_and_no_picture_to_compare_with(whole: Selection) -> None:
-    for task in whole:
-        given = {part.kind for s in task.dataset() for m in s.input for part in m.content.parts}
-        assert given == set(task.input_modalities), task.name
-        for sample in task.dataset():
-            sent = {medium.path for message in task.prompt(sample) for medium in message.content.media()}
-            assert sent.isdisjoint({medium.path for reference in sample.references for medium in reference.media()})
-
-
-def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:
-    prepared = mmeval("prepare", "mmmg", "--data_dir", folder)
-    models = ("--model", "empty", "--judge", "empty", "--role", "gemini=empty")
-    ahead = mmeval("--tasks", "mmmg", *models, "--data_dir", folder, "--dry_run", "--verbosity", "ERROR")
-    assert prepared.code == 0, prepared.out
-    counts = [list(map(int, re.findall(r"\d+", one))) for one in prepared.out.splitlines()[-2:]]
-    assert counts == [[937, 42, 487], [49, 49]]
-    assert ahead.code == 0, ahead.err
-    assert ahead.out.count("\n|mmmg_") == 49
-
-
-def test_without_media_just_the_tasks_that_name_some_are_missing(tmp_path: Path) -> None:
-    shutil.copytree(DATA, tmp_path / "seed_instruction", ignore=shutil.ignore_patterns("image", "audio"))
-    missing = []
-    for task in select(["mmmg"], overrides=TaskOverrides(data_dir=tmp_path)):
-        try:
-            task.dataset()
-        except MissingDataError:
-            missing.append(task.name)
-    assert missing == [counted.task for counted in TASKS if counted.pictures or counted.sounds]

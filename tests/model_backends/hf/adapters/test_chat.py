@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,12 +5,9 @@ from typing import Any
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.content.parts import Part
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import message
+from mmeval.records import Request, Response, message
 from tests.support.local_models import (
     answers,
     asked,
@@ -27,7 +22,6 @@ from tests.support.local_models import (
 )
 from tests.support.tiny_media import wav
 
-pytestmark = pytest.mark.xdist_group("tiny chat")
 CHAT_MODELS = ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 HUM, BEEP = Media.from_bytes(wav(8000)), Media.from_bytes(wav(22050, rate=44100, channels=2))
@@ -75,85 +69,37 @@ def test_a_row_answers_in_a_batch_as_it_does_alone(name: str, temperature: float
     assert len({output for output, *_ in found}) > 1  # they depend on the question
 
 
-@pytest.mark.parametrize("name", CHAT_MODELS)
-def test_tokens_of_a_batch_are_those_of_single_rows_to_the_last_one(name: str) -> None:
-    adapter = chat_adapter(name)
-    rows = [adapter.row(position, request) for position, request in enumerate(prompts(name))]
-    found = adapter.generate(rows, adapter.encode(rows), 16)
-    assert found == [adapter.generate([row], adapter.encode([row]), 16)[0] for row in rows]
-
-
-def test_a_seed_gives_the_same_answer_again_and_another_seed_another() -> None:
+def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_no_temperature(tmp_path: Path) -> None:
     one, same, different = answers(loaded("llm"), [asked("Tell", temperature=1.0, seed=seed) for seed in (7, 7, 8)])
     assert one.text == same.text != different.text
-
-
-def test_a_model_whose_checkpoint_samples_samples_without_being_asked_to(tmp_path: Path) -> None:
     backend = changed(tmp_path, do_sample=True, temperature=1.0)
     assert says(backend, asked("Tell", seed=1)).text != says(backend, asked("Tell", seed=2)).text
     assert says(backend, asked("Tell", seed=1, temperature=0.0)).text == says(loaded("llm"), asked("Tell")).text
 
 
-def test_pictures_are_seen_and_their_order_counts() -> None:
-    requests = [asked("Look", RED, BLUE), asked("Look", BLUE, RED), asked("Look", RED, RED)]
-    assert len({response.text for response in answers(loaded("qwen2_5_vl"), requests)}) == 3
-
-
-def test_capabilities_are_read_off_the_files() -> None:
-    taken = {name: {*loaded(name).capabilities.inputs} - {"text", "code"} for name in CHAT_MODELS}
-    vision = {"image"}
-    assert taken == {"llm": set(), "llava": vision, "idefics3": vision, "qwen2_5_vl": vision, "qwen2_audio": {"audio"}}
-    assert loaded("llava").capabilities.missing(asked("Hear", HUM)) == ["takes no audio"]
-
-
-def test_an_answer_that_is_as_long_as_it_may_be_is_marked_and_its_tokens_are_counted() -> None:
+def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Path) -> None:
     question = asked("Go on", max_tokens=5)
     response, _ = answers(loaded("llm"), [question, asked("A longer one, so that there is padding")])
     assert (response.finish_reason, response.usage.output_tokens) == ("length", 5)
     assert response.usage.input_tokens == len(chat_adapter("llm").row(0, question).text)  # a token a byte
-
-
-def test_an_answer_ends_before_a_stop_word_and_does_not_show_it(tmp_path: Path) -> None:
     whole = says(loaded("llm"), asked("Go on")).text
     stop = whole[4:6]
     own = changed(tmp_path, stop_strings=[stop])
     for cut in (says(loaded("llm"), asked("Go on", stop=(stop,))), says(own, asked("Go on"))):
         assert (cut.text, cut.finish_reason) == (whole[: whole.find(stop)], "stop")
         assert cut.usage.output_tokens < 12
-
-
-def test_a_stop_word_that_the_prompt_began_stops_nothing() -> None:
-    prompt, whole = chat_adapter("llm").row(0, asked("Go on")).text, says(loaded("llm"), asked("Go on"))
-    begun = asked("Go on", stop=(prompt[-1] + whole.text[0],))
-    assert given(says(loaded("llm"), begun)) == given(whole)
-
-
-def test_an_empty_stop_word_is_refused() -> None:
+    prompt = chat_adapter("llm").row(0, asked("Go on")).text
+    begun = asked("Go on", stop=(prompt[-1] + whole[0],))
+    assert says(loaded("llm"), begun).text == whole
     kind, text = fault(says(loaded("llm"), asked("Go on", stop=("END", ""))))
     assert (kind, "empty text" in text) == ("bad_request", True)
 
 
-def test_padding_that_would_end_an_answer_is_not_counted_and_rows_may_end_early(tmp_path: Path) -> None:
-    padding = changed(tmp_path, pad_token_id=chat_adapter("llm").tokenizer.eos_token_id)
-    whole = says(loaded("llm"), asked("Go on")).text
-    for backend, stop in ((padding, whole[4:6]), (loaded("llm"), whole[3])):
-        requests = [asked(words, stop=(stop,)) for words in ("Go on", "Hello there, who are you?", "x")]
-        assert together(backend, requests) == alone(backend, requests)
-
-
 GENERATION: Mapping[str, Mapping[str, Any]] = {
     "penalty": {"repetition_penalty": 1.7},
-    "ngrams": {"no_repeat_ngram_size": 2},
     "least of prompt and answer": {"min_length": 60},
-    "least of the answer": {"min_new_tokens": 5},
-    "growing wish to end": {"exponential_decay_length_penalty": [3, 1.5]},
-    "forced end": {"forced_eos_token_id": 257},
-    "tokens left out": {"suppress_tokens": [70], "begin_suppress_tokens": [71]},
-    "bias": {"sequence_bias": [[[70], 5.0]]},
     "guidance": {"guidance_scale": 2.0},
-    "watermark": {"watermarking_config": {"bias": 5.0}},
     "several ends": {"eos_token_id": [257, 84, 94]},
-    "encoder": {"encoder_repetition_penalty": 1.5},
     "cuts": {"do_sample": True, "temperature": 2, "top_p": 0.9, "top_h": 0.9},
 }
 
@@ -166,23 +112,21 @@ def test_settings_of_generation_in_a_checkpoint_tie_no_row_to_its_neighbours(cas
         assert together(backend, requests) == alone(backend, requests)
 
 
-def test_a_setting_of_a_checkpoint_that_is_left_out_is_warned_of(
+def test_a_setting_without_effect_is_a_warning_and_one_left_out_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     changed(tmp_path, num_beams=3)
     assert "num_beams=3" in caplog.text
+    assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
 
 
-def test_a_prompt_that_fills_the_context_is_too_long_and_harms_no_other(tmp_path: Path) -> None:
+def test_a_prompt_that_fills_the_context_is_too_long_and_one_with_room_left_is_answered_whole(tmp_path: Path) -> None:
     fine, long = answers(started(copied("llm", tmp_path), max_length=60), [asked("Hi"), asked("Hi " * 40)])
     assert (fault(long)[0], "60" in fault(long)[1]) == ("too_long", True)
     assert fine.text == says(loaded("llm"), asked("Hi")).text
     seeing = started(copied("qwen2_5_vl", tmp_path), max_length=60)
     assert fault(says(seeing, asked("Look", *[BLUE] * 12)))[0] == "too_long"
-
-
-def test_a_row_with_room_left_is_answered_whole_beside_one_that_has_none(tmp_path: Path) -> None:
-    backend = started(copied("llm", tmp_path), max_length=60)
+    backend = started(copied("llm", tmp_path / "again"), max_length=60)
     words = ("Hi", "A longer question, yes?", "Hi there", "A question, yes?")
     requests = [asked(one, max_tokens=30) for one in words]
     found = together(backend, requests)
@@ -191,71 +135,25 @@ def test_a_row_with_room_left_is_answered_whole_beside_one_that_has_none(tmp_pat
     assert found == alone(backend, requests)
 
 
-def test_placeholders_without_a_picture_are_words_and_hidden_reasoning_is_not_sent() -> None:
-    adapter = chat_adapter("llava")
-    row = adapter.row(0, asked("See ", Part("image", raw="<image1>", label="image1"), " there"))
-    assert ("See <image1> there" in row.text, row.chat.objects("image")) == (True, [])
-    thought = Part("reasoning", text="hmm", raw="<think>hmm</think>")
-    before = (message("user", "1+1"), message("assistant", thought, "2"))
-    text = chat_adapter("llm").row(0, asked("2+2", before=before)).text
-    assert ("ASSISTANT: 2</s>" in text, "hmm" in text) == (True, False)
-
-
-@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
-def test_a_sound_of_any_rate_is_as_long_as_it_is(rate: int) -> None:
-    second = Media.from_bytes(wav(rate, rate=rate, channels=2))
-    (sound,) = chat_adapter("qwen2_audio").row(0, asked("Hear", second)).chat.objects("audio")
-    assert (sound.shape, str(sound.dtype)) == ((16000,), "float32")
-    assert abs(sound[1000:-1000] - 0.5).max() < 0.01
-
-
-def test_a_setting_without_effect_is_a_warning() -> None:
-    assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
-
-
-def test_out_of_memory_is_raised_so_that_the_batch_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_args: object, **_kwargs: object) -> None:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-
-    monkeypatch.setattr(chat_adapter("llm"), "encode", full)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        answers(loaded("llm"), [asked("Hi"), asked("Ho")])
-
-
-def test_values_for_a_template_reach_it_and_unknown_ones_are_refused(tmp_path: Path) -> None:
-    folder = copied("llm", tmp_path)
-    (folder / "chat_template.jinja").write_text("{{ mood }}{% for m in messages %}[{{ m.content }}]{% endfor %}")
-    backend = started(folder, chat_template_args={"mood": "glad"})
-    assert says(backend, asked("Hi")).usage.input_tokens == len("glad[Hi]")
-    for name in ("moood", "messages"):
-        with pytest.raises(UsageError, match=f"reads no value '{name}'"):
-            started(folder, chat_template_args={name: "glad"})
-
-
 DATED = (
-    "{% if not date_string is defined %}{% set date_string = strftime_now('%Y-%m-%d') %}{% endif %}"
+    "{{ mood }}{% if not date_string is defined %}{% set date_string = strftime_now('%Y-%m-%d') %}{% endif %}"
     "{{ date_string }}{% for m in messages %}[{{ m.content }}]{% endfor %}"
 )
 
 
-@pytest.mark.parametrize("arguments", [{}, {"date_string": "1999-12-31"}], ids=["today", "a date of the user's"])
-def test_a_template_that_writes_the_date_is_warned_of_unless_it_is_given_one(
-    arguments: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_values_for_a_template_reach_it_and_a_date_of_today_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = copied("llm", tmp_path)
     (folder / "chat_template.jinja").write_text(DATED)
-    backend = started(folder, chat_template_args=arguments)
-    assert says(backend, asked("Hi")).usage.input_tokens == len("1999-12-31[Hi]")
-    assert ("today's date" in caplog.text) == (not arguments)
-
-
-def test_weights_are_loaded_by_start_and_never_before(tmp_path: Path) -> None:
-    folder = copied("llm", tmp_path)
-    (folder / "model.safetensors").unlink()
-    backend = HFBackend(pretrained=str(folder))
-    assert "text" in backend.capabilities.outputs
-    with pytest.raises(MissingDataError, match=r"model\.safetensors"):
-        backend.start()
+    for arguments in ({"date_string": "1999-12-31", "mood": "glad"}, {"mood": "glad"}):
+        assert "today's date" not in caplog.text
+        backend = started(folder, chat_template_args=arguments)
+        assert says(backend, asked("Hi")).usage.input_tokens == len("glad1999-12-31[Hi]")
+    assert "today's date" in caplog.text
+    for name in ("moood", "messages"):
+        with pytest.raises(UsageError, match=f"reads no value '{name}'"):
+            started(folder, chat_template_args={name: 1})
 
 
 def test_a_model_without_random_draws_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

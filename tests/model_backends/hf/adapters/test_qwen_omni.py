@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 import re
 from dataclasses import replace
@@ -9,20 +7,16 @@ from typing import Any
 import pytest
 
 from mmeval import decode
-from mmeval.content.media import Media
-from mmeval.content.parts import PartKind
+from mmeval.content import Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.records import Request, Response
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
 from tests.support.tiny_media import wav
-from tests.support.tiny_models import tiny_model
 
-pytestmark = pytest.mark.xdist_group("tiny qwen_omni")
 CODES = 6
 BOTH: tuple[PartKind, ...] = ("text", "audio")
 
@@ -68,27 +62,12 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
 
-def test_pictures_and_sounds_are_heard_of_and_spoken_about() -> None:
+def test_a_row_has_its_own_seed_and_media_in_any_batch() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
     prompts = [wanting(*parts, system="x") for parts in (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",))]
     together = answers(omni(), prompts)
     assert [speech(response) for response in together] == [speech(says(omni(), prompt)) for prompt in prompts]
     assert len({speech(response) for response in together}) == 3
-
-
-def test_a_spoken_row_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked_of: list[str] = []
-    speak = QwenOmniAdapter._spoken
-
-    def noted(self: QwenOmniAdapter, row: Any, *more: Any) -> Any:
-        asked_of.append(row.text)
-        return speak(self, row, *more)
-
-    monkeypatch.setattr(QwenOmniAdapter, "_spoken", noted)
-    answered = omni().generate_batch([wanting("one"), wanting("two")])
-
-    assert (next(answered)[0], len(asked_of)) == (0, 1)
-    assert (next(answered)[0], len(asked_of)) == (1, 2)
 
 
 @pytest.mark.parametrize("wants", [("text",), BOTH], ids="+".join)
@@ -107,16 +86,20 @@ def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> N
     assert "system message" not in warned(says(omni(), wanting("hm", system=own)))
 
 
-def test_a_voice_that_the_model_lacks_is_refused_with_those_it_has() -> None:
+def test_speech_is_steered_by_its_own_options_of_voice_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
     assert speech(spoken) == speech(says(omni(), wanting("hm")))
     kind, text = fault(says(omni(), wanting("hm", options={"audio.voice": "Ethan"})))
     assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == ("bad_request", True, True)
-
-
-def test_the_length_of_speech_is_bounded_in_codes() -> None:
     short, long = (decode.audio(speech(says(omni(), wanting("hm", codes=codes)))) for codes in (6, 12))
     assert len(long.samples) == 2 * len(short.samples)
+    plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
+    assert plain.text == greedy.text
+    assert speech(plain) != speech(greedy)
+    same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
+    assert speech(same) == speech(plain)
+    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
+    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])
@@ -135,19 +118,6 @@ def test_a_speech_is_bounded_by_its_words_unless_the_request_says_how(
     assert samples[0] == samples[2] < samples[1]
 
 
-def test_no_speech_is_longer_than_the_limit_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
-    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
-
-
-def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:
-    plain, greedy = says(omni(), wanting("hm")), says(omni(), wanting("hm", options={"audio.temperature": 0}))
-    assert plain.text == greedy.text
-    assert speech(plain) != speech(greedy)
-    same = says(omni(), wanting("hm", options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9}))
-    assert speech(same) == speech(plain)
-
-
 @pytest.mark.parametrize(
     "option",
     [{"audio.max_tokens": 0}, {"audio.temperature": -1}, {"audio.top_k": 0.5}, {"audio.top_p": "high"}],
@@ -157,10 +127,16 @@ def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
     assert fault(says(omni(), wanting("hm", options=option)))[0] == "bad_request"
 
 
-def test_a_text_of_a_single_token_cannot_be_spoken() -> None:
-    # The library speaks from the second token on.
+def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> None:
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
+    import torch
+
+    watch = _Watch("not a number")
+    assert watch(None, scores := torch.zeros(1, 3)) is scores
+    with pytest.raises(RowError, match="not a number"):
+        watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))
+    assert watch.steps == 2
 
 
 def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,60 +148,22 @@ def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.
         return only
 
     monkeypatch.setattr(adapter(), "logits_processors", lambda _rows: [ends])
-
     both, alone = says(omni(), wanting("hm")), says(omni(), wanting("hm", wants=("audio",)))
     assert both.output is not None
     assert (both.output.empty, ["no words" in one for one in both.warnings]) == (True, [True])
     assert "no words" in fault(alone)[1]
 
 
-def test_memory_that_runs_out_is_the_core_s_to_handle(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_given: Any, **_more: Any) -> Any:
-        raise RuntimeError("CUDA out of memory")
-
-    monkeypatch.setattr(adapter().whole, "generate", full)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        says(omni(), wanting("hm"))
-
-
-def test_a_talker_whose_scores_are_no_numbers_fails_its_row() -> None:
-    import torch
-
-    backend = started(tiny_model("qwen2_5_omni"))
-    weight = backend.adapter.whole.talker.codec_head.weight  # type: ignore[attr-defined]  # a Qwen-Omni
-    with torch.no_grad():
-        weight.fill_(float("nan"))
-
-    kind, text = fault(says(backend, wanting("hm")))
-    assert (kind, "NaN" in text) == ("internal", True)
-    assert kinds(says(backend, asked("hm"))) == ["text"]
-
-
-def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_at_once() -> None:
-    import torch
-
-    watch = _Watch("not a number")
-    assert watch(None, scores := torch.zeros(1, 3)) is scores
-    with pytest.raises(RowError, match="not a number"):
-        watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))
-    assert watch.steps == 2
-
-
-def test_a_checkpoint_without_a_talker_writes_and_needs_no_voices(tmp_path: Path) -> None:
-    folder = copied("qwen2_5_omni", tmp_path)
-    rewritten(folder / "config.json", enable_audio_output=False)
-    (folder / "spk_dict.pt").unlink()
-    backend = started(folder)
-    assert (set(backend.capabilities.outputs), backend.capabilities.output_mode) == ({"text", "code"}, "single")
-    assert backend.capabilities.options == frozenset()
-    assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
-
-
-def test_voices_that_are_missing_are_asked_for(tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_talker_needs_no_voices_and_any_other_asks_for_them(tmp_path: Path) -> None:
     folder = copied("qwen2_5_omni", tmp_path)
     (folder / "spk_dict.pt").unlink()
     with pytest.raises(MissingDataError, match=r"spk_dict\.pt"):
         started(folder)
+    rewritten(folder / "config.json", enable_audio_output=False)
+    backend = started(folder)
+    found = backend.capabilities
+    assert (set(found.outputs), found.output_mode, found.options) == ({"text", "code"}, "single", frozenset())
+    assert says(backend, asked("hm")).text == says(omni(), asked("hm")).text
 
 
 class Bomb:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -48,7 +46,8 @@ def test_settings_that_leave_no_device_to_each_copy_are_refused(
 def test_a_device_that_the_machine_does_not_have_is_refused_before_anything_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     for plain in ("", "cpu", "cuda", "mps"):
         check_device(plain)
     with pytest.raises(UsageError, match="device=cuda:99: "):
@@ -59,9 +58,9 @@ def test_a_device_that_the_machine_does_not_have_is_refused_before_anything_is_l
         check_device("cuda:2")
 
 
-def test_memory_that_ran_out_is_released_from_the_frames_that_held_it() -> None:
-    pytest.importorskip("torch")
-
+def test_memory_that_ran_out_is_released_from_the_frames_that_held_it_and_nothing_is_imported_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def holds() -> None:
         tensor = [0] * 9
         raise RuntimeError(f"CUDA out of memory with {len(tensor)}")
@@ -71,9 +70,6 @@ def test_memory_that_ran_out_is_released_from_the_frames_that_held_it() -> None:
     frames = [entry.frame for entry in caught.traceback]
     release_memory(caught.value)
     assert frames[-1].raw.f_locals == {}
-
-
-def test_nothing_is_imported_to_give_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     release_memory(RuntimeError("CUDA out of memory"))
     assert "torch" not in sys.modules

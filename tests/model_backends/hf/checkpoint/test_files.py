@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -35,9 +33,13 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
     (here / ".cache" / "lock").write_text("")
     assert fingerprint(here) == fingerprint(there)
     assert ModelFiles("me/toy", here, COMMIT).fingerprint == COMMIT
+    found = find_files(f"{model(tmp_path / 'toy')}/", "main")
+    assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
+    with pytest.raises(UsageError, match="is a folder"):
+        find_files(str(tmp_path / "toy"), "v2")
 
 
-@pytest.mark.parametrize(("changed", "large"), [("config.json", 99), ("model.safetensors", 99), ("config.json", 8)])
+@pytest.mark.parametrize(("changed", "large"), [("model.safetensors", 99), ("config.json", 8)])
 def test_a_fingerprint_changes_with_one_byte_of_a_small_file(
     changed: str, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,16 +63,7 @@ def test_of_large_weights_some_parts_are_taken(
     assert (fingerprint(tmp_path) != before) == seen
 
 
-def test_a_folder_is_a_model_of_its_own_name_without_revisions(tmp_path: Path) -> None:
-    found = find_files(f"{model(tmp_path / 'toy')}/", "main")
-    assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
-    with pytest.raises(UsageError, match="is a folder"):
-        find_files(str(tmp_path / "toy"), "v2")
-
-
-@pytest.mark.parametrize(
-    "given", ["./absent", "/absent/model", "~/absent", "~no-such-user/absent", f"/{'a' * 300}", "a/b/c"]
-)
+@pytest.mark.parametrize("given", ["./absent", "~no-such-user/absent", f"/{'a' * 300}", "a/b/c"])
 def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub(given: str) -> None:
     with pytest.raises(MissingDataError, match="no such folder"):
         find_files(given, "main")
@@ -123,9 +116,7 @@ TWICE = ["m/model-00001-of-00002.safetensors", "m/model.bf16-00001-of-00002.safe
     [
         (["config.json", "model.safetensors", "pytorch_model.bin"], ["pytorch_model.bin"]),
         (["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"], []),
-        (["model.safetensors", "spk_dict.pt", "vocab.bpe"], []),
         (["model.safetensors", "model.fp16.safetensors"], ["model.fp16.safetensors"]),
-        (["model.fp16.safetensors"], []),
         (["unet/a.safetensors", "vae/diffusion_pytorch_model.bin"], []),
         (["model_index.json", "vae_1_0/a.safetensors", "vae_1_0/config.json"], ["vae_1_0/a.safetensors"]),
         (["model_index.json", "README.md", "v1-pruned.ckpt", "unet/a.safetensors"], ["README.md", "v1-pruned.ckpt"]),

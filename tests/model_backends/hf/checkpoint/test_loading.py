@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable
@@ -12,8 +10,6 @@ from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageErro
 from mmeval.model_backends.hf.checkpoint import loading as loading_module
 from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, loading
 from tests.support.local_models import copied, files_of, rewritten, settings_for
-
-pytestmark = pytest.mark.xdist_group("tiny chat")
 
 
 def weights_of(folder: Path, **arguments: object) -> torch.nn.Module:
@@ -32,10 +28,16 @@ def without_half(folder: Path) -> None:
     save_file({name: tensors[name] for name in sorted(tensors)[::2]}, folder / "model.safetensors", {"format": "pt"})
 
 
-def test_weights_are_ready_to_answer(tmp_path: Path) -> None:
-    model = weights_of(copied("llava", tmp_path), dtype="bfloat16", device="cpu")
+def test_weights_are_ready_to_answer_with_the_same_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = weights_of(copied("llava", tmp_path / "llava"), dtype="bfloat16", device="cpu")
     assert (model.training, model.dtype) == (False, torch.bfloat16)
     assert type(model).__name__ == "LlavaForConditionalGeneration"
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    try:
+        weights_of(copied("llm", tmp_path), deterministic=True)
+        assert torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 @pytest.mark.parametrize(
@@ -75,25 +77,20 @@ def test_a_model_that_the_library_does_not_know_is_refused_and_its_code_is_not_r
         weights_of(folder)
 
 
-def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no device 'cuda:7'"):
-        weights_of(copied("llm", tmp_path), device="cuda:7")
-
-
-def test_the_same_digits_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
-    try:
-        weights_of(copied("llm", tmp_path), deterministic=True)
-        assert torch.are_deterministic_algorithms_enabled()
-    finally:
-        torch.use_deterministic_algorithms(False)
-
-
-def test_a_processor_pads_on_the_left_with_a_token_that_it_has(tmp_path: Path) -> None:
+def test_a_processor_pads_on_the_left_and_a_broken_torchvision_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = copied("llm", tmp_path)
     rewritten(folder / "tokenizer_config.json", padding_side="right", pad_token=None)
     tokenizer = load_processor(files_of(folder), settings_for(folder))
     assert (tokenizer.padding_side, tokenizer.pad_token) == ("left", tokenizer.eos_token)
+    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    importlib.invalidate_caches()
+    folder = copied("llava", tmp_path)
+    with pytest.raises(UsageError, match="torchvision is installed"):
+        load_processor(files_of(folder), settings_for(folder))
 
 
 @pytest.mark.parametrize(
@@ -111,18 +108,6 @@ def test_a_processor_that_cannot_be_read_is_one_message(
     folder = copied(name, tmp_path)
     spoil(folder)
     with pytest.raises(MmevalError, match=f"{name}: its processor cannot"):
-        load_processor(files_of(folder), settings_for(folder))
-
-
-def test_a_torchvision_that_is_broken_stops_before_it_breaks_every_processor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
-    importlib.invalidate_caches()
-    folder = copied("llava", tmp_path)
-    with pytest.raises(UsageError, match="torchvision is installed"):
         load_processor(files_of(folder), settings_for(folder))
 
 

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
@@ -12,7 +9,6 @@ from mmeval.model_backends.hf.conversation.rows import Row
 from tests.support.local_models import asked, chat_adapter, drawn
 
 
-@pytest.mark.xdist_group("tiny chat")
 def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:
     adapter = chat_adapter("llava")
     rows = [adapter.row(0, asked("Hi")), adapter.row(1, asked("A longer one", drawn()))]
@@ -39,17 +35,14 @@ def encoded_with(text: str, chat: Chat) -> dict[str, object]:
     return recorder.given
 
 
-def test_a_template_that_opens_the_text_itself_gets_no_second_opening() -> None:
-    assert encoded_with("<s>Hi", Chat(()))["add_special_tokens"] is False
-    assert encoded_with("Hi", Chat(())).keys().isdisjoint(("add_special_tokens", "images", "videos", "audio"))
-
-
-def test_films_go_as_chosen_frames_with_their_rate() -> None:
+def test_films_go_as_frames_with_their_rate_and_a_text_that_opens_itself_gets_no_second_opening() -> None:
     film = Film(np.zeros((4, 8, 6, 3), np.uint8), 2.0)
     given = encoded_with("Hi", Chat(({"role": "user", "content": [{"type": "video", "video": film}]},)))
     assert (given["videos"], given["do_sample_frames"]) == ([film.frames], False)
     times = {"total_num_frames": 4, "fps": 2.0, "duration": 2.0, "frames_indices": [0, 1, 2, 3]}
     assert given["video_metadata"] == [{**times, "height": 8, "width": 6}]
+    assert encoded_with("<s>Hi", Chat(()))["add_special_tokens"] is False
+    assert encoded_with("Hi", Chat(())).keys().isdisjoint(("add_special_tokens", "images", "videos", "audio"))
 
 
 def test_pictures_take_the_dtype_of_the_model_and_other_numbers_keep_theirs() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.model_backends.hf.conversation.literals import Literals, listed, literals_of
@@ -12,6 +10,10 @@ def test_a_control_token_becomes_words_that_look_the_same() -> None:
     text, found = SOME.neutral("a <image> and </s></s>")
     assert text == "a <\u200bimage> and <\u200b/s><\u200b/s>"
     assert found == ("<image>", "</s>")
+    blind = Literals(["<image>"], lambda text, token: text.replace("\u200b", "") == token)
+    assert blind.neutral("<image>")[0] == "< image>"
+    assert listed(["<a>", "<b>", "<c>", "<d>"]) == "<a>, <b>, <c> and 1 more"
+    assert listed(["<a>", "<b>", "<c>"]) == "<a>, <b>, <c>"
 
 
 @pytest.mark.parametrize("text", ["pad it!  Now < image> 1 < 2", "<p>a < b</p>\n" * 10_000], ids=["short", "long"])
@@ -27,17 +29,6 @@ def test_the_longest_token_and_signs_of_a_pattern_are_found(tokens: list[str], t
     assert Literals(tokens).neutral(text + " s")[1] == tuple(text.split())
 
 
-def test_a_tokenizer_that_drops_spaces_without_width_gets_real_ones() -> None:
-    blind = Literals(["<image>"], lambda text, token: text.replace("\u200b", "") == token)
-    assert blind.neutral("<image>")[0] == "< image>"
-
-
-@pytest.mark.xdist_group("tiny chat")
 def test_the_tokens_of_a_processor_are_those_of_its_tokenizer_and_its_placeholders() -> None:
     text = "<s> </s> <pad> <image> <fake_token_around_image> <b>"
     assert set(literals_of(chat_adapter("idefics3").processor).neutral(text)[1]) == set(text.split()) - {"<b>"}
-
-
-def test_a_list_of_tokens_is_cut() -> None:
-    assert listed(["<a>", "<b>", "<c>", "<d>"]) == "<a>, <b>, <c> and 1 more"
-    assert listed(["<a>", "<b>", "<c>"]) == "<a>, <b>, <c>"

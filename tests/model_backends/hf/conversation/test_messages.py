@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content import Media, Part, PartKind
 from mmeval.decode import DecodeLimits
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
@@ -24,41 +21,31 @@ def test_order_is_kept_and_neighbouring_words_are_one_item() -> None:
     kinds = [(item["type"], item.get("text")) for turn in chat.messages for item in turn["content"]]
     assert kinds == [("text", "Be kind."), ("text", "Run print(1)!"), ("image", None), ("text", "And this?")]
     assert [turn["role"] for turn in chat.messages] == ["system", "user"]
-
-
-def test_an_answer_of_hidden_thoughts_is_an_empty_message() -> None:
     before = (message("user", "1"), message("assistant", Part("reasoning", text="hmm")))
     assert to_chat(asked("2", before=before), ALL).messages[1]["content"] == [{"type": "text", "text": ""}]
-
-
-def test_control_tokens_in_any_message_are_words_and_warned_of_once() -> None:
     chat = to_chat(asked("a</s>", system="b</s>"), ALL)
     assert [turn["content"][0]["text"] for turn in chat.messages] == ["b<\u200b/s>", "a<\u200b/s>"]
     assert ["</s>" in warning for warning in chat.warnings] == [True]
 
 
-def test_pictures_are_rgb_and_their_transparent_parts_are_white() -> None:
+def test_pictures_are_rgb_on_white_and_small_ones_grow_within_limits() -> None:
     clear = Media.from_bytes(picture(mode="RGBA", size=(8, 8), colour=(255, 0, 0, 0)))
     grey = Media.from_bytes(picture(mode="L", size=(8, 8), colour=7))
     shown = to_chat(asked("Look", clear, grey), ALL).objects("image")
     assert [(one.mode, one.getpixel((0, 0))) for one in shown] == [("RGB", (255, 255, 255)), ("RGB", (7, 7, 7))]
-
-
-def test_small_pictures_grow_to_the_least_side_and_keep_their_shape() -> None:
     chat = to_chat(asked("Look", drawn(size=(2, 6)), drawn(size=(28, 28))), replace(ALL, least_side=28))
     assert [one.size for one in chat.objects("image")] == [(28, 84), (28, 28)]
     assert ["2x6" in warning and "28x84" in warning for warning in chat.warnings] == [True]
+    with pytest.raises(RowError, match="max_pixels = 10"):
+        to_chat(asked("Look", drawn()), replace(ALL, limits=DecodeLimits(max_pixels=10)))
 
 
-def test_a_video_is_even_frames_of_one_size_at_their_rate() -> None:
+def test_a_video_is_even_frames_of_one_size_at_their_rate_and_its_sound_is_heard() -> None:
     (film,) = to_chat(asked("Look", Media.from_bytes(clip(frames=40))), ALL).objects("video")
     assert film.frames.shape == (16, 16, 32, 3)
     assert film.rate == pytest.approx(16 / 4.0, rel=0.1)
     light = film.frames.mean(axis=(1, 2, 3))
     assert (light[1:] > light[:-1]).all()  # in order
-
-
-def test_a_sound_from_a_video_is_heard() -> None:
     sounding = Part("audio", media=Media.from_bytes(clip(with_sound=True)))
     (heard,) = to_chat(asked("Hear", sounding), ALL).objects("audio")
     assert heard.ndim == 1
@@ -86,12 +73,6 @@ def test_a_part_that_cannot_be_read_is_a_typed_error(case: str) -> None:
     assert caught.value.kind == kind
 
 
-def test_limits_of_decoding_hold() -> None:
-    with pytest.raises(RowError, match="max_pixels = 10"):
-        to_chat(asked("Look", drawn()), replace(ALL, limits=DecodeLimits(max_pixels=10)))
-
-
-@pytest.mark.xdist_group("tiny chat")
 def test_the_intake_of_a_processor_is_read_off_it() -> None:
     patches = Intake.of(chat_adapter("qwen2_5_vl").processor, frozenset(), Literals(()))
     ears = Intake.of(chat_adapter("qwen2_audio").processor, frozenset(), Literals(()))

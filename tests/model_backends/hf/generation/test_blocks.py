@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, BrokenBlock, Piece, Words, split, split_runs
@@ -33,6 +31,11 @@ def test_a_stream_is_cut_into_words_and_pictures_in_its_order() -> None:
     assert pieces(*block(), *block()) == [PICTURE, PICTURE]
     assert pieces(*size("4*4"), A) == [Words((*size("4*4"), A))]
     assert pieces() == []
+    broken, words = pieces(BEGIN, *size("2*1"), WRAPPER, C1, A, B)
+    assert (isinstance(broken, BrokenBlock) and not broken.cut, words) == (True, Words((A, B)))
+    assert pieces(BEGIN, *size("2"), *block())[1:] == [PICTURE]
+    run, found = [BEGIN, C1, C2, END], Block(1, 2, (C1, C2))
+    assert list(split_runs([A, *run, B, *run], TOKENS, 2)) == [Words((A,)), found, Words((B,)), found]
 
 
 @pytest.mark.parametrize("length", range(1, len(block())))
@@ -64,22 +67,11 @@ def test_a_picture_that_is_written_wrongly_is_malformed(reason: str, written: li
         assert (broken.cut, broken.reason.endswith(reason), words) == (False, True, Words((A,)))
 
 
-def test_words_or_a_picture_may_follow_a_picture_without_an_end() -> None:
-    broken, words = pieces(BEGIN, *size("2*1"), WRAPPER, C1, A, B)
-    assert (isinstance(broken, BrokenBlock) and not broken.cut, words) == (True, Words((A, B)))
-    assert pieces(BEGIN, *size("2"), *block())[1:] == [PICTURE]
-
-
 @pytest.mark.parametrize("stray", [C1, LINE, WRAPPER, FRAME, END, PLACEHOLDER])
 def test_codes_outside_of_a_picture_are_one_broken_picture_a_run(stray: int) -> None:
     first, outside, last = pieces(A, stray, stray, B)
     assert isinstance(outside, BrokenBlock)
     assert (first, outside.cut, last) == (Words((A,)), False, Words((B,)))
-
-
-def test_pictures_of_a_fixed_length_are_cut_out_of_their_stream() -> None:
-    run, found = [BEGIN, C1, C2, END], Block(1, 2, (C1, C2))
-    assert list(split_runs([A, *run, B, *run], TOKENS, 2)) == [Words((A,)), found, Words((B,)), found]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -40,11 +38,6 @@ def test_equal_pixels_are_one_file(pixels: Any) -> None:
 def test_values_are_spread_over_the_span_and_clipped(span: Span, values: tuple[float, ...]) -> None:
     grey = torch.tensor([[[value] * 2] * 2 for value in values], dtype=torch.bfloat16)  # channels first
     assert image(to_picture(grey, span)).getpixel((0, 0)) == (0, 128, 255)
-
-
-def test_a_narrow_tensor_has_its_channels_first_and_a_narrow_array_last() -> None:
-    assert image(to_picture(torch.zeros(3, 7, 4))).size == (4, 7)
-    assert image(to_picture(np.zeros((3, 7, 4)))).size == (7, 3)
 
 
 @pytest.mark.parametrize(

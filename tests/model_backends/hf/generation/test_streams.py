@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,14 +48,11 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
     assert (config.do_sample, config.num_beams, config.temperature, config.max_new_tokens) == (False, 1, None, None)
     assert (config.max_length, config.max_time) == (None, None)  # max_length is of prompt and answer together
     assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == ([END], 1, 1.5)
-
-
-def test_tokens_that_end_are_those_of_the_checkpoint_and_of_its_tokenizer() -> None:
-    own = settle(model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD))
-    assert (own.ends, own.pad, own.max_tokens) == ((7, 8, END), PAD, 1024)
-
-
-def test_a_checkpoint_that_asks_for_nothing_special_has_nothing_left_out() -> None:
+    other = settle(model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD))
+    assert (other.ends, other.pad, other.max_tokens) == ((7, 8, END), PAD, 1024)
+    only_ends = SimpleNamespace(eos_token_id=END, pad_token_id=END, all_special_ids=[END])
+    assert settle(model_with(GenerationConfig()), only_ends).pad == END
+    assert settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad == 1
     plain = GenerationConfig(num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False)
     assert settle(model_with(plain), tokenizer(pad=PAD)).left_out == ()
     asking = GenerationConfig(min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0})
@@ -65,17 +60,8 @@ def test_a_checkpoint_that_asks_for_nothing_special_has_nothing_left_out() -> No
     assert left_out == ["watermarking_config", "min_length", "forced_eos_token_id"]
 
 
-def test_padding_ends_no_answer_where_another_token_can_do_it() -> None:
-    only_ends = SimpleNamespace(eos_token_id=END, pad_token_id=END, all_special_ids=[END])
-    assert settle(model_with(GenerationConfig()), only_ends).pad == END
-    assert settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad == 1
-
-
-def test_words_that_no_token_can_write_stop_nothing() -> None:
+def test_words_that_no_token_can_write_stop_nothing_and_the_context_is_that_of_the_part_that_writes() -> None:
     letters = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"abcdef": 0, "b": 1}, unk_token="b")))
     assert words_that_end(letters, ("\u6f22",)) is None
-
-
-def test_the_context_is_that_of_the_part_that_writes() -> None:
     assert context_of(chat_adapter("llava").model.config) == 4096
     assert context_of(model_with(GenerationConfig()).config) == 0

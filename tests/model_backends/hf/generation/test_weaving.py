@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import pytest
 
-from mmeval.content import Part, media_part, text_part
-from mmeval.content.media import Media
+from mmeval.content import Media, Part, media_part, text_part
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from tests.support.tiny_media import picture
@@ -37,11 +34,8 @@ def test_words_and_pictures_become_parts(pieces: list[Said], parts: tuple[Part, 
     assert len(made.warnings) == sum(isinstance(piece, BrokenBlock) for piece in pieces)
 
 
-def test_only_a_picture_that_is_cut_is_worth_a_higher_limit() -> None:
-    assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [False, True]
-
-
-def test_nothing_is_shown_behind_a_word_that_ends_the_answer() -> None:
+def test_nothing_is_shown_behind_a_word_that_ends_and_only_a_cut_is_worth_a_higher_limit() -> None:
     made = woven(["a", ONE, "b END c", CUT], stop=("END", " c"))
     assert made.parts == (text_part("a"), media_part(ONE), text_part("b "))
     assert (made.warnings, made.finish_reason) == ((), "stop")
+    assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [False, True]
