@@ -302,7 +302,6 @@ class Loads:
         return f"{folder.name} on {device}"
 
 
-@pytest.mark.xdist_group("torch")
 def test_a_model_is_loaded_once_for_each_folder_device_and_way(tmp_path: Path) -> None:
     loads = Loads()
     one, other = (bound_model(str(write_files(tmp_path / name, MODEL)), HubModel(FILES)) for name in ("one", "other"))
