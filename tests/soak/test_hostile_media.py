@@ -3,8 +3,6 @@
 ``python -m tests.support.hostile.mutation 1000 7`` changes valid files more often, and in other ways.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

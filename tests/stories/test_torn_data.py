@@ -1,7 +1,5 @@
 """Data that cannot be read to their end: what was read of them counts, and the same command asks the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.cli import Ended, mmeval, results, run_folder

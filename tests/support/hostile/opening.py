@@ -4,8 +4,6 @@ A process that is meant to be started for it: ``python -m tests.support.hostile.
 named) prints a row of JSON for every file and opener.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -3,8 +3,8 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.decode import Block, DecodeLimits, OfficeTable, document_start, document_text, office_blocks
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from tests.support.documents import packed, row, slides, words_in, workbook
-from tests.support.tiny_media import word
+from tests.support.documents import row, slides, words_in, workbook
+from tests.support.tiny_media import packed, word
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
