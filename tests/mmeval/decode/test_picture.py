@@ -27,17 +27,13 @@ def test_a_picture_of_every_common_format_is_decoded_whatever_its_name() -> None
     assert decode.image(medium(mode="P", transparency=0)).mode == "RGBA"
 
 
-@pytest.mark.parametrize(
-    ("mode", "colour", "expected"),
-    [
+def test_a_picture_becomes_rgb_and_keeps_its_transparency() -> None:
+    for mode, colour, expected in (
         *(("L", 9, (9, 9, 9)), ("LA", (9, 5), (9, 9, 9, 5)), ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4))),
         *(("1", 1, (255, 255, 255)), ("I;16", 40000, (156, 156, 156))),
-    ],
-    ids=["grey", "grey and alpha", "alpha", "bits", "sixteen bits"],
-)
-def test_a_picture_becomes_rgb_and_keeps_its_transparency(mode: str, colour: object, expected: tuple[int, ...]) -> None:
-    media = medium(mode=mode, colour=colour)
-    assert decode.image(media).getpixel((0, 0)) == stored_image(media).getpixel((0, 0)) == expected
+    ):
+        media = medium(mode=mode, colour=colour)
+        assert decode.image(media).getpixel((0, 0)) == stored_image(media).getpixel((0, 0)) == expected
 
 
 def test_a_stored_picture_is_not_turned_and_each_callers_own() -> None:

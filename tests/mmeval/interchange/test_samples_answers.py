@@ -37,10 +37,8 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     write(tmp_path, row("a", "b"), bad, row("c", id_="2"))
     write(tmp_path, row("d"), task="u")
     answers = read_own(tmp_path)
-
-    assert [words_of(answers), words_of(answers, repeat=1), words_of(answers, id_="2"), words_of(answers, "u")] == [
-        *"abcd"
-    ]
+    asked_for: tuple[dict[str, Any], ...] = ({}, {"repeat": 1}, {"id_": "2"}, {"task": "u"})
+    assert [words_of(answers, **asked) for asked in asked_for] == [*"abcd"]
     found = answers.answer("t", Sample("2", (user("?"),)), 0)
     assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
     for asked, words in (

@@ -58,8 +58,8 @@ def test_a_field_may_be_left_out_only_where_the_form_says_so() -> None:
     assert "'grade'" in form.fault(reply('{"reason": "fine"}'))
 
 
-@pytest.mark.parametrize("options", [("a", "A."), ("a", ""), ("a", "not sure")])
-def test_options_that_a_reply_could_not_distinguish_are_refused(options: tuple[str, str]) -> None:
-    with pytest.raises(UsageError):
-        Choice("x", options, unsure=True)
+def test_options_that_a_reply_could_not_distinguish_are_refused() -> None:
+    for options in (("a", "A."), ("a", ""), ("a", "not sure")):
+        with pytest.raises(UsageError):
+            Choice("x", options, unsure=True)
     Choice("x", ("a", "not sure"))

@@ -80,19 +80,16 @@ def test_a_lost_vote_loses_the_verdict_unless_a_majority_stands_without_it() -> 
     assert (stands.lost, stands.values) == ("", {"met": True})
 
 
-@pytest.mark.parametrize(
-    ("given", "cause", "replied"),
-    [
+def test_a_lost_verdict_has_a_cause() -> None:
+    down = [Reply(Response.failed("server", "down"))]
+    for given, cause, replied in (
         *((replies("perhaps"), "lost", True), ([REFUSED, REFUSED], "final", False), ([REFUSED, FAILED], "lost", False)),
-        ([Reply(Response.failed("server", "down"))], "lost", False),
-    ],
-    ids=["does not fit", "refused", "some refused", "not reached"],
-)
-def test_a_lost_verdict_has_a_cause(given: list[Reply], cause: str, replied: bool) -> None:
-    verdict = combined(YES, given)
-    assert (verdict.cause, verdict.replied, bool(verdict.lost)) == (cause, replied, True)
-    lost = Score(status="unscored", reason=verdict.lost, bounds=(0, 1), cause=verdict.cause)
-    assert verdict.unscored("met", (0, 1)) == lost
+        (down, "lost", False),
+    ):
+        verdict = combined(YES, given)
+        assert (verdict.cause, verdict.replied, bool(verdict.lost)) == (cause, replied, True)
+        lost = Score(status="unscored", reason=verdict.lost, bounds=(0, 1), cause=verdict.cause)
+        assert verdict.unscored("met", (0, 1)) == lost
 
 
 def test_fields_that_may_be_left_out_are_left_out_where_no_vote_has_them() -> None:

@@ -20,6 +20,7 @@ from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
 from tests.support.trials import score_of, trial
 
 _NUMPY: Any = np.float32(0.5)
+YES = {"word": "yes"}
 
 
 def scored(value: Any, *outputs: str) -> MetricScores:
@@ -32,8 +33,7 @@ def scored(value: Any, *outputs: str) -> MetricScores:
 
 
 def test_a_description_names_what_the_function_says() -> None:
-    assert (toy_yes.name, toy_yes.outputs, toy_yes.roles, toy_yes.judged) == ("toy_yes", ("toy_yes",), (), False)
-    assert toy_yes.switches == {"word": "yes"}
+    assert (toy_yes.name, toy_yes.outputs, toy_yes.judged, toy_yes.switches) == ("toy_yes", ("toy_yes",), False, YES)
     assert (toy_verdict.roles, toy_verdict.switches, toy_verdict.judged) == (("judge",), {"question": "met?"}, True)
 
 

@@ -1,4 +1,3 @@
-
 from mmeval.content.media import Media
 from mmeval.decode import Block, OfficeTable, office_blocks
 from mmeval.decode.office.sheets import displayed
