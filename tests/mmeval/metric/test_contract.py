@@ -61,23 +61,19 @@ def test_what_is_no_number_in_the_range_is_unscored_and_never_zero(value: Any, w
     assert scored(Score(math.nan, evidence={"seen": 3}))["given"].evidence == {"seen": 3}
 
 
-@pytest.mark.parametrize(
-    "score",
-    [
+def test_a_metric_may_say_itself_that_there_is_no_value_with_bounds_in_the_range() -> None:
+    for score in (
         *(Score.unavailable("no weights"), Score.unscored("one is lost", bounds=(0.25, 1.0), verdicts=["yes"])),
         *(Score.unscored("lost", bounds=(-1e-7, 1.0 + 1e-7)), Score.unscored("all but one", bounds=(0.5, 0.5))),
-    ],
-    ids=repr,
-)
-def test_a_metric_may_say_itself_that_there_is_no_value_with_bounds_in_the_range(score: Score) -> None:
-    assert scored(score) == {"given": score}
+    ):
+        assert scored(score) == {"given": score}
 
 
-@pytest.mark.parametrize("bounds", [(-1e-5, 1), (0, 1 + 1e-5), (0.7, 0.3), (math.nan, 1), (0, math.inf)], ids=str)
-def test_bounds_that_cannot_be_are_left_out_and_the_reason_names_them(bounds: tuple[float, float]) -> None:
-    found = scored(Score.unscored("one is lost", bounds=bounds))["given"]
-    assert (found.status, found.bounds) == ("unscored", None)
-    assert found.reason.startswith("one is lost (") and f" {bounds[0]:g}..{bounds[1]:g} " in found.reason
+def test_bounds_that_cannot_be_are_left_out_and_the_reason_names_them() -> None:
+    for low, high in ((-1e-5, 1), (0, 1 + 1e-5), (0.7, 0.3), (math.nan, 1), (0, math.inf)):
+        found = scored(Score.unscored("one is lost", bounds=(low, high)))["given"]
+        assert (found.status, found.bounds) == ("unscored", None)
+        assert found.reason.startswith("one is lost (") and f" {low:g}..{high:g} " in found.reason
 
 
 def test_a_metric_may_give_several_numbers_by_name_and_must_name_them() -> None:

@@ -69,22 +69,16 @@ def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
     """Some bytes changed, a number replaced by a telling one, a piece cut, repeated, or taken from another medium."""
     found = bytearray(data)
     for _ in range(dice.choice((1, 1, 2, 4, 16))):
-        at, kind = dice.randrange(len(found) + 1), dice.randrange(6)
+        at, start = dice.randrange(len(found) + 1), dice.randrange(len(other) + 1)
         length = min(len(found) - at, dice.choice((1, 4, 30, 300)))
-        if kind == 0 and at < len(found):
-            found[at] = dice.randrange(256)
-        elif kind == 1:
-            order = dice.choice("<>")
-            found[at : at + 4] = struct.pack(f"{order}I", dice.choice(_NUMBERS))
-        elif kind == 2:
-            del found[at : at + length]
-        elif kind == 3:
-            found[at:at] = found[at : at + length] * dice.choice((1, 2, 50))
-        elif kind == 4:
-            start = dice.randrange(len(other) + 1)
-            found[at:at] = other[start : start + length]
-        else:
-            del found[at + length :]
+        number = struct.pack(f"{dice.choice('<>')}I", dice.choice(_NUMBERS))
+        end, piece = dice.choice(
+            (
+                *((at + 1, bytes([dice.randrange(256)])), (at + 4, number), (at + length, b""), (len(found), b"")),
+                *((at, found[at : at + length] * dice.choice((1, 2, 50))), (at, other[start : start + length])),
+            )
+        )
+        found[at:end] = piece
     return bytes(found)
 
 
@@ -120,8 +114,7 @@ def _fault(opener: str, medium: Media) -> str:
     except Exception as error:
         return f"untyped {type(error).__name__}: {error}"
     took, grown = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
-    slow = f"{took:.1f} seconds" if took > SLOW_SECONDS else ""
-    return slow or (f"{grown} KiB" if grown > MOST_KIB else "")
+    return f"{took:.1f} seconds" * (took > SLOW_SECONDS) or f"{grown} KiB" * (grown > MOST_KIB)
 
 
 if __name__ == "__main__":
