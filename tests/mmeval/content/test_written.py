@@ -56,6 +56,8 @@ def test_labels_are_read_in_their_usual_spellings() -> None:
         ({"text": "x", "media": ["a.png"]}, "input.media", "a list"),
         ({"text": "x", "media": {"picture": "a.png"}}, "input.media", "'picture'"),
         ({"text": "x", "media": {"image1": "b.png"}}, "input.media image1", "b.png"),
+        (["x"], "input[0]", "a text"),
+        ({"text": "x", "media": {"image1": 1}}, "input.media image1", "a number"),
         ([{"type": "imagee", "path": "a.png"}], "imagee", '"image"'),
         ([{"type": "image"}], "input[0]", '"path", which is missing'),
         ([{"type": "text"}], "input[0]", '"text", which is missing'),

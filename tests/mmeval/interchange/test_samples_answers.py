@@ -90,7 +90,7 @@ def test_a_damaged_file_is_refused_with_its_line(line: str, words: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "more", [{"warnings": [7]}, {"parts": [[7]]}, {"parts": [None]}, {"parts": [None], "error": [{}]}]
+    "more", [{"warnings": [7]}, {"parts": [7]}, {"parts": [[7]]}, {"parts": [None]}, {"parts": [None], "error": [{}]}]
 )
 def test_a_line_with_fields_of_other_types_has_no_answer(more: dict[str, Any], tmp_path: Path) -> None:
     answers = read_own(write(tmp_path, row("a", **more)))

@@ -59,12 +59,11 @@ def _entry(at: int, new: bytes, *, first: int | None = None) -> bytes:
     return data if first is None else data[:first] + new + data[first + len(new) :]
 
 
-def _end(offset: int) -> bytes:
+def _end(new: int, *, at: int = 16) -> bytes:
+    """A zip whose end gives another place of the directory, or another size."""
     data = _zip(("a", b"1"))
-    at = data.rindex(b"PK\x05\x06")
-    return data[:at] + struct.pack(
-        "<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, *struct.unpack_from("<L", data, at + 12), offset, 0
-    )
+    place = data.rindex(b"PK\x05\x06") + at
+    return data[:place] + struct.pack("<L", new) + data[place + 4 :]
 
 
 def _flood(count: int) -> bytes:
@@ -113,8 +112,8 @@ def _kind(kind: bytes) -> Callable[[], bytes]:
     return lambda: _header(kind, link="../../etc/passwd") + bytes(10240)
 
 
-def _notes(size: int) -> bytes:
-    return _header(tarfile.XHDTYPE, size=size) + b"30 path=aaaaaaaaaaaaaaaaaaaaa\n".ljust(10240, b"\0")
+def _notes(size: int, tail: int = 10240) -> bytes:
+    return _header(tarfile.XHDTYPE, size=size) + b"30 path=aaaaaaaaaaaaaaaaaaaaa\n".ljust(tail, b"\0")
 
 
 def _long_name(kind: bytes, note: bytes) -> bytes:
@@ -149,6 +148,15 @@ SMALL: Makers = {
     "zip whose names differ inside": lambda: _zip(("abc", b"1")).replace(b"abc", b"abd", 1),
     "zip of damaged bytes": lambda: _zip(("a", bytes(range(256)) * 40)).replace(b"\x00\x01", b"\x07\x01"),
     "xz with a window of four gigabytes": _xz_window,
+    "zip that says more than it holds": lambda: _entry(24, struct.pack("<I", 1_000_001)),
+    "zip of an unknown packing": lambda: _entry(10, b"\x63", first=8),
+    "zip whose directory is larger than it": lambda: _end(0x7FFFFFF0, at=12),
+    "gz that is cut": lambda: gzip.compress(_tar(("a", bytes(range(256)) * 400)))[:-200],
+    "tar of 2^63 bytes": _size(b"\x80\0\0\0\x7f" + b"\xff" * 7),
+    "tar with a kind of no name": _kind(b"Z"),
+    "tar with notes of two megabytes": lambda: _notes(2_000_000, tail=2_000_000),
+    "tar with notes of another size": _pax("size", "-5"),
+    "rar": lambda: b"Rar!\x1a\x07\x01\0" + bytes(100),
     "gz in gz": lambda: gzip.compress(gzip.compress(_tar(("a", b"1")))),
     "tar that is cut": lambda: _tar(("a", bytes(100_000)))[:50_000],
     "tar of a negative size": _size(b"\xff" * 12),

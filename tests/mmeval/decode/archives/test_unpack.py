@@ -2,6 +2,7 @@ import fcntl
 import gzip
 import io
 import os
+import shutil
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,15 @@ def test_an_archive_is_unpacked_under_its_folder_and_nothing_is_executable(archi
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
     assert [oct((path).stat().st_mode & 0o777) for path in (out, out / "c.bin")] == ["0o755", "0o644"]
     assert listing(archive) == (ArchiveEntry(PurePosixPath("a/b.txt"), 300), ArchiveEntry(PurePosixPath("c.bin"), 256))
+
+
+def test_folders_of_an_archive_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c").write_bytes(b"words")
+    for form in ("zip", "tar"):
+        made = Path(shutil.make_archive(str(tmp_path / "made"), form, tmp_path, "a"))
+        assert listing(made) == (ArchiveEntry(PurePosixPath("a/b/c"), 5),)
+        assert extract(made, tmp_path / f"from {form}") == 1
 
 
 @pytest.mark.parametrize("cut", [60, 1])
