@@ -29,7 +29,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
     def watch(library: Any, name: str) -> list[Any]:
         calls: list[Any] = []
         real = getattr(library, name)
-        monkeypatch.setattr(library, name, lambda *args, **more: (calls.append(args), real(*args, **more))[1])
+
+        def noted(*args: Any, **options: Any) -> Any:
+            calls.append(args)
+            return real(*args, **options)
+
+        monkeypatch.setattr(library, name, noted)
         return calls
 
     return watch
