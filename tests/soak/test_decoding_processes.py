@@ -1,7 +1,5 @@
 """Processes that decode end with the process that has started them, however that one ends."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

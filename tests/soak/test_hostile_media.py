@@ -3,8 +3,6 @@
 ``python -m tests.support.hostile.mutation 1000 7`` changes valid files more often, and in other ways.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -36,7 +34,6 @@ def rows_of(module: str, *arguments: str) -> list[list[Any]]:
 def test_every_hostile_file_is_refused_or_harmless_within_its_limits(kind: str) -> None:
     found = [Opened(*row) for row in rows_of("opening", kind) if len(row) == len(Opened._fields)]
     cases = [case for case in corpus() if case.name.startswith(f"{kind}:")]
-
     assert len(found) == sum(len(case.openers) for case in cases)
     assert [row for row in found if row.outcome not in TYPED] == []
     assert [row for row in found if row.busy > SECONDS or row.grown > BYTES] == []
@@ -46,6 +43,5 @@ def test_every_hostile_file_is_refused_or_harmless_within_its_limits(kind: str) 
 @pytest.mark.timeout(0)
 def test_changed_media_end_in_a_result_or_a_typed_error() -> None:
     rows = rows_of("mutation", "12", "0")
-
     assert len(rows) > 30 * 12
     assert [row for row in rows if len(row) > 3] == []

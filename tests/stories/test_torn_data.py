@@ -1,7 +1,5 @@
 """Data that cannot be read to their end: what was read of them counts, and the same command asks the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.cli import Ended, mmeval, results, run_folder
@@ -24,13 +22,11 @@ def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(tmp
     write_rows(tmp_path, "torn", GOOD, GOOD, TORN, GOOD)  # where the row after the torn one begins is not known
     write_rows(tmp_path, "sound", GOOD)
     folder = run_folder(write_pair(tmp_path, "torn", "sound") / "runs")
-
     torn = run(tmp_path, "both")
     found = results(folder)
     again = mmeval("score", folder)
     write_rows(tmp_path, "torn", GOOD, GOOD, GOOD, GOOD)
     mended = run(tmp_path, "both")
-
     assert (torn.code, again.code, mended.code) == (2, 3, 0), mended.err
     assert found["results"]["sound"]["exact_match,none"] == found["results"]["torn"]["exact_match,none"] == 1
     assert found["mmeval"]["unfinished"] == {"torn": {"made": 2, "of": 4}}
@@ -46,11 +42,9 @@ def test_data_of_which_nothing_can_be_read_end_the_run_and_too_few_are_a_subset(
     folder = run_folder(write_pair(tmp_path, "torn", "sound") / "runs")
     with (tmp_path / "sound.yaml").open("a") as file:
         file.write("expected: {rows: 20}\n")
-
     nothing = run(tmp_path, "torn")
     assert nothing.code == 2 and "test.jsonl: row 1: " in nothing.err
     assert not list(tmp_path.glob("runs/**/results_*.json"))
-
     ended = run(tmp_path, "sound")
     assert (ended.code, "subset: 1 of 20" in ended.out) == (0, True)
     assert any("sound" in warning and "20" in warning for warning in ended.warnings)

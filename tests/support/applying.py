@@ -4,8 +4,6 @@
 these qualities and a picture.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

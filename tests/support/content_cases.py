@@ -1,7 +1,5 @@
 """Hypothesis strategies for content: texts near the placeholder grammar, parts, answers."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
@@ -28,14 +26,8 @@ near_grammar = st.lists(st.sampled_from(_SHARDS) | st.text(max_size=3), max_size
 plain_words = st.text(st.characters(codec="utf-8", exclude_characters="<>#"), min_size=1, max_size=8)
 """Words that can neither be nor complete a placeholder."""
 
-media = st.sampled_from(
-    [
-        Media.from_bytes(tiny.picture(), "a.png"),
-        Media.from_bytes(tiny.wav(8)),
-        Media.from_bytes(tiny.PLAIN_OBJ, "a.obj"),
-        Media.from_bytes(b"a,b\n", "a.csv"),
-    ]
-)
+_MEDIA = (("a.png", tiny.picture()), ("", tiny.wav(8)), ("a.obj", tiny.PLAIN_OBJ), ("a.csv", b"a,b\n"))
+media = st.sampled_from([Media.from_bytes(data, name) for name, data in _MEDIA])
 parts: st.SearchStrategy[Part] = st.one_of(
     near_grammar.map(text_part),
     media.map(media_part),

@@ -1,7 +1,5 @@
 """Every decoder by name, the lazy ones read to their end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mmeval import decode
@@ -18,10 +16,6 @@ def every_page(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 
 DECODERS: dict[str, Callable[..., object]] = {
-    "image": decode.image,
-    "audio": decode.audio,
-    "video": every_frame,
-    "video_info": decode.video_info,
-    "mesh": decode.mesh,
-    "pages": every_page,
+    **{"image": decode.image, "audio": decode.audio, "video": every_frame, "video_info": decode.video_info},
+    **{"mesh": decode.mesh, "pages": every_page},
 }

@@ -1,16 +1,14 @@
 """Small documents for tests: workbooks, presentations, tables, scans."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.support import tiny_media
+from tests.support.tiny_media import packed
 
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _BY_NAME = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -23,14 +21,6 @@ FRUIT = (("Item", "Energy", "Share"), ("Apple", "52.1 kcal", "0.25"), ("Pear", "
 FRUIT_TABLE = "| Item | Energy | Share |\n| --- | --- | --- |\n| Apple | 52.1 kcal | 0.25 |\n| Pear | 57.25 | 7 |"
 
 
-def packed(entries: Mapping[str, str]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, text in entries.items():
-            out.writestr(name, text)
-    return file.getvalue()
-
-
 def related(*targets: str) -> str:
     """The relations of an entry to others: ``r1``, ``r2``, ..."""
     rows = "".join(f'<Relationship Id="r{at}" Target="{target}"/>' for at, target in enumerate(targets, 1))
@@ -41,19 +31,16 @@ def workbook(sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: 
     """An xlsx file: sheets by name, each as the markup of its rows; ``styles`` is the markup inside ``styleSheet``."""
     named = "".join(f'<sheet name="{escape(name)}" r:id="r{at}"/>' for at, name in enumerate(sheets, 1))
     shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
-    return packed(
-        {
-            "[Content_Types].xml": "<Types/>",
-            "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
-            "xl/_rels/workbook.xml.rels": related(*(f"worksheets/{at}.xml" for at in range(1, len(sheets) + 1))),
-            "xl/sharedStrings.xml": f'<sst xmlns="{_SHEET}">{shared}</sst>',
-            "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{styles}</styleSheet>',
-            **{
-                f"xl/worksheets/{at}.xml": f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
-                for at, rows in enumerate(sheets.values(), 1)
-            },
-        }
-    )
+    entries = {
+        "[Content_Types].xml": "<Types/>",
+        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": related(*(f"worksheets/{at}.xml" for at in range(1, len(sheets) + 1))),
+        "xl/sharedStrings.xml": f'<sst xmlns="{_SHEET}">{shared}</sst>',
+        "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{styles}</styleSheet>',
+    }
+    for at, rows in enumerate(sheets.values(), 1):
+        entries[f"xl/worksheets/{at}.xml"] = f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+    return packed(entries)
 
 
 def row(number: int, *cells: str) -> str:
@@ -74,14 +61,13 @@ def slides(*shown: str) -> bytes:
     count = len(shown)
     named = "".join(f'<p:sldId id="{at}" r:id="r{at}"/>' for at in range(1, count + 1))
     head = f'xmlns:p="{_SHOWN}" xmlns:r="{_BY_NAME}" xmlns:a="{_DRAWN}"'
-    return packed(
-        {
-            "[Content_Types].xml": "<Types/>",
-            "ppt/presentation.xml": f"<p:presentation {head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
-            "ppt/_rels/presentation.xml.rels": related(*(f"slides/slide{count - at}.xml" for at in range(count))),
-            **{f"ppt/slides/slide{count - at}.xml": f"<p:sld {head}>{text}</p:sld>" for at, text in enumerate(shown)},
-        }
-    )
+    entries = {
+        "[Content_Types].xml": "<Types/>",
+        "ppt/presentation.xml": f"<p:presentation {head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
+        "ppt/_rels/presentation.xml.rels": related(*(f"slides/slide{count - at}.xml" for at in range(count))),
+    }
+    files = {f"ppt/slides/slide{count - at}.xml": f"<p:sld {head}>{text}</p:sld>" for at, text in enumerate(shown)}
+    return packed(entries | files)
 
 
 def drawn_table(rows: Sequence[Sequence[str]], *, size: int = 22) -> Image.Image:
@@ -117,16 +103,7 @@ def turned(degrees: int) -> bytes:
 def pdf_of(pieces: Sequence[tuple[float, float, str]]) -> bytes:
     """A PDF of one page of 700 x 800 points with pieces of text: from the left, from the bottom, words."""
     placed = " ".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj" for x, y, text in pieces)
-    words = f"BT /F1 10 Tf {placed} ET"
-    font = "<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
-    bodies = (
-        "<</Type/Catalog/Pages 2 0 R>>",
-        "<</Type/Pages/Count 1/Kids[3 0 R]>>",
-        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 700 800]/Contents 4 0 R/Resources{font}>>",
-        f"<</Length {len(words)}>>stream\n{words}\nendstream\n",
-    )
-    objects = "".join(f"{number} 0 obj{body}endobj\n" for number, body in enumerate(bodies, 1))
-    return f"%PDF-1.4\n{objects}trailer<</Root 1 0 R>>\n%%EOF".encode()
+    return tiny_media.pdf_with(placed, size=(700, 800))
 
 
 HAS_OCR = all(map(importlib.util.find_spec, ("rapidocr", "onnxruntime")))

@@ -1,7 +1,5 @@
 """A folder as ``MMEVAL_WEIGHTS_DIR`` names it: every model that our metrics open, tiny, and reference sounds."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -14,13 +12,8 @@ from tests.support.sounds import tone
 from tests.support.tiny_models import tiny_model
 
 TINY = {
-    BEAT_THIS_NAME: "beat_this",
-    CLAP_NAME: "clap",
-    WHISPER_NAME: "whisper",
-    "BELLE-2/Belle-whisper-large-v3-zh": "whisper",
-    GENDER_NAME: "wav2vec2_gender",
-    SPEAKER_NAME: "wavlm_sv",
-    "ssundaram21/dreamsim": "dreamsim",
+    **{BEAT_THIS_NAME: "beat_this", CLAP_NAME: "clap", WHISPER_NAME: "whisper", GENDER_NAME: "wav2vec2_gender"},
+    **{SPEAKER_NAME: "wavlm_sv", "BELLE-2/Belle-whisper-large-v3-zh": "whisper", "ssundaram21/dreamsim": "dreamsim"},
 }
 
 

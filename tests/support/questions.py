@@ -1,21 +1,14 @@
 """Tasks of plain questions for tests from outside: which numbers are asked, how often, with which keys."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-_TASK = """\
-task: {name}
-loader: interleaved
-dataset_path: {name}_data
-output_modalities: [text]
-metric_list:
-  - metric: exact_match
-metadata: {{version: 1.0}}
-"""
+_TASK = (
+    "task: {name}\nloader: interleaved\ndataset_path: {name}_data\noutput_modalities: [text]\n"
+    "metric_list:\n  - metric: exact_match\nmetadata: {{version: 1.0}}\n"
+)
 
 
 def write_questions(folder: Path, name: str, numbers: Iterable[int], more: str = "") -> Path:

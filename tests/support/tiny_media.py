@@ -1,26 +1,19 @@
 """Tiny media of every kind, made when a test asks: real files of a few hundred bytes."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct
 import wave
+import zipfile
 import zlib
+from collections.abc import Mapping
 from typing import Any
+from xml.sax.saxutils import escape
 
 PLAIN_OBJ = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 PLAIN_OFF = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
-PLAIN_STL = b"""solid a
-facet normal 0 0 1
-outer loop
-vertex 0 0 0
-vertex 1 0 0
-vertex 0 1 0
-endloop
-endfacet
-endsolid a
-"""
+_LOOP = b"outer loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+PLAIN_STL = b"solid a\nfacet normal 0 0 1\n" + _LOOP + b"endfacet\nendsolid a\n"
 _PLY_HEAD = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
 _PLY_POINTS = b"0 0 0\n1 0 0\n0 1 0\n"
 PLAIN_PLY = (
@@ -76,7 +69,7 @@ def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_soun
     with av.open(file, "w", format=form) as out:
         stream: Any = out.add_stream(codec, rate=10)  # its class depends on the codec's name
         stream.width, stream.height, stream.pix_fmt = 32, 16, "yuv420p"
-        track = out.add_stream("aac", rate=16000) if with_sound else None
+        track: Any = out.add_stream("aac", rate=16000) if with_sound else None
         for number in range(frames):
             pixels = np.full((16, 32, 3), number * 240 // frames, np.uint8)
             frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
@@ -84,25 +77,27 @@ def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_soun
             out.mux(stream.encode(frame))
         out.mux(stream.encode())
         if track is not None:
-            silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
-            silence.sample_rate = 16000
-            out.mux(track.encode(silence))
-            out.mux(track.encode())
+            _be_silent(out, track)
     return file.getvalue()
+
+
+def _be_silent(out: Any, track: Any) -> None:
+    import av
+    import numpy as np
+
+    silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
+    silence.sample_rate = 16000
+    out.mux(track.encode(silence))
+    out.mux(track.encode())
 
 
 def sound_clip(form: str = "mp4", **options: str) -> bytes:
     """Silence in a container that could hold pictures too; ``options`` are the muxer's."""
     import av
-    import numpy as np
 
     file = io.BytesIO()
     with av.open(file, "w", format=form, options=options) as out:
-        track = out.add_stream("aac", rate=16000)
-        silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
-        silence.sample_rate = 16000
-        out.mux(track.encode(silence))
-        out.mux(track.encode())
+        _be_silent(out, out.add_stream("aac", rate=16000))
     return file.getvalue()
 
 
@@ -110,15 +105,10 @@ def glb(**changes: Any) -> bytes:
     """One triangle; ``changes`` replace entries of its JSON, ``blob`` its bytes."""
     blob: bytes = changes.pop("blob", _TRIANGLE)
     tree: dict[str, Any] = {
-        "asset": {"version": "2.0"},
-        "buffers": [{"byteLength": 36}],
-        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        **{"asset": {"version": "2.0"}, "buffers": [{"byteLength": 36}]},
+        **{"bufferViews": [{"buffer": 0, "byteLength": 36}], "nodes": [{"mesh": 0}], "scenes": [{"nodes": [0]}]},
         "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
-        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-        "nodes": [{"mesh": 0}],
-        "scenes": [{"nodes": [0]}],
-        "scene": 0,
-        **changes,
+        **{"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "scene": 0, **changes},
     }
     words = json.dumps(tree).encode()
     words += b" " * (-len(words) % 4)
@@ -132,13 +122,16 @@ def binary_stl(triangles: int = 1) -> bytes:
 
 
 def pdf(text: str = "Hello", *, size: tuple[int, int] = (200, 100), pages: int = 1) -> bytes:
-    words = f"BT /F1 12 Tf 10 50 Td ({text}) Tj ET"
+    return pdf_with(f"10 50 Td ({text}) Tj", size=size, pages=pages, points=12)
+
+
+def pdf_with(drawn: str, *, size: tuple[int, int], pages: int = 1, points: int = 10) -> bytes:
+    words = f"BT /F1 {points} Tf {drawn} ET"
     font = "<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
-    box = f"/MediaBox[0 0 {size[0]} {size[1]}]"
     bodies = (
         "<</Type/Catalog/Pages 2 0 R>>",
         f"<</Type/Pages/Count {pages}/Kids[{'3 0 R ' * pages}]>>",
-        f"<</Type/Page/Parent 2 0 R{box}/Contents 4 0 R/Resources{font}>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 {size[0]} {size[1]}]/Contents 4 0 R/Resources{font}>>",
         f"<</Length {len(words)}>>stream\n{words}\nendstream\n",
     )
     objects = "".join(f"{number} 0 obj{body}endobj\n" for number, body in enumerate(bodies, 1))
@@ -147,25 +140,20 @@ def pdf(text: str = "Hello", *, size: tuple[int, int] = (200, 100), pages: int =
 
 def zipped(*names: str, first: int = 0) -> bytes:
     """A zip with empty entries of these names, behind an entry of ``first`` incompressible bytes."""
-    import zipfile
+    return packed({"first": "x" * first, **dict.fromkeys(names, "")}, zipfile.ZIP_STORED)
 
+
+def packed(entries: Mapping[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as out:
-        out.writestr("first", b"x" * first)
-        for name in names:
-            out.writestr(name, b"")
+    with zipfile.ZipFile(file, "w", method) as out:
+        for name, text in entries.items():
+            out.writestr(name, text)
     return file.getvalue()
 
 
 def word(*paragraphs: str, xml: str = "", head: str = "", part: str = "word/document") -> bytes:
     """A Word document of some paragraphs, or with any ``xml`` in its body; ``head`` stands before its root."""
-    import zipfile
-    from xml.sax.saxutils import escape
-
     body = xml or "".join(f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs)
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
-        out.writestr("[Content_Types].xml", "<Types/>")
-        out.writestr(f"{part}.xml", f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>')
-    return file.getvalue()
+    text = f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+    return packed({"[Content_Types].xml": "<Types/>", f"{part}.xml": text})

@@ -4,8 +4,6 @@
 ``TOY_NOTES`` names: ``load PID DEVICE``, ``batch PID COUNT``. What ``batched`` does with an answer, the answer says.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -15,14 +13,11 @@ def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
     assert image(png(picture)).tobytes() == picture.tobytes()
     assert png(noted).sha256 == png(picture).sha256
     assert noted.info  # the caller's own stays
+    noise = Image.effect_noise((5, 3), 80).convert("RGB")
+    assert image(rgb_png(noise.tobytes(), 5)).tobytes() == noise.tobytes()
 
 
-def test_pixels_come_back_without_pillow_having_written_them() -> None:
-    picture = Image.effect_noise((5, 3), 80).convert("RGB")
-    assert image(rgb_png(picture.tobytes(), 5)).tobytes() == picture.tobytes()
-
-
-@pytest.mark.parametrize(("count", "width"), [(0, 1), (3, 0), (3, -1), (4, 1), (9, 2)])
+@pytest.mark.parametrize(("count", "width"), [(0, 1), (3, 0), (4, 1)])
 def test_pixels_that_fill_no_rows_are_refused(count: int, width: int) -> None:
     with pytest.raises(ValueError, match="no picture"):
         rgb_png(bytes(count), width)

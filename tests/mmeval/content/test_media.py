@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 
@@ -22,39 +20,23 @@ def recorded(file: Path) -> Media:
     return Media.from_json(Media.from_path(file).to_json(), file.parent)
 
 
-@pytest.mark.parametrize(
-    ("mime", "kind"),
-    [
-        *(("image/svg+xml", "image"), ("audio/mpeg", "audio"), ("video/webm", "video"), ("model/stl", "3d")),
-        ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "document"),
-        *(("text/html", "document"), ("application/octet-stream", "document")),
-    ],
-)
-def test_a_mime_type_has_a_kind(mime: str, kind: str) -> None:
-    assert kind_for(mime) == kind
+def test_a_mime_type_has_a_kind_and_a_document_may_be_a_picture() -> None:
+    kinds = {
+        **{"image/svg+xml": "image", "audio/mpeg": "audio", "video/webm": "video", "model/stl": "3d"},
+        **{"text/html": "document", "application/octet-stream": "document"},
+    }
+    assert {mime: kind_for(mime) for mime in kinds} == kinds
+    assert may_be("image", "image/png") and may_be("document", "application/pdf") and may_be("document", "image/jpeg")
+    wrong = (("image", "application/pdf"), ("document", "image/gif"), ("3d", "image/png"))
+    assert not any(may_be(kind, mime) for kind, mime in wrong)
 
 
-@pytest.mark.parametrize(
-    ("kind", "mime", "possible"),
-    [
-        *(("image", "image/png", True), ("image", "application/pdf", False), ("document", "application/pdf", True)),
-        *(("document", "image/jpeg", True), ("document", "image/gif", False), ("3d", "image/png", False)),
-    ],
-)
-def test_a_document_may_be_a_picture_and_nothing_else_is_of_another_kind(kind: str, mime: str, possible: bool) -> None:
-    assert may_be(kind, mime) is possible
-
-
-def test_a_medium_is_not_read_before_it_is_needed(file: Path) -> None:
-    media = Media.from_path(file)
-    file.write_bytes(tiny.wav())
-    assert (media.mime, media.size) == ("audio/wav", len(tiny.wav()))
-
-
-def test_equal_bytes_are_equal_media_wherever_they_are(file: Path) -> None:
-    stored, made = Media.from_path(file), Media.from_bytes(PNG, "other")
+def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(file: Path) -> None:
+    stored, made, later = Media.from_path(file), Media.from_bytes(PNG, "other"), Media.from_path(file)
     assert stored == made
     assert len({stored, made, Media.from_bytes(b"different")}) == 2
+    file.write_bytes(tiny.wav())
+    assert (later.mime, later.size) == ("audio/wav", len(tiny.wav()))
 
 
 @pytest.mark.parametrize("ask", ["read", "mime", "size", "sha256"])
@@ -66,11 +48,9 @@ def test_a_file_that_has_gone_is_named(file: Path, ask: str) -> None:
 
 
 def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError):
-        Media.from_path(tmp_path)
-    for media in (Media(path=tmp_path), Media()):
+    for read in (lambda: Media.from_path(tmp_path), Media(path=tmp_path).read, Media().read):
         with pytest.raises(MissingDataError):
-            media.read()
+            read()
 
 
 def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Path) -> None:
@@ -79,6 +59,8 @@ def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Pat
     sent = pickle.loads(pickle.dumps(media))
     assert media == sent == Media.from_bytes(PNG)
     assert (media.mime, media.name, media.read()) == ("image/png", "a.png", PNG)
+    file.write_bytes(b"new")  # what has been compared once is not compared again
+    assert media.read() == b"new"
     assert (sent.sha256, sent.path, sent.mime, sent.memo) == (media.sha256, file, "image/png", {})
 
 
@@ -90,14 +72,7 @@ def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path, changed: by
         media.read()
 
 
-def test_bytes_are_compared_with_a_record_only_once(file: Path) -> None:
-    media = recorded(file)
-    assert media.read() == PNG
-    file.write_bytes(b"new")
-    assert media.read() == b"new"
-
-
-@pytest.mark.parametrize("sha256", ["../../etc/passwd", "", "A" * 64, "é" * 64, "a" * 63])
+@pytest.mark.parametrize("sha256", ["../../etc/passwd", "A" * 64, "a" * 63])
 def test_a_record_with_a_damaged_digest_is_refused(tmp_path: Path, sha256: str) -> None:
     with pytest.raises(UsageError, match="SHA-256"):
         Media.from_json({"sha256": sha256, "mime": "image/png", "size": 1, "path": "a"}, tmp_path)
@@ -117,18 +92,14 @@ OUTSIDE = (
 )
 
 
-@pytest.mark.parametrize("relative", INSIDE)
-def test_a_path_inside_its_root_is_joined(relative: str, tmp_path: Path) -> None:
-    assert path_inside(tmp_path, relative) == tmp_path / relative
-
-
-@pytest.mark.parametrize("relative", OUTSIDE)
-def test_a_path_that_leads_out_of_its_root_on_any_system_is_refused(tmp_path: Path, relative: str) -> None:
+def test_a_path_that_leads_out_of_its_root_on_any_system_is_refused(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to(tmp_path)
     (tmp_path / "root" / "loop").symlink_to("loop")
-    with pytest.raises(UsageError):
-        path_inside(tmp_path / "root", relative)
+    assert [path_inside(tmp_path, relative) for relative in INSIDE] == [tmp_path / relative for relative in INSIDE]
+    for relative in OUTSIDE:
+        with pytest.raises(UsageError):
+            path_inside(tmp_path / "root", relative)
 
 
 def test_links_of_a_hub_snapshot_may_point_to_the_blobs_of_its_data_set(tmp_path: Path) -> None:

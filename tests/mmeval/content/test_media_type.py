@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 
 import pytest
@@ -10,14 +8,13 @@ from tests.support import tiny_media as tiny
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 DOCX = f"{OFFICE}wordprocessingml.document"
+FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
 MADE = [
     *((f"image/{form}", tiny.picture(form.upper())) for form in ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif")),
     *(("audio/wav", tiny.wav()), ("audio/mpeg", tiny.sound("MP3")), ("audio/flac", tiny.sound("FLAC"))),
     *(("audio/ogg", tiny.sound("OGG", "VORBIS")), ("audio/ogg", tiny.sound("OGG", "OPUS"))),
     *(("audio/aiff", tiny.sound("AIFF")), ("video/mp4", tiny.clip("mp4", with_sound=True))),
-    ("audio/mp4", tiny.sound_clip("mp4")),
-    ("audio/mp4", tiny.sound_clip("mp4", movflags="frag_keyframe+empty_moov")),
-    ("audio/mp4", tiny.sound_clip("ipod")),
+    *(("audio/mp4", tiny.sound_clip(form, **more)) for form, more in (("mp4", FRAGMENTED), ("ipod", {}))),
     *(("video/webm", tiny.clip("webm", "libvpx-vp9")), ("video/x-matroska", tiny.clip("matroska"))),
     *(("video/quicktime", tiny.clip("mov")), ("video/x-msvideo", tiny.clip("avi")), ("application/pdf", tiny.pdf())),
     *(("model/obj", tiny.PLAIN_OBJ), ("model/off", tiny.PLAIN_OFF), ("model/ply", tiny.PLAIN_PLY)),
@@ -30,8 +27,8 @@ MADE = [
 ]
 HEADS: dict[str, tuple[bytes, ...]] = {
     "audio/mpeg": (
-        *(b"ID3\x04\0\0\0\0\0\0", b"\xff\xfb\x90\x64", b"\xff\xfa\x90\x64", b"\xff\xf3\x40\xc0"),
-        *(b"\xff\xf2\x40\xc0", b"\xff\xe3\x18\xc4", b"\xff\xfd\x90\x64"),
+        *(b"ID3\x04\0\0\0\0\0\0", b"\xff\xfb\x90\x64", b"\xff\xf3\x40\xc0", b"\xff\xe3\x18\xc4"),
+        b"\xff\xfd\x90\x64",
     ),
     "audio/aac": (b"\xff\xf1\x50\x80",),
     "application/msword": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",),
@@ -73,19 +70,13 @@ def test_variants_are_distinguished_by_their_first_bytes(mime: str, head: bytes)
     assert sniff_mime(head) == mime
 
 
-@pytest.mark.parametrize(
-    ("name", "mime"),
-    [
-        *(("a.csv", "text/csv"), ("A.MD", "text/markdown"), ("a.json", "application/json"), ("a.py", "text/x-python")),
-        *(("a.gltf", "model/gltf+json"), ("a.mtl", "model/mtl"), ("a.png", "text/plain"), ("", "text/plain")),
-    ],
-)
-def test_a_name_decides_only_between_kinds_of_text(name: str, mime: str) -> None:
-    assert sniff_mime(b"a,b\n1,2\n", name) == mime
-    assert sniff_mime(tiny.picture(), name) == "image/png"
-
-
-def test_a_mime_type_has_a_suffix() -> None:
+def test_a_name_decides_only_between_kinds_of_text_and_a_mime_type_has_a_suffix() -> None:
+    names = {
+        **{"a.csv": "text/csv", "A.MD": "text/markdown", "a.json": "application/json", "a.py": "text/x-python"},
+        **{"a.gltf": "model/gltf+json", "a.mtl": "model/mtl", "a.png": "text/plain", "": "text/plain"},
+    }
+    assert {name: sniff_mime(b"a,b\n1,2\n", name) for name in names} == names
+    assert {sniff_mime(tiny.picture(), name) for name in names} == {"image/png"}
     mimes = ("image/svg+xml", "audio/mpeg", "video/webm", "model/stl", DOCX, "text/html", "application/octet-stream")
     assert [*map(suffix_for, mimes)] == [".svg", ".mp3", ".webm", ".stl", ".docx", ".html", ".bin"]
 
@@ -115,8 +106,8 @@ TO_THE_END = b"\0\0\0\0moov" + track(b"vide")
         (b"\0\0\0\x04moov" + WHOLE, set()),
         (b"\0\0\0\x08free" * (MAX_BOXES - 5) + WHOLE, {b"soun"}),
         (b"\0\0\0\x08free" * (MAX_BOXES - 4) + WHOLE, set()),
-        *((WHOLE[:cut], set()) for cut in (0, 7, 20, 60, 130)),
-        *((WHOLE + WHOLE[:cut], {b"soun"}) for cut in (7, 20, 60, 130)),
+        *((WHOLE[:cut], set()) for cut in (0, 20, 130)),
+        *((WHOLE + WHOLE[:cut], {b"soun"}) for cut in (7, 60)),
     ],
 )
 def test_the_tracks_of_a_file_are_found(data: bytes, tracks: set[bytes]) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -32,11 +30,15 @@ def codes(answer: Interleaved) -> list[str]:
     return sorted(part.text or "" for part in answer.parts if part.kind == "code" and not part.dangling)
 
 
-@given(near_grammar, SOME_SPELLINGS)
+@given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)
 @settings(max_examples=100)
-def test_parsed_text_renders_back_byte_for_byte(text: str, spellings: tuple[str, ...]) -> None:
-    assert Interleaved.from_text(text, spellings=spellings).raw == text
-    assert Interleaved.from_reply(text, [], spellings=spellings).raw == text
+def test_parsed_text_renders_back_byte_for_byte(text: str, made: list[Media], spellings: tuple[str, ...]) -> None:
+    labelled = {f"{medium.kind}{number}": medium for number, medium in enumerate(made)} | {"code1": "print(1)"}
+    for answer in (
+        Interleaved.from_text(text, labelled, spellings=spellings),
+        Interleaved.from_reply(text, made, spellings=spellings),
+    ):
+        assert (answer.raw, answer.respelled(spellings) is answer) == (text, True)
     assert Interleaved(tuple(split_reasoning(text, "<think>", "</think>"))).raw == text
 
 
@@ -72,15 +74,12 @@ def test_media_that_no_placeholder_names_follow_the_text() -> None:
     assert Interleaved.from_text("<threeD1>", {"threeD1": SOUND}).media("3d") == (SOUND,)
 
 
-def test_pairs_without_a_number_stand_for_media_by_position() -> None:
+def test_pairs_stand_for_media_by_position_and_block_tokens_of_text_stay_in_the_text() -> None:
     media = {"image1": PICTURE, "image2": OTHER}
     answer = Interleaved.from_text("<boi><eoi> then <boi><eoi>", media, spellings=("pair",))
     assert (held(answer), kinds(answer)) == ([PICTURE, OTHER], ["image", "text", "image"])
-
-
-def test_block_tokens_of_text_stay_in_the_text() -> None:
-    answer = Interleaved.from_text("<gen_text1> and <gen_img1>", spellings=("block",))
-    assert [(part.kind, part.raw) for part in answer.parts] == [("text", "<gen_text1> and "), ("image", "<gen_img1>")]
+    block = Interleaved.from_text("<gen_text1> and <gen_img1>", spellings=("block",))
+    assert [(part.kind, part.raw) for part in block.parts] == [("text", "<gen_text1> and "), ("image", "<gen_img1>")]
 
 
 def test_unlabelled_media_of_a_reply_fill_the_placeholders_of_their_kind_and_the_others_follow() -> None:
@@ -96,18 +95,11 @@ def test_words_leave_out_placeholders_code_and_reasoning() -> None:
     answer = Interleaved((Part("reasoning", "hm", raw="<t>hm</t>"), *Interleaved.from_text("a <image1> b").parts))
     assert (answer.words, answer.text, answer.raw) == ("a  b", "a <image1> b", "<t>hm</t>a <image1> b")
     assert Interleaved((text_part("on"), text_part(""), text_part("e"))).words == "one"
-
-
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        *(("one<<image1>>two", "one two"), ("one<<image1>><<audio1>>two", "one two")),
-        *(("one\n<<image1>>two", "one\ntwo"), ("one<<image1>> two", "one two"), ("<<image1>>two<<image2>>", "two")),
-        ("<<image1>>", ""),
-    ],
-)
-def test_a_medium_parts_the_words_beside_it(written: str, words: str) -> None:
-    assert Interleaved.from_text(written).words == words
+    for written, words in {
+        **{"one<<image1>>two": "one two", "one\n<<image1>>two": "one\ntwo", "one<<image1>> two": "one two"},
+        **{"one<<image1>><<audio1>>two": "one two", "<<image1>>two<<image2>>": "two"},
+    }.items():
+        assert Interleaved.from_text(written).words == words
 
 
 def test_an_answer_is_empty_when_nothing_in_it_answers() -> None:
@@ -119,19 +111,15 @@ def test_an_answer_is_empty_when_nothing_in_it_answers() -> None:
 @pytest.mark.parametrize(
     ("text", "thoughts", "answer"),
     [
-        *(("plain", [], "plain"), ("<t>a</t>b", ["a"], "b"), ("x<t>a</t>b<t> c </t>d", ["a", "c"], "xbd")),
-        *(("x<t>a", ["a"], "x"), ("<t>", [""], ""), ("a</t>b", ["a"], "b"), ("a</t>b<t>c</t>d", ["a", "c"], "bd")),
-        *(("<t>a<t>b</t>c</t>d", ["a<t>b</t>c"], "d"), ("<t>use <t> here</t>answer", ["use <t> here"], "answer")),
-        *(("<t>a</t>b</t>c", ["a"], "b</t>c"), ("", [], "")),
+        *(("x<t>a</t>b<t> c </t>d", ["a", "c"], "xbd"), ("x<t>a", ["a"], "x"), ("<t>", [""], "")),
+        *(("a</t>b<t>c</t>d", ["a", "c"], "bd"), ("<t>a<t>b</t>c</t>d", ["a<t>b</t>c"], "d"), ("", [], "")),
+        *(("<t>use <t> here</t>answer", ["use <t> here"], "answer"), ("<t>a</t>b</t>c", ["a"], "b</t>c")),
     ],
 )
 def test_reasoning_is_cut_out_of_a_text(text: str, thoughts: list[str], answer: str) -> None:
     parts = split_reasoning(text, "<t>", "</t>")
     assert [part.text for part in parts if part.kind == "reasoning"] == thoughts
     assert Interleaved(tuple(parts)).text == answer
-
-
-def test_without_marks_nothing_is_reasoning() -> None:
     assert split_reasoning("a<t>", "", "<t>") == split_reasoning("a<t>", "<t>", "") == [text_part("a<t>")]
 
 
@@ -139,11 +127,8 @@ def test_media_made_for_a_text_fill_its_placeholders_in_order() -> None:
     text = Interleaved.from_text("<image2> <audio1> <image1> <image2>", {"audio1": SOUND})
     assert held(text.filled([PICTURE, OTHER, SOUND])) == [PICTURE, SOUND, OTHER, PICTURE, SOUND]
     assert Interleaved.from_text("<boi><eoi><boi><eoi>").filled([PICTURE, OTHER]).media() == (PICTURE, OTHER)
-
-
-def test_filling_leaves_code_and_what_has_its_medium_alone() -> None:
-    text = Interleaved.from_text("<<code1>> <<image1>>", {"code1": "print(1)", "image1": PICTURE})
-    assert text.filled([OTHER]).parts == (*text.parts, media_part(OTHER))
+    full = Interleaved.from_text("<<code1>> <<image1>>", {"code1": "print(1)", "image1": PICTURE})
+    assert full.filled([OTHER]).parts == (*full.parts, media_part(OTHER))
 
 
 @given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), st.lists(media, max_size=4))
@@ -158,26 +143,15 @@ def test_another_spelling_gives_media_to_the_placeholders_that_it_knows() -> Non
     again = Interleaved.from_reply("#image1# and <<image1>>", [PICTURE, OTHER]).respelled(["hash"])
     found = [(part.kind, part.raw, part.media) for part in again.parts]
     assert found == [("image", "#image1#", PICTURE), ("text", " and <<image1>>", None), ("image", "", OTHER)]
-
-
-def test_code_keeps_its_words_in_every_spelling() -> None:
-    answer = Interleaved.from_text("see <<code1>>", {"code1": "print(1)"})
-    hashed = answer.respelled(["hash"])
-    assert answer.respelled(["tag"]) is answer
+    code = Interleaved.from_text("see <<code1>>", {"code1": "print(1)"})
+    hashed = code.respelled(["hash"])
     assert [(part.kind, part.text) for part in hashed.parts] == [("text", "see <<code1>>"), ("code", "print(1)")]
     assert hashed.respelled(["tag"]).parts[1].text == "print(1)"
-
-
-def test_what_stands_between_texts_keeps_its_place() -> None:
     between = (media_part(PICTURE), Part("reasoning", "hm", raw="<t>hm</t>"))
-    answer = Interleaved((text_part("a <b> "), *between, text_part("c")))
-    assert answer.respelled(["tag"]) is answer
-
-
-def test_a_labelled_medium_waits_for_its_own_placeholder() -> None:
-    answer = Interleaved.from_text("#image2# <<image1>>", {"image2": OTHER})
-    assert answer.respelled(["tag"]) is answer
-    assert answer.respelled(["hash"]).parts[0].media == OTHER
+    labelled = Interleaved.from_text("#image2# <<image1>>", {"image2": OTHER})
+    for same in (code, labelled, Interleaved((text_part("a <b> "), *between, text_part("c")))):
+        assert same.respelled(["tag"]) is same
+    assert labelled.respelled(["hash"]).parts[0].media == OTHER
 
 
 @given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), SOME_SPELLINGS)
@@ -187,19 +161,6 @@ def test_another_spelling_changes_no_character_and_loses_nothing(answer: Interle
     assert (again.raw, again.text, codes(again)) == (answer.raw, answer.text, codes(answer))
     assert Counter(again.media()) >= Counter(answer.media())
     assert again.respelled(spellings) is again
-
-
-@given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)
-@settings(max_examples=100)
-def test_the_spelling_that_an_answer_was_read_in_changes_nothing(
-    text: str, made: list[Media], spellings: list[str]
-) -> None:
-    labelled = {f"{medium.kind}{number}": medium for number, medium in enumerate(made)} | {"code1": "print(1)"}
-    for answer in (
-        Interleaved.from_text(text, labelled, spellings=spellings),
-        Interleaved.from_reply(text, made, spellings=spellings),
-    ):
-        assert answer.respelled(spellings) is answer
 
 
 @given(parts, answers)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ def only_png(path: str, where: str) -> Media:
 def test_a_text_borrows_the_media_that_its_tags_name() -> None:
     reader = ContentReader(only_png, {"image1": "a.png", "image2": PNG})
     content = reader.read("see <<image1>> and <<audio1>>", "input")
-
     found = [(part.kind, part.media) for part in content.parts]
     assert found == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
@@ -30,7 +27,6 @@ def test_a_text_borrows_the_media_that_its_tags_name() -> None:
 def test_media_of_the_content_itself_win_and_follow_the_text_when_it_has_no_tag() -> None:
     reader = ContentReader(only_png, {"code1": "shared"})
     content = reader.read({"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input")
-
     own = Part("code", text="own", raw="<<code1>>", label="code1")
     assert content.parts == (own, Part("image", media=PNG, label="image7"))
 
@@ -38,14 +34,10 @@ def test_media_of_the_content_itself_win_and_follow_the_text_when_it_has_no_tag(
 def test_a_list_of_parts_is_taken_as_it_is() -> None:
     code, picture = {"type": "code", "text": "x = 1"}, {"type": "image", "path": "a.png"}
     parts = [{"type": "text", "text": "<<image1>>"}, code, picture]
-
     read = (text_part("<<image1>>"), Part("code", text="x = 1", raw="x = 1"), Part("image", media=PNG))
     assert ContentReader(only_png).read(parts, "input").parts == read
-
-
-def test_nulls_that_parquet_fills_in_mean_absent() -> None:
-    content = ContentReader(only_png).read({"text": "hi", "media": {"image1": None}}, "input")
-    assert content.parts == (text_part("hi"),)
+    filled = {"text": "hi", "media": {"image1": None}}  # as Parquet writes what is absent
+    assert ContentReader(only_png).read(filled, "input").parts == (text_part("hi"),)
 
 
 def test_labels_are_read_in_their_usual_spellings() -> None:
@@ -63,9 +55,9 @@ def test_labels_are_read_in_their_usual_spellings() -> None:
         ({"text": ["x"]}, "input.text", "a list"),
         ({"text": "x", "media": ["a.png"]}, "input.media", "a list"),
         ({"text": "x", "media": {"picture": "a.png"}}, "input.media", "'picture'"),
-        ({"text": "x", "media": {"image1": 1}}, "input.media image1", "a number"),
         ({"text": "x", "media": {"image1": "b.png"}}, "input.media image1", "b.png"),
         (["x"], "input[0]", "a text"),
+        ({"text": "x", "media": {"image1": 1}}, "input.media image1", "a number"),
         ([{"type": "imagee", "path": "a.png"}], "imagee", '"image"'),
         ([{"type": "image"}], "input[0]", '"path", which is missing'),
         ([{"type": "text"}], "input[0]", '"text", which is missing'),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -64,9 +62,13 @@ def pid() -> int:
     return int(step.facts["pid"])
 
 
-def test_the_steps_of_a_decoder_come_one_after_the_other_from_another_process() -> None:
+def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
     assert [*steps("echo", times=2)] == [({"number": 0}, (b"words",)), ({"number": 1}, (b"words",))]
-    assert pid() != os.getpid()
+    (one,), other = steps("process"), steps("process")
+    assert "OPENAI_API_KEY" not in one.facts["environ"]
+    assert one.facts["pid"] == next(other).facts["pid"] != os.getpid()
+    assert next(steps("process")).facts["pid"] != one.facts["pid"], "two open streams have a process each"
 
 
 def test_the_process_lives_on_from_one_medium_to_the_next_and_after_a_stream_that_is_left() -> None:
@@ -75,11 +77,6 @@ def test_the_process_lives_on_from_one_medium_to_the_next_and_after_a_stream_tha
     next(stream)
     stream.close()  # type: ignore[attr-defined]  # it is a generator
     assert pid() == first
-
-
-def test_two_open_streams_have_a_process_each() -> None:
-    one, two = steps("process"), steps("process")
-    assert next(one).facts["pid"] != next(two).facts["pid"]
 
 
 def test_a_process_is_replaced_when_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,12 +106,6 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     with pytest.raises(error, match=words):
         list(steps(what, limits, **options))
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
-
-
-def test_a_decoder_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    (step,) = steps("process")
-    assert "OPENAI_API_KEY" not in step.facts["environ"]
 
 
 def test_a_process_that_is_gone_meanwhile_costs_one_medium_at_most() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import struct
 
 import pytest
@@ -15,16 +13,12 @@ CONTAINERS = {
 }
 
 
-def mime(data: bytes) -> str:
-    return Media.from_bytes(data).mime
-
-
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_a_whole_file_lacks_nothing_and_one_cut_short_at_least_its_end(name: str) -> None:
-    data = CONTAINERS[name]
-    assert missing_bytes(data, mime(data)) == missing_bytes(data + b"left over by a writer", mime(data)) == 0
-    assert min(missing_bytes(data[:-cut], mime(data)) for cut in (1, 100)) > 0
-    assert all(missing_bytes(data[:end], mime(data)) >= 0 for end in range(min(len(data), 400)))
+    data, mime = CONTAINERS[name], Media.from_bytes(CONTAINERS[name]).mime
+    assert missing_bytes(data, mime) == missing_bytes(data + b"left over by a writer", mime) == 0
+    assert min(missing_bytes(data[:-cut], mime) for cut in (1, 100)) > 0
+    assert all(missing_bytes(data[:end], mime) >= 0 for end in range(min(len(data), 400)))
 
 
 def test_an_mp3_lacks_what_its_first_frame_counts() -> None:
@@ -36,10 +30,10 @@ def test_an_mp3_lacks_what_its_first_frame_counts() -> None:
         assert missing_bytes(whole[:-half], "audio/mpeg") in range(half - 140, half + 1)
 
 
-@pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", bytes(4)], ids=["largest", "zero"])
-def test_a_stream_with_open_sizes_lacks_nothing(size: bytes) -> None:
+def test_a_stream_with_open_sizes_lacks_nothing() -> None:
     data = tiny.wav()
-    assert missing_bytes(data[:40] + size + data[44:], "audio/wav") == 0
+    for size in (b"\xff\xff\xff\xff", bytes(4)):
+        assert missing_bytes(data[:40] + size + data[44:], "audio/wav") == 0
     assert missing_bytes(b"wo", "text/plain") == 0
 
 
@@ -74,15 +68,11 @@ def test_more_samples_than_bytes_are_refused_wherever_they_are_promised(name: st
         check_tables(TABLES[name](4005).ljust(4000, b"\0"))
 
 
-def test_edits_are_limited_and_packed_tables_are_refused() -> None:
+def test_edits_are_limited_packed_tables_are_refused_and_usual_files_pass() -> None:
     check_tables(box(b"moov", box(b"elst", numbers(0, MAX_EDITS))))
     for tables, words in ((box(b"elst", numbers(0, MAX_EDITS + 1)), "1000 edits"), (box(b"cmov"), "packed")):
         with pytest.raises(ValueError, match=words):
             check_tables(box(b"moov", tables))
-
-
-def test_usual_files_pass_and_the_name_of_a_table_in_a_title_is_a_word() -> None:
     check_tables(box(b"moov", box(b"udta", box(b"name", b"a trunk full of words, elsters, stsz"))))
-    for usual in (tiny.clip("mp4", with_sound=True), tiny.clip("mov")):
+    for usual in (tiny.clip("mov", with_sound=True), tiny.sound_clip(movflags="frag_keyframe+empty_moov")):
         check_tables(usual)
-    check_tables(tiny.sound_clip(movflags="frag_keyframe+empty_moov"))

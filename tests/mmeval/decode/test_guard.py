@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +10,10 @@ from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, 
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
 
-SOUND_FILES = [("WAV", None), ("FLAC", None), ("OGG", "VORBIS"), ("OGG", "OPUS"), ("AIFF", None), ("MP3", None)]
 WHOLE = {
     "png": ("image", tiny.picture("PNG", size=(64, 64))),
-    **{form: ("image", tiny.picture(form.upper())) for form in ("jpeg", "webp")},
-    **{f"{form} {subtype}": ("audio", tiny.sound(form, subtype)) for form, subtype in SOUND_FILES},
+    "jpeg": ("image", tiny.picture("JPEG")),
+    **{form: ("audio", tiny.sound(form)) for form in ("WAV", "FLAC", "OGG", "AIFF", "MP3")},
     **{"mp4": ("video", tiny.clip()), "webm": ("video", tiny.clip("webm", "libvpx-vp9"))},
     **{"avi": ("video", tiny.clip("avi")), "off": ("mesh", tiny.PLAIN_OFF), "ply": ("mesh", tiny.PLAIN_PLY)},
     **{"binary stl": ("mesh", tiny.binary_stl(2)), "glb": ("mesh", tiny.glb()), "pdf": ("pages", tiny.pdf())},
@@ -49,16 +45,11 @@ def test_nothing_and_content_of_another_kind_are_named(what: str) -> None:
         DECODERS[what](Media.from_bytes(b"plain words", "photo.png"))
 
 
-def test_a_file_above_the_byte_limit_is_not_read_and_one_that_has_gone_is_missing(tmp_path: Path) -> None:
+def test_a_file_above_the_byte_limit_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "big.png").open("wb") as file:
         file.truncate(2**31)  # of nothing: it takes no room on the disk
-    (tmp_path / "a.png").write_bytes(tiny.picture())
-    big, gone = Media.from_path(tmp_path / "big.png"), Media.from_path(tmp_path / "a.png")
-    (tmp_path / "a.png").unlink()
     with pytest.raises(MediaLimitError, match=r"big\.png: 2147483648 .* max_bytes = 536870912"):
-        decode.image(big)
-    with pytest.raises(MissingDataError):
-        decode.image(gone)
+        decode.image(Media.from_path(tmp_path / "big.png"))
 
 
 @pytest.mark.parametrize(
@@ -68,17 +59,13 @@ def test_a_file_above_the_byte_limit_is_not_read_and_one_that_has_gone_is_missin
 def test_a_package_that_is_not_installed_is_named_with_its_extra(
     what: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.import_module", _without(package))
-    with pytest.raises(MissingExtraError) as caught:
-        DECODERS[what](Media.from_bytes(tiny.picture()))
-    assert (caught.value.package, caught.value.extra) == (package, extra)
-
-
-def _without(package: str) -> Callable[[str], object]:
     def find(name: str) -> object:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
-    return find
+    monkeypatch.setattr("importlib.import_module", find)
+    with pytest.raises(MissingExtraError) as caught:
+        DECODERS[what](Media.from_bytes(tiny.picture()))
+    assert (caught.value.package, caught.value.extra) == (package, extra)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +9,8 @@ from PIL import Image
 
 from mmeval import decode
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
 from mmeval.decode import DecodeLimits, memo
-from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import metric
-from mmeval.records.sample import Sample
-from mmeval.records.trial import Trial
-from mmeval.scoring.trial_rows import ScoringPlan, score_trials
+from mmeval.errors import CorruptMediaError
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame, every_page
 
@@ -49,50 +40,19 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
     return watch
 
 
-@metric(range=(0, float("inf")), version="1", source="this test")
-def width(trial: Trial) -> float:
-    assert trial.output is not None
-    return decode.image(trial.output.media()[0]).width
-
-
-@metric(range=(0, float("inf")), version="1", source="this test")
-def height(trial: Trial) -> float:
-    assert trial.output is not None
-    return decode.image(trial.output.media()[0]).height
-
-
-def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Any) -> None:
-    opened = counted(Image, "open")
-    answer = Interleaved.from_reply("<image1>", [Media.from_bytes(tiny.picture())])
-    plan = ScoringPlan("t", (), {}, None, (), "", Path())
-    scores = score_trials([Trial(Sample("s", ()), output=answer)], plan, [bind(width), bind(height)])[0]
-    assert {name: score.value for name, score in scores.items()} == {"width": 8, "height": 4}
-    assert len(opened) == 1
-
-
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_medium_is_decoded_once_for_each_set_of_limits(name: str, counted: Any) -> None:
+def test_a_medium_is_decoded_once_for_each_set_of_limits_unless_it_is_too_large_to_keep(
+    name: str, counted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoder, data, library, function = WHOLE[name]
     calls, media = counted(library, function), Media.from_bytes(data)
     for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
         decoder(media, limits=limits)
     assert len(calls) == 2
-
-
-@pytest.mark.parametrize("name", WHOLE)
-def test_a_result_too_large_to_keep_is_not_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    decoder, data, *_ = WHOLE[name]
     monkeypatch.setattr(memo, "MAX_KEPT_BYTES", 5)
-    media = Media.from_bytes(data)
-    assert decoder(media) is not decoder(media)
-    assert media.memo == {}
-
-
-def test_a_limit_holds_although_the_medium_was_decoded_under_a_larger_one() -> None:
-    media = Media.from_bytes(tiny.picture())
-    decode.image(media)
-    with pytest.raises(MediaLimitError, match="max_pixels = 31"):
-        decode.image(media, limits=DecodeLimits(max_pixels=31))
+    large = Media.from_bytes(data)
+    assert decoder(large) is not decoder(large)
+    assert large.memo == {}
 
 
 def test_an_error_is_not_kept(counted: Any) -> None:

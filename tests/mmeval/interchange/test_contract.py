@@ -1,7 +1,3 @@
-"""Formats as plugins: a third party's is read as ours are, and what is none is named."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

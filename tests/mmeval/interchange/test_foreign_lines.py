@@ -12,9 +12,8 @@ def test_lines_are_found_again_by_their_place(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"a": 1}\n\n{"a": 2}')
     found = list(lines_of(file))
-    assert [(line.place, line.offset, line.row) for line in found] == [
-        *((f"{file}:1", 0, {"a": 1}), (f"{file}:3", 10, {"a": 2}))
-    ]
+    first, third = (f"{file}:1", 0, {"a": 1}), (f"{file}:3", 10, {"a": 2})
+    assert [(line.place, line.offset, line.row) for line in found] == [first, third]
     assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
 
 

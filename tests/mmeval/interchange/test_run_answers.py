@@ -1,7 +1,3 @@
-"""Answers of run folders, read as the trials that they are."""
-
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +15,7 @@ from tests.support.stored_run import Told, text, write_run
 from tests.support.toy import picture, run_toy, sample, task
 
 Json = dict[str, Any]
-SHA = "a" * 64
+PNG = {"sha256": "a" * 64, "mime": "image/png", "size": 3}
 
 
 def drawn(answer: list[Json] | None, **more: Any) -> Told:
@@ -44,21 +40,16 @@ def stored(folder: Path, *, words: str = "Draw.", sample: str = "s", task: str =
 
 
 def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> None:
-    found = stored(one(tmp_path))
+    found, run = stored(one(tmp_path)), read_own(tmp_path)
     assert isinstance(found, StoredAnswer)
     assert found.response.output is not None
     assert found.response.output.parts == (Part("text", "a hare", raw="a hare"),)
     assert (found.response.served, found.response.usage.input_tokens, found.response.latency) == ("teller-1", 0, 0.0)
-    assert (read_own(tmp_path).model, read_own(tmp_path).counts, read_own(tmp_path).remarks) == (
-        "teller",
-        {"told": 1},
-        [],
-    )
-
-
-def test_a_failure_is_replayed_as_the_failure_that_it_was(tmp_path: Path) -> None:
+    assert (run.model, run.counts, run.remarks) == ("teller", {"told": 1}, [])
+    renamed = stored(tmp_path, task="renamed")  # known by its questions
+    assert (renamed.place, renamed.response.text) == (("told", 0), "a hare")
     error = {"kind": "unsupported", "message": "takes no image"}
-    assert stored(write_run(tmp_path, [drawn(None, error=error)])).response.error.to_json() == error
+    assert stored(write_run(tmp_path / "failed", [drawn(None, error=error)])).response.error.to_json() == error
 
 
 def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
@@ -71,21 +62,16 @@ def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
     assert answers.counts == {"toy": 1}
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"task": "other", "words": "Paint."}, "task other; "),
-        *(
-            ({"sample": "t"}, "'t', repeat 0"),
-            ({"repeat": 1}, "'s', repeat 1"),
-            ({"words": "Paint."}, "another question"),
-        ),
-    ],
-)
-def test_there_is_no_answer_to_what_was_not_asked(asked: dict[str, Any], words: str, tmp_path: Path) -> None:
-    found = stored(one(tmp_path), **asked)
-    assert isinstance(found, Absent)
-    assert words in found.reason
+def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
+    asked: dict[str, dict[str, Any]] = {
+        **{"task other; ": {"task": "other", "words": "Paint."}, "'t', repeat 0": {"sample": "t"}},
+        **{"'s', repeat 1": {"repeat": 1}, "another question": {"words": "Paint."}},
+    }
+    folder = one(tmp_path)
+    for words, question in asked.items():
+        found = stored(folder, **question)
+        assert isinstance(found, Absent)
+        assert words in found.reason
 
 
 @pytest.mark.parametrize(
@@ -93,9 +79,8 @@ def test_there_is_no_answer_to_what_was_not_asked(asked: dict[str, Any], words: 
     [
         *(({"type": "smell"}, "'smell'"), ({"type": "text", "text": 7}, "no text"), ("words", "not str")),
         *(({"type": "text", "text": "a", "raw": 7}, "no text"), ({"type": "image", "label": 7}, "no text")),
-        ({"type": "image", "media": {"sha256": "../../x", "mime": "image/png", "size": 3}}, "SHA-256"),
-        ({"type": "image", "media": {"sha256": SHA, "mime": "image/png", "size": 3}}, "folder media/"),
-        ({"type": "image", "media": 7}, "record is damaged"),
+        *(({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"), ({"type": "image", "media": 7}, "")),
+        ({"type": "image", "media": PNG}, "folder media/"),
     ],
 )
 def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None:
@@ -104,21 +89,17 @@ def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None
     assert words in found.reason
 
 
-def test_another_file_is_never_taken_for_a_medium(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_bytes(b"a" * 20)
-    row = {"sha256": SHA, "mime": "image/png", "size": 20, "path": str(tmp_path / "secret")}
-    [taken] = stored(write_run(tmp_path / "run", [drawn([{"type": "image", "media": row}])])).response.output.media()
-    with pytest.raises(CorruptMediaError):
-        taken.read()
-
-
-def test_a_medium_is_found_in_the_store_of_the_folder(tmp_path: Path) -> None:
+def test_a_medium_is_found_in_the_store_of_the_folder_and_another_file_is_never_taken_for_it(tmp_path: Path) -> None:
     made = picture(1)
-    row = {"sha256": made.sha256, "mime": "image/png", "size": made.size, "path": "/gone/x.png"}
-    folder = write_run(tmp_path, [drawn([{"type": "image", "media": row}])])
+    (tmp_path / "secret").write_bytes(b"a" * made.size)
+    row = {**PNG, "sha256": made.sha256, "size": made.size, "path": str(tmp_path / "secret")}
+    folder = write_run(tmp_path / "run", [drawn([{"type": "image", "media": row}])])
+    with pytest.raises(CorruptMediaError):
+        stored(folder).response.output.media()[0].read()
     place = folder / "media" / made.sha256[:2] / f"{made.sha256}.png"
     place.parent.mkdir(parents=True)
     place.write_bytes(made.read())
+    (tmp_path / "secret").unlink()
     assert [taken.read() for taken in stored(folder).response.output.media()] == [made.read()]
     place.write_bytes(b"cut")
     assert isinstance(stored(folder), Absent)
@@ -138,15 +119,10 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
         read_own(tmp_path / "runs")
     with pytest.raises(MissingDataError):
         read_own(tmp_path / "runs/m/default/media")
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"), [({"format": 99}, "another format"), ({"tasks": ["told"]}, "is damaged")]
-)
-def test_a_run_folder_that_cannot_be_read_is_refused(changes: Json, words: str, tmp_path: Path) -> None:
-    changed(one(tmp_path) / "run.json", **changes)
-    with pytest.raises(UsageError, match=words):
-        read_own(tmp_path)
+    for changes, words in (({"format": 99}, "another format"), ({"format": 1, "tasks": ["told"]}, "is damaged")):
+        changed(tmp_path / "runs/n/default/run.json", **changes)
+        with pytest.raises(UsageError, match=words):
+            read_own(tmp_path / "runs/n/default")
 
 
 def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path: Path) -> None:
@@ -159,8 +135,3 @@ def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path
     assert "journal" in stored(tmp_path).reason
     changed(tmp_path / "samples" / "told.jsonl", sample={"id": "s"})
     assert (read_own(tmp_path).counts, len(read_own(tmp_path).remarks)) == ({"told": 0}, 1)
-
-
-def test_a_task_that_was_renamed_is_known_by_its_questions(tmp_path: Path) -> None:
-    found = stored(one(tmp_path), task="renamed")
-    assert (found.place, found.response.text) == (("told", 0), "a hare")

@@ -1,7 +1,3 @@
-"""Answers of samples files, with nothing beside them but their media."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -41,10 +37,8 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     write(tmp_path, row("a", "b"), bad, row("c", id_="2"))
     write(tmp_path, row("d"), task="u")
     answers = read_own(tmp_path)
-
-    assert [words_of(answers), words_of(answers, repeat=1), words_of(answers, id_="2"), words_of(answers, "u")] == [
-        *"abcd"
-    ]
+    asked_for: tuple[dict[str, Any], ...] = ({}, {"repeat": 1}, {"id_": "2"}, {"task": "u"})
+    assert [words_of(answers, **asked) for asked in asked_for] == [*"abcd"]
     found = answers.answer("t", Sample("2", (user("?"),)), 0)
     assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
     for asked, words in (
@@ -58,15 +52,14 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
 
 def test_of_several_files_of_a_task_the_newest_is_read_with_a_remark(tmp_path: Path) -> None:
     write(tmp_path, row("new"), time=TIME.replace("2026", "2027"))
-    write(tmp_path, row("old"))
+    old = write(tmp_path, row("old"))
     answers = read_own(tmp_path)
     assert (words_of(answers), len(answers.remarks)) == ("new", 1)
     assert "of 2 samples files" in answers.remarks[0]
-
-
-def test_a_file_that_is_named_answers_whatever_task_asks(tmp_path: Path) -> None:
-    answers = read_own(write(tmp_path, row("a")))
-    assert (words_of(answers, "another"), answers.remarks) == ("a", [])
+    named = read_own(old)  # it answers whatever task asks
+    assert (words_of(named, "another"), named.remarks) == ("old", [])
+    digests = [read_own(write(tmp_path, row(words))).digest for words in "aab"]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
@@ -94,11 +87,6 @@ def test_a_damaged_file_is_refused_with_its_line(line: str, words: str, tmp_path
     (tmp_path / f"samples_t_{TIME}.jsonl").write_text(line)
     with pytest.raises(UsageError, match=f":1: .*{words}"):
         read_own(tmp_path)
-
-
-def test_another_file_is_another_digest(tmp_path: Path) -> None:
-    digests = [read_own(write(tmp_path, row(words))).digest for words in "aab"]
-    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize(

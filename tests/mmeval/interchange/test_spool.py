@@ -1,7 +1,3 @@
-"""Lines kept aside while answers are open."""
-
-from __future__ import annotations
-
 import errno
 import tempfile
 from pathlib import Path
@@ -24,13 +20,9 @@ def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeyp
     kept.close()
 
 
-def test_a_folder_that_is_not_there_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    with pytest.raises(StorageError, match="TMPDIR"):
-        KeptLines()
-
-
-def test_a_disk_that_is_full_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_and_a_folder_that_is_not_there_are_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left")
 
@@ -39,3 +31,6 @@ def test_a_disk_that_is_full_is_one_message(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(StorageError, match="TMPDIR"):
         kept.put("a")
     kept.close()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(StorageError, match="TMPDIR"):
+        KeptLines()

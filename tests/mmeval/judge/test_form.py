@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -25,7 +23,7 @@ def test_the_form_says_what_is_asked_for() -> None:
         *((Number("x", 1, 5), "4", 4), (Number("x", 1, 5), "5.0", 5), (Number("x", 1, 5), '"1"', 1)),
         *((Number("x", 0, 1, whole=False), "0.25", 0.25), (Number("x", 1, 5, unsure=True), '"Not sure."', None)),
         *((Choice("x", ("Good", "not bad")), '"good"', "Good"), (Choice("x", ("a", "not b")), '" Not  b. "', "not b")),
-        *((YesNo("x"), '"Yes."', True), (YesNo("x"), '"no"', False), (YesNo("x"), "false", False)),
+        *((YesNo("x"), '"Yes."', True), (YesNo("x"), "false", False)),
         *((YesNo("x", unsure=True), '"not_sure"', None), (Text("x"), '"because"', "because")),
         (Text("x"), f'"{"a" * 2001}"', "a" * MAX_TEXT_CHARS),
         (Number("x", 1, 5), f'"{"0" * 38}4"', 4),
@@ -37,20 +35,18 @@ def test_a_value_that_fits_is_read(field: Any, text: str, value: Any) -> None:
     assert MAX_TEXT_CHARS == 2000
 
 
-@pytest.mark.parametrize(
-    ("field", "text"),
-    [
-        *((Number("x", 1, 5), text) for text in ("0", "6", "3.5", "true", "null", '"4/5"', '"four"', '"1e999"', "[4]")),
-        *((Number("x", 1, 5), text) for text in ('"not sure"', f'"{"0" * 39}4"')),
-        *((Choice("x", ("a", "b")), text) for text in ('"c"', '"a or b"', "1")),
-        *((YesNo("x"), text) for text in ('"yes and no"', '"maybe"', "1", '"not sure"')),
-        (Text("x", optional=False), "3"),
-    ],
-    ids=str,
+NUMBERS = ("0", "6", "3.5", "true", "null", '"4/5"', '"1e999"', '"not sure"', f'"{"0" * 39}4"')
+MISFITS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    *((Number("x", 1, 5), NUMBERS), (Choice("x", ("a", "b")), ('"c"', "1"))),
+    *((YesNo("x"), ('"maybe"', "1", '"not sure"')), (Text("x", optional=False), ("3",))),
 )
-def test_a_value_that_does_not_fit_is_refused_by_name(field: Any, text: str) -> None:
-    with pytest.raises(ReplyError, match=r"^x is .*, not "):
-        ReplyForm((field,)).read(f'{{"x": {text}}}')
+
+
+@pytest.mark.parametrize(("field", "texts"), MISFITS)
+def test_a_value_that_does_not_fit_is_refused_by_name(field: Any, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        with pytest.raises(ReplyError, match=r"^x is .*, not "):
+            ReplyForm((field,)).read(f'{{"x": {text}}}')
 
 
 def test_a_field_may_be_left_out_only_where_the_form_says_so() -> None:
@@ -60,8 +56,8 @@ def test_a_field_may_be_left_out_only_where_the_form_says_so() -> None:
     assert "'grade'" in form.fault(reply('{"reason": "fine"}'))
 
 
-@pytest.mark.parametrize("options", [("a", "A."), ("a", ""), ("a", "not sure")])
-def test_options_that_a_reply_could_not_distinguish_are_refused(options: tuple[str, str]) -> None:
-    with pytest.raises(UsageError):
-        Choice("x", options, unsure=True)
+def test_options_that_a_reply_could_not_distinguish_are_refused() -> None:
+    for options in (("a", "A."), ("a", ""), ("a", "not sure")):
+        with pytest.raises(UsageError):
+            Choice("x", options, unsure=True)
     Choice("x", ("a", "not sure"))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import Any
@@ -12,7 +10,6 @@ from mmeval.judge.json_reply import ReplyError, read_object, strict_json
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
-    "a fence": ('```json\n{"grade": 4}\n```', {"grade": 4}),
     "prose around it": ('I weigh {both sides}. {"grade": 4} That is all.', {"grade": 4}),
     "single quotes": ("{'grade': 4, 'why': 'it is \"fine\"'}", {"grade": 4, "why": 'it is "fine"'}),
     "trailing commas": ('{"grade": 4, "list": [1, 2,],}', {"grade": 4, "list": [1, 2]}),
@@ -21,17 +18,13 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     "escapes": (r'{"grade": "\u00e9\ud83d\ude00\n\"\/"}', {"grade": 'é😀\n"/'}),
     "escapes that are none": (r'{"grade": "\alpha \d"}', {"grade": r"\alpha \d"}),
     "half a surrogate": (r'{"grade": "\ud83d"}', {"grade": "\ufffd"}),
-    "sets and styles in the prose": ('{x : x > 0}, {color: red}. {"grade": 4}', {"grade": 4}),
     "the key as a word": ('My grade: 4, for "grade" means {grade}. {"grade": 4}', {"grade": 4}),
     "doubled braces": ('{{"grade": 4}}', {"grade": 4}),
     "the same object twice": ('{"grade": 4, "a": 1} so {"a": 1, "grade": 4}', {"a": 1, "grade": 4}),
-    "another object beside it": ('{"note": 1} {"grade": 4} {"grad": 5}', {"grade": 4}),
-    "an object in a list": ('[{"grade": 4}]', {"grade": 4}),
     "escapes of blanks": (r'{"grade": "\t\r\b\f\\"}', {"grade": "\t\r\b\f\\"}),
     "as deep as it may be": ('{"grade": ' + "[" * 32 + "]" * 32 + "}", {"grade": json.loads("[" * 32 + "]" * 32)}),
     "as long as it may be": ('{"grade": 4}'.ljust(200_000), {"grade": 4}),
     "as many digits as there may be": ('{"grade": %s}' % ("1" * 64), {"grade": int("1" * 64)}),
-    "numbers": ('{"grade": -1.5e2, "n": 0}', {"grade": -150.0, "n": 0}),
 }
 
 
@@ -42,19 +35,15 @@ def test_an_object_is_read_however_it_is_dressed_up(text: str, found: dict[str, 
 
 REFUSED = {
     "no object": ("four", "holds no JSON object"),
-    "an empty reply": ("", "holds no JSON object"),
-    "another object": ('{"grad": 4}', "lacks 'grade'"),
     "two different answers": ('{"grade": 4} or {"grade": 5}', "several different answers"),
     "true is not 1": ('{"grade": true} or {"grade": 1}', "several different answers"),
     "cut off in a value": ('{"grade": 4', "ends in the middle"),
-    "cut off in a text": ('{"grade": "fo', "ends in the middle"),
     "cut off after a whole one": ('{"grade": 4} no: {"grade": ', "ends in the middle"),
     "cut off around a whole one": ('{"first": {"grade": 4}', "ends in the middle"),
     "a piece of a broken one": ('{"first": {"grade": 4}, oops}', "malformed"),
     "a key twice": ('{"grade": 4, "grade": 5}', "stands twice"),
     "a quotation in a broken one": ('{"why": "it says "{"grade": 4}" itself", "grade": 1}', "malformed"),
     "a quotation in one without quotes": ('{why: "it says {"grade": 4}", grade: 1}', "malformed"),
-    "a quotation after an apostrophe": ("""{'why': 'it's "{'grade': 4}"', 'grade': 1}""", "malformed"),
     "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
     "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
     "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
@@ -64,7 +53,6 @@ REFUSED = {
     "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
     "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
     "no number of JSON": ('{"grade": NaN}', "malformed"),
-    "a range": ('{"grade": 1-5}', "malformed"),
     "leading zeros": ('{"grade": 04}', "malformed"),
     "a number without end": ('{"grade": 1e999}', "too large"),
     "too deep": ('{"grade": ' + "[" * 33, "nested deeper"),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import logging
 import math
@@ -9,7 +7,6 @@ from typing import Annotated, Any
 
 import pytest
 
-from mmeval import plugins
 from mmeval.errors import PluginError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
@@ -73,9 +70,6 @@ def test_there_is_no_score_while_a_piece_is_missing_and_a_ruled_one_is_passed_on
     assert product().scores({"a": Score(0.0)}) == {}
     assert product().scores({"a": RULED, "b": NO_JUDGE}) == {"overall": RULED}
     assert product().scores({"a": Score(0.5), "b": Score(0.5)})["overall"].value == 0.25
-
-
-def test_an_unscored_piece_of_an_endless_range_has_no_bounds() -> None:
     endless = product({"a": UNIT, "b": (0.0, math.inf)})
     assert endless.scores({"a": Score(0.5), "b": LOST})["overall"].bounds is None
 
@@ -88,44 +82,24 @@ def test_a_row_gets_what_follows_from_its_scores_as_they_are_now() -> None:
     assert with_derived(failed, [product()]) == failed
 
 
-def test_one_may_be_made_of_another(site: None) -> None:
-    twice = Derivation(bind(load_metric("halved"), {"of": ["overall"]}), {"overall": UNIT})
-    assert with_derived(row(a=0.5, b=1.0), [product(), twice])["scores"]["halved"]["value"] == 0.25
-
-
 def test_pieces_that_come_one_after_the_other_are_put_together(tmp_path: Path) -> None:
     assert finished(tmp_path, line(a=0.5)) == [None]
     (before,) = finished(tmp_path, line(b=Score.lost("gone")))
     (after,) = finished(tmp_path, line(b=1.0))
     assert (before["status"], before["bounds"], after["value"]) == ("unscored", [0.0, 0.5], 0.5)
-
-
-def test_a_new_answer_takes_nothing_from_the_old_one(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, "old", a=1.0, b=1.0))
     assert finished(tmp_path, line(0, "new", a=0.5)) == [None]
 
 
-def test_a_trial_is_covered_without_what_follows_from_others(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, a=1.0, b=1.0), line(1, a=0.5))
+def test_rows_of_a_run_under_way_have_it_unless_their_plan_is_damaged(tmp_path: Path) -> None:
     scores = ScoreSet(tmp_path, "t", PLAN)
-    assert (scores.covers(0, 0, "d"), scores.covers(1, 0, "d")) == (True, False)
-
-
-def test_rows_of_a_run_under_way_have_it(tmp_path: Path) -> None:
-    scores = ScoreSet(tmp_path, "t", PLAN)
-    scores.add(line(0, a=0.5, b=0.5) + line(1, a=1.0))
+    lines = line(0, a=0.5, b=0.5), line(1, a=1.0)
+    scores.add(b"".join(lines))
     scores.close()
     rows = [json.loads(one) for one in lines_so_far(scores.folder)]
     assert [sorted(found["scores"]) for found in rows] == [["a", "b", "overall"], ["a"]]
-
-
-@pytest.mark.parametrize("damage", [b"", b"[]", b'{"metrics": 3}', b'{"outputs": []}', b'{"metrics": [3]}'])
-def test_a_damaged_plan_leaves_the_rows_as_they_are(damage: bytes, tmp_path: Path) -> None:
-    scores = ScoreSet(tmp_path, "t", PLAN)
-    scores.add(line(a=0.5, b=0.5))
-    scores.close()
-    (scores.folder / "plan.json").write_bytes(damage)
-    assert [*lines_so_far(scores.folder)] == [line(a=0.5, b=0.5)]
+    for damage in (b"", b"[]", b'{"metrics": 3}', b'{"metrics": [3]}'):
+        (scores.folder / "plan.json").write_bytes(damage)
+        assert [*lines_so_far(scores.folder)] == [*lines]
 
 
 def test_a_plan_names_the_derived_metrics_that_can_be_computed(caplog: pytest.LogCaptureFixture) -> None:
@@ -137,10 +111,6 @@ def test_a_plan_names_the_derived_metrics_that_can_be_computed(caplog: pytest.Lo
     assert [(record.levelname, record.args[0]) for record in caplog.records] == [("WARNING", "elsewhere")]  # type: ignore[index]
 
 
-def halved(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> float:
-    return sum(score.value or 0.0 for score in scores.values()) / 2
-
-
 def odd(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
     value = next(iter(scores.values())).value
     if value == 0.25:
@@ -148,21 +118,15 @@ def odd(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
     return Score(3.0) if value == 0.75 else Score(0.5, evidence={"set": {1, 2}})
 
 
-@pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})
-    for function in (halved, odd):
-        plugins.register("mmeval.metrics", function.__name__, metric(range=(0, 1), version="1", source="")(function))
-    yield
-    plugins._registered.cache_clear()
-
-
 @pytest.mark.parametrize(("value", "word"), [(0.25, "ValueError: no such luck"), (0.75, "0..1"), (0.5, "evidence")])
-def test_one_that_misbehaves_leaves_its_own_score_out(value: float, word: str, site: None) -> None:
-    made = Derivation(bind(load_metric("odd"), {"of": ["a"]}), {"a": UNIT})
-    scores = with_derived(row(a=value), [made])["scores"]
+def test_one_that_misbehaves_leaves_its_own_score_out(value: float, word: str) -> None:
+    made = Derivation(bind(metric(range=(0, 1), version="1", source="")(odd), {"of": ["a"]}), {"a": UNIT})
+    twice = Derivation(
+        bind(metric(range=(0, 1), version="1", source="", name="twice")(odd), {"of": ["odd"]}), {"odd": UNIT}
+    )
+    scores = with_derived(row(a=value), [made, twice])["scores"]
     assert (scores["a"]["value"], scores["odd"]["status"]) == (value, "unscored")
-    assert word in scores["odd"]["reason"]
+    assert word in scores["odd"]["reason"] and "twice" in scores
 
 
 def with_model(scores: Any, *, of: Any = (), model: Annotated[str, HubModel(("a",))] = "o/n") -> float:
@@ -177,18 +141,14 @@ def asking(scores: Any, *, of: Any = ()) -> Iterator[Any]:
     yield []
 
 
-@pytest.mark.parametrize(
-    ("function", "word"),
-    [
-        (lambda scores, *, word="": 0.0, "switch of"),
-        *((with_model, "'model'"), (with_prompt, "'prompt'")),
+def test_one_that_needs_more_than_scores_is_refused() -> None:
+    functions: tuple[tuple[Any, str], ...] = (
+        *((lambda scores, *, word="": 0.0, "switch of"), (with_model, "'model'"), (with_prompt, "'prompt'")),
         *((lambda scores, judge, *, of=(): 0.0, "a role"), (asking, "a role")),
-    ],
-    ids=["no pieces", "a model", "a prompt", "a role", "a program"],
-)
-def test_one_that_needs_more_than_scores_is_refused(function: Any, word: str) -> None:
-    with pytest.raises(PluginError, match=word):
-        metric(range=(0, 1), version="1", source="")(function)
+    )
+    for function, word in functions:
+        with pytest.raises(PluginError, match=word):
+            metric(range=(0, 1), version="1", source="")(function)
 
 
 def taking(**scores: Score | float) -> Score | None:

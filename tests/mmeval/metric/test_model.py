@@ -1,7 +1,3 @@
-"""Models of metrics: how they are named, found, distinguished, loaded and fetched."""
-
-from __future__ import annotations
-
 import errno
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,20 +35,20 @@ from tests.support.toy_weights import COMMIT, FILES, MODEL, Model, batched, regi
 
 ON_HUB = {"config.json": b"{}", "model.safetensors": bytes(7), "pytorch_model.bin": bytes(900)}
 OLDER = "d" * 40
+TEXT = {"source": "text"}
 BY_HAND = "unpack it below MMEVAL_WEIGHTS_DIR"
 
 
 @metric(range=(0, 1), version="1", source="test")
-def choosy(
-    trial: Trial, *, model: Annotated[Model, HubModel(FILES, unless="file")] = "me/scorer", file: str = ""
-) -> float:
+def choosy(trial: Trial, *, model: Annotated[Model, HubModel(FILES, unless="file")] = "a/b", file: str = "") -> float:
     return 1.0
 
 
+SPOKEN = HubModel(FILES, unless="language=en")
+
+
 @metric(range=(0, 1), version="1", source="test")
-def spoken(
-    trial: Trial, *, model: Annotated[Model, HubModel(FILES, unless="language=en")] = "me/scorer", language: str = "en"
-) -> float:
+def spoken(trial: Trial, *, model: Annotated[Model, SPOKEN] = "a/b", language: str = "en") -> float:
     return 1.0
 
 
@@ -107,11 +103,7 @@ def test_a_bound_model_says_where_it_is_and_results_only_what_it_is(cache: Path)
     assert bound.described["model"] == {key: model[key] for key in ("name", "revision", "fingerprint")}
     assert bound.definition["model"] == model["fingerprint"]
     assert bind(batched, bound.params).params == bound.params, "as a scoring process binds it again"
-
-
-def test_without_a_revision_what_main_was_is_used_and_with_one_that(cache: Path) -> None:
     cached(cache, "me/scorer", OLDER, {**MODEL, "config.json": "older"}, branch="v1")
-    cached(cache, "me/scorer", COMMIT, MODEL)
     named = ("me/scorer", "me/scorer@v1", f"me/scorer@{COMMIT}")
     assert [model_of(bind(batched, {"model": name}))["revision"] for name in named] == [COMMIT, OLDER, COMMIT]
 
@@ -121,22 +113,14 @@ def test_a_model_is_its_files_wherever_they_are_and_whatever_it_is_called(
 ) -> None:
     cached(cache, "me/scorer", COMMIT, MODEL)
     own = write_files(tmp_path / "own", {**MODEL, "README.md": "not opened"})
+    other = write_files(tmp_path / "other", {**MODEL, "config.json": "other"})
     write_files(tmp_path / "mine/me/scorer", MODEL)
     in_cache, in_folder = bind(batched), bind(batched, {"model": str(own)})
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
     in_mine = bind(batched, {"model": f"me/scorer@{COMMIT}"})
-
-    assert in_cache.definition == in_folder.definition == in_mine.definition
-    assert in_cache.key == in_folder.key == in_mine.key
+    assert in_cache.key == in_folder.key == in_mine.key != bind(batched, {"model": str(other)}).key
     found = model_of(in_mine)  # that the files are of that commit is not known
     assert (found["folder"], found["name"], found["revision"]) == (str(tmp_path / "mine/me/scorer"), "me/scorer", "")
-
-
-@pytest.mark.parametrize("changed", ["config.json", "model.safetensors"])
-def test_another_byte_in_a_file_makes_another_metric(changed: str, tmp_path: Path) -> None:
-    before = write_files(tmp_path / "a", MODEL)
-    after = write_files(tmp_path / "b", {**MODEL, changed: MODEL[changed].swapcase() + "."})
-    assert bind(batched, {"model": str(before)}).key != bind(batched, {"model": str(after)}).key
 
 
 def test_the_digest_of_a_large_file_is_kept_and_made_again_when_the_file_changes(
@@ -172,8 +156,7 @@ def test_of_alternatives_the_first_that_is_there_is_opened_and_what_may_lack_may
     files = HubModel(("config.json", "model.safetensors|pytorch_model.bin", "added.json|"))
     folders = {
         "old": {"config.json": "{}", "pytorch_model.bin": "old"},
-        "both": {**MODEL, "pytorch_model.bin": "old"},
-        **{"more": {**MODEL, "added.json": "{}"}, "safe": MODEL},
+        **{"both": {**MODEL, "pytorch_model.bin": "old"}, "more": {**MODEL, "added.json": "{}"}, "safe": MODEL},
     }
     prints = {name: bound_model(str(write_files(tmp_path / name, given)), files) for name, given in folders.items()}
     marks = {name: model["fingerprint"] for name, model in prints.items()}
@@ -184,7 +167,6 @@ def test_of_alternatives_the_first_that_is_there_is_opened_and_what_may_lack_may
 def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(cache: Path, tmp_path: Path) -> None:
     cached(cache, "me/scorer", COMMIT, {"config.json": "{}"})
     bound, own = bind(batched), bind(batched, {"model": str(tmp_path / "none")})
-
     assert model_of(bound) == {"name": "me/scorer", "revision": "", "folder": "", "fingerprint": ""}
     lacks = bound.without_models("task")
     assert "me/scorer" in lacks and "(model.safetensors or pytorch_model.bin)" in lacks
@@ -197,8 +179,7 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(cac
         model_folder(bound_model("", HubModel(FILES)))
 
 
-@pytest.mark.parametrize("place", ["own", "mine/me/scorer"])
-@pytest.mark.parametrize("file", ["config.json", ""], ids=["at once", "while it is read"])
+@pytest.mark.parametrize(("place", "file"), [("own", "config.json"), ("mine/me/scorer", "")])
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     place: str, file: str, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,10 +189,8 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     monkeypatch.setattr(model_files, "_read_digest", refused)
     folder = write_files(tmp_path / place, MODEL)
     bound = bind(batched, {"model": str(folder)} if place == "own" else {})
-
-    what = str(folder / file) if file else "copy of its files"
     assert model_of(bound)["fingerprint"] == ""
-    assert f"a readable {what} (broken)" in bound.without_models()
+    assert f"a readable {folder / file if file else 'copy of its files'} (broken)" in bound.without_models()
 
 
 def test_a_folder_of_weights_that_does_not_exist_is_reported(mine: Path) -> None:
@@ -233,55 +212,35 @@ def test_a_model_that_other_switches_make_unnecessary_is_not_missed(
 ) -> None:
     bound = bind(tool, switches)
     assert bool(bound.without_models()) is bool(bound.at_once) is needed
-    cached(cache, "me/scorer", COMMIT, MODEL)
+    cached(cache, "a/b", COMMIT, MODEL)
     assert (bind(tool, switches).key != bound.key) is needed
-
-
-def test_a_batched_metric_whose_switches_need_no_model_is_computed_by_any_process() -> None:
-    speech_rate = load_metric("speech_rate")
-    assert (bind(speech_rate).at_once, bind(speech_rate, {"source": "text"}).at_once) == (8, 0)
     assert (bind(weighed).at_once, bind(weighed, {"model": ""}).at_once) == (1, 0)
+    assert (bind(load_metric("speech_rate")).at_once, bind(load_metric("speech_rate"), TEXT).at_once) == (8, 0)
 
 
-def test_a_relative_folder_starts_from_the_file_in_which_it_stands(tmp_path: Path) -> None:
-    placed = batched.placed({"model": "./own", "most": 3}, tmp_path)
-    assert placed == {"model": str(tmp_path / "own"), "most": 3}
-    assert batched.placed({"model": "me/scorer"}, tmp_path) == {"model": "me/scorer"}
-
-
-@pytest.mark.parametrize(
-    "written", ["scorer", "me/scorer/more", "me/..", "me/scorer@a..b", 5, {"name": 5}, {"no": "a"}]
-)
-def test_what_names_no_model_is_refused(written: Any) -> None:
+def test_what_names_no_model_is_refused() -> None:
     assert bind(batched, {"model": "../../x/y@"}).without_models()  # a folder may be called so
-    with pytest.raises(UsageError) as caught:
-        bind(batched, {"model": written})
-    assert caught.value.name == "model"
+    for written in ("scorer", "me/scorer/more", "me/..", "me/scorer@a..b", 5, {"name": 5}):
+        with pytest.raises(UsageError) as caught:
+            bind(batched, {"model": written})
+        assert caught.value.name == "model"
+    outside: tuple[Any, ...] = ((), "config.json", ("../a",), ("a|/b",))
+    for files in outside:
+        with pytest.raises(PluginError):
+            HubModel(files)
 
 
-@pytest.mark.parametrize("found", [{"name": "me/scorer", "fingerprint": "f"}, {"name": "scorer", "folder": "/x"}])
-def test_what_a_model_was_found_to_be_is_not_for_a_user_to_write(found: Mapping[str, str]) -> None:
-    with pytest.raises(UsageError) as caught:
-        batched.consented({"model": found}, trust=False)
-    assert caught.value.name == "model"
+def test_what_a_model_was_found_to_be_is_not_for_a_user_to_write() -> None:
+    for found in ({"name": "me/scorer", "fingerprint": "f"}, {"name": "scorer", "folder": "/x"}):
+        with pytest.raises(UsageError) as caught:
+            batched.consented({"model": found}, trust=False)
+        assert caught.value.name == "model"
     assert batched.consented({"model": {"name": "me/scorer", "revision": "v1"}}, trust=False)
-
-
-@pytest.mark.parametrize("files", [(), "config.json", ("../a",), ("a|/b",)])
-def test_the_files_of_a_model_are_named_and_lie_inside(files: Any) -> None:
-    with pytest.raises(PluginError):
-        HubModel(files)
-
-
-def test_what_the_hub_does_not_have_is_asked_of_the_user_and_never_fetched() -> None:
-    bound = bind(compared)
-    assert "(audio/*.wav or */*.mp3)" in bound.without_models() and bound.without_models().endswith(BY_HAND)
-    assert list(sources._models(bound)) == []
 
 
 def test_a_star_stands_for_one_file_or_more_which_count_by_names_and_sizes(tmp_path: Path) -> None:
     def mark(name: str, **files: str) -> str:
-        write_files(tmp_path / name, {f"{place.replace('_', '/')}": text for place, text in files.items()})
+        write_files(tmp_path / name, {place.replace("_", "/"): text for place, text in files.items()})
         return str(bind(compared, {"clips": str(tmp_path / name)}).params["clips"]["fingerprint"])
 
     same, again = (mark(name, **{"audio_1.wav": "one", "audio_2.wav": "two"}) for name in "ab")
@@ -289,65 +248,50 @@ def test_a_star_stands_for_one_file_or_more_which_count_by_names_and_sizes(tmp_p
     assert same == again
     assert len({same, *others}) == 4
     assert mark("f", **{"audio_1.txt": "none"}) == ""
+    bound = bind(compared)  # what the hub does not have is never fetched
+    assert "(audio/*.wav or */*.mp3)" in bound.without_models() and bound.without_models().endswith(BY_HAND)
+    assert list(sources._models(bound)) == []
 
 
-class Loads:
-    """Counts how often a model is loaded."""
-
-    def __init__(self) -> None:
-        self.made: list[tuple[str, str]] = []
-
-    def load(self, folder: Path, device: str) -> str:
-        self.made.append((folder.name, device))
-        return f"{folder.name} on {device}"
+MADE: list[tuple[str, str]] = []
 
 
-@pytest.mark.xdist_group("torch")
-def test_a_model_is_loaded_once_for_each_folder_device_and_way(tmp_path: Path) -> None:
-    loads = Loads()
-    one, other = (bound_model(str(write_files(tmp_path / name, MODEL)), HubModel(FILES)) for name in ("one", "other"))
-
-    def in_half(folder: Path, device: str, size: int = 2) -> str:
-        return f"{loads.load(folder, device)} / {size}"
-
-    assert {loaded(one, loads.load) for _ in range(3)} == {"one on cpu"}
-    assert {loaded(one, lambda folder, device: loads.load(folder, device) + "!") for _ in range(3)} == {"one on cpu!"}
-    assert [loaded(one, partial(in_half, size=size)) for size in (2, 3, 3)] == [f"one on cpu / {n}" for n in (2, 3, 3)]
-    use_device("mps")
-    with pytest.raises(MissingError, match="mps"):
-        loaded(one, loads.load)
-    use_device("cpu")
-    assert loaded(other, loads.load) == "other on cpu"
-    assert loads.made == [*[("one", "cpu")] * 4, ("other", "cpu")]
-
-
-def test_a_model_whose_files_change_is_loaded_again(tmp_path: Path) -> None:
-    loads, folder = Loads(), write_files(tmp_path / "own", MODEL)
-    for config in ("{}", "{1: 2}"):
-        write_files(folder, {"config.json": config})
-        loaded(bound_model(str(folder), HubModel(FILES)), loads.load)
-    assert len(loads.made) == 2
+def load(folder: Path, device: str, size: int = 2) -> str:
+    MADE.append((folder.name, device))
+    return f"{folder.name} on {device} / {size}"
 
 
 def odd(folder: Path, device: str) -> str:
-    odd.tried += 1  # type: ignore[attr-defined]  # a count
+    MADE.append((folder.name, device))
     raise WeightsError(folder, "is odd")
 
 
+def test_a_model_is_loaded_once_for_each_folder_device_and_way(tmp_path: Path) -> None:
+    MADE.clear()
+    one, other = (bound_model(str(write_files(tmp_path / name, MODEL)), HubModel(FILES)) for name in ("one", "other"))
+    assert {loaded(one, load) for _ in range(3)} == {"one on cpu / 2"}
+    assert {loaded(one, lambda folder, device: load(folder, device) + "!") for _ in range(3)} == {"one on cpu / 2!"}
+    assert [loaded(one, partial(load, size=size)) for size in (2, 3, 3)] == [f"one on cpu / {n}" for n in (2, 3, 3)]
+    use_device("mps")
+    with pytest.raises(MissingError, match="mps"):
+        loaded(one, load)
+    use_device("cpu")
+    assert loaded(other, load) == "other on cpu / 2"
+    write_files(tmp_path / "other", {"config.json": "{1: 2}"})
+    loaded(bound_model(str(tmp_path / "other"), HubModel(FILES)), load)
+    assert [*[("one", "cpu")] * 4, *[("other", "cpu")] * 2] == MADE
+
+
 def test_files_that_give_no_scores_are_loaded_once_and_refused_each_time(cache: Path, tmp_path: Path) -> None:
+    MADE.clear()
     cached(cache, "me/scorer", COMMIT, MODEL)
-    odd.tried = 0  # type: ignore[attr-defined]  # a count
     own = bound_model(str(write_files(tmp_path / "own", MODEL)), HubModel(FILES))
     for value, name in ((own, ""), (own, ""), (model_of(bind(batched)), "me/scorer")):
         with pytest.raises(WeightsError) as caught:
             loaded(value, odd)
         assert (caught.value.fault, caught.value.model) == ("is odd", name)
-    assert odd.tried == 2  # type: ignore[attr-defined]  # a count
-
-
-def test_files_that_are_not_right_lose_a_score_which_is_tried_again(tmp_path: Path) -> None:
-    found = failed(bind(batched), WeightsError(tmp_path, "cannot be used"))
-    assert {score.cause for score in found.values()} == {"lost"}
+    assert len(MADE) == 2
+    assert {score.cause for score in failed(bind(batched), WeightsError(tmp_path, "is odd")).values()} == {"lost"}
 
 
 def test_results_for_media_are_remembered_with_the_medium_and_worked_out_together_once() -> None:
@@ -358,22 +302,14 @@ def test_results_for_media_are_remembered_with_the_medium_and_worked_out_togethe
         return [one.read().decode() for one in media]
 
     first, second, same = (Media.from_bytes(text) for text in (b"a", b"b", b"a"))
+    with pytest.raises(ZeroDivisionError):
+        remembered_all([first], 1, lambda media: [1 // 0])
+    with pytest.raises(PluginError, match=r"1 media .* 2 results"):
+        remembered_all([first], 1, lambda media: ["a", "b"])
     assert [remembered_all([first], key, listen) for key in (1, 1, 2)] == [["a"]] * 3
     more = [first, second, same, Media.from_bytes(b"c"), Media.from_bytes(b"c")]
     assert [remembered_all(more, 1, listen) for _ in range(2)] == [["a", "b", "a", "c", "c"]] * 2
     assert calls == [[b"a"], [b"a"], [b"b", b"c"]]
-
-
-def test_an_error_is_not_remembered_and_a_wrong_number_of_results_is_one() -> None:
-    clip = Media.from_bytes(b"clip")
-    with pytest.raises(ZeroDivisionError):
-        remembered_all([clip], "key", lambda media: [1 // 0])
-    with pytest.raises(PluginError, match=r"1 media .* 2 results"):
-        remembered_all([clip], "key", lambda media: ["a", "b"])
-    assert remembered_all([clip], "key", lambda media: ["again"]) == ["again"]
-
-
-# From outside: what a run says, what prepare fetches.
 
 
 @pytest.fixture
@@ -421,7 +357,6 @@ def test_a_metric_whose_model_lacks_is_unavailable_and_says_how_to_get_it(tmp_pa
     (warning,) = run(tmp_path, task).warnings
     prepared = command(tmp_path, "prepare", task)
     unready = command(tmp_path, "prepare", task, "--weights")
-
     assert "me/scorer at cccccccccccc" in warning
     assert warning.endswith(f"run: mmeval prepare {task} --weights")
     assert run(tmp_path, task, "--strict").code == 4
@@ -435,28 +370,17 @@ def test_prepare_fetches_it_when_asked_and_only_the_files_that_are_opened(
 ) -> None:
     task = written(tmp_path, "{metric: weighed, model: me/scorer}")
     assert command(tmp_path, "prepare", task, HF_HUB_OFFLINE="0").code == 0
-    assert hub.fetched == []
+    hub.shelves["models"] = {"me/scorer": {COMMIT: {"config.json": b"{}"}}}
+    lacks = command(tmp_path, "prepare", task, "--weights", HF_HUB_OFFLINE="0")
+    assert (lacks.code, "model.safetensors or pytorch_model.bin" in lacks.out) == (4, True)
+    hub.shelves["models"] = {"me/scorer": {COMMIT: ON_HUB}}
     done = command(tmp_path, "prepare", task, "--weights", HF_HUB_OFFLINE="0")
     assert (done.code, run(tmp_path, task).code) == (0, 0), done.out
-
-    assert sorted(hub.fetched) == ["config.json", "model.safetensors"]
+    assert "model.safetensors" in hub.fetched and "pytorch_model.bin" not in hub.fetched
     assert f"commit {COMMIT}" in done.out and f"me/scorer@{COMMIT}" in done.out
     assert value(tmp_path) == 7.0
     (shown,) = results(tmp_path / "runs")["mmeval"]["metrics"]["weighed_task"].values()
     assert shown["switches"]["model"]["revision"] == COMMIT
-
-
-def test_a_file_of_which_the_hub_has_no_alternative_is_named(hub: FakeHub, tmp_path: Path, task: Path) -> None:
-    hub.shelves["models"] = {"me/scorer": {COMMIT: {"config.json": b"{}"}}}
-    done = command(tmp_path, "prepare", task, "--weights", HF_HUB_OFFLINE="0")
-    assert done.code == 4
-    assert "model.safetensors or pytorch_model.bin" in done.out
-
-
-def test_a_folder_of_ones_own_is_looked_into_first(tmp_path: Path, task: Path) -> None:
-    write_files(tmp_path / "mine/me/scorer", {"config.json": "{}", "model.safetensors": "four"})
-    assert run(tmp_path, task, **{WEIGHTS_DIR: str(tmp_path / "mine")}).code == 0
-    assert value(tmp_path) == 4.0
 
 
 def test_doctor_names_the_model_that_is_used_and_the_command_that_gets_one(tmp_path: Path, task: Path) -> None:

@@ -1,8 +1,5 @@
 """Hostile archives: ``SMALL`` ones, which a unit test unpacks, and ``LARGE`` ones."""
 
-from __future__ import annotations
-
-import bz2
 import gzip
 import io
 import lzma
@@ -15,7 +12,6 @@ from collections.abc import Callable, Mapping
 
 Makers = Mapping[str, Callable[[], bytes]]
 """What makes the bytes of each file, by its name."""
-_ZEROS = 150_000_000
 _PLAIN = (("a/b.txt", b"words " * 50), ("c.bin", bytes(range(256))))
 
 
@@ -63,12 +59,11 @@ def _entry(at: int, new: bytes, *, first: int | None = None) -> bytes:
     return data if first is None else data[:first] + new + data[first + len(new) :]
 
 
-def _end(*, count: int = 1, size: int | None = None, offset: int | None = None) -> bytes:
+def _end(new: int, *, at: int = 16) -> bytes:
+    """A zip whose end gives another place of the directory, or another size."""
     data = _zip(("a", b"1"))
-    at = data.rindex(b"PK\x05\x06")
-    real_size, real_offset = struct.unpack_from("<2L", data, at + 12)
-    sizes = (real_size if size is None else size, real_offset if offset is None else offset)
-    return data[:at] + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, *sizes, 0)
+    place = data.rindex(b"PK\x05\x06") + at
+    return data[:place] + struct.pack("<L", new) + data[place + 4 :]
 
 
 def _flood(count: int) -> bytes:
@@ -86,14 +81,6 @@ def _mode(mode: int) -> Callable[[], bytes]:
         return out.getvalue()
 
     return make
-
-
-def _zip64_end() -> bytes:
-    data = _zip(("a", b"1"))
-    at, end = data.rindex(b"PK\x01\x02"), data.rindex(b"PK\5\6")
-    large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 2**60, 2**60, 2**60, at)
-    last = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 65535, 65535, 2**32 - 1, 2**32 - 1, 0)
-    return data[:end] + large + struct.pack("<4sLQL", b"PK\6\7", 0, end, 1) + last
 
 
 def _xz_window() -> bytes:
@@ -149,57 +136,48 @@ SMALL: Makers = {
     "zip, a bomb": lambda: _zip(("a", bytes(100_000_000))),
     "zip whose entries overlap": _overlapping,
     "zip that says less than it holds": lambda: _entry(24, struct.pack("<I", 100)),
-    "zip that says more than it holds": lambda: _entry(24, struct.pack("<I", 1_000_001)),
     "zip that says 2^32": lambda: _entry(24, struct.pack("<I", 0xFFFFFFF0)),
     "zip that is encrypted": lambda: _entry(8, b"\x01", first=6),
-    "zip of an unknown packing": lambda: _entry(10, b"\x63", first=8),
     "zip packed by bzip2": lambda: _zip(("a", b"1"), method=zipfile.ZIP_BZIP2),
     "zip of one entry too many": lambda: _flood(200_001),
-    "zip whose directory lies elsewhere": lambda: _end(offset=0x7FFFFFF0),
-    "zip whose directory is larger than it": lambda: _end(size=0x7FFFFFF0),
-    "zip of 2^60 entries": _zip64_end,
+    "zip whose directory lies elsewhere": lambda: _end(0x7FFFFFF0),
     "zip without a directory": lambda: _zip(("a", b"a" * 1000))[:-60],
     "zip whose comment holds ten thousand ends": lambda: _zip(("a", b"1"))[:-2] + b"\xff\xff" + b"PK\5\6" * 16384,
     **{f"zip with a {what}": _mode(mode) for what, mode in (("link", 0o120777), ("device", 0o020666))},
     "zip with two files of one name": lambda: _zip(("a", b"1"), ("a", b"2")),
     "zip whose names differ inside": lambda: _zip(("abc", b"1")).replace(b"abc", b"abd", 1),
-    "zip whose name goes on behind a zero": lambda: _zip(("abc", b"1")).replace(b"abc", b"a\0c"),
     "zip of damaged bytes": lambda: _zip(("a", bytes(range(256)) * 40)).replace(b"\x00\x01", b"\x07\x01"),
     "xz with a window of four gigabytes": _xz_window,
-    "gz in gz": lambda: gzip.compress(gzip.compress(_tar(("a", b"1")))),
+    "zip that says more than it holds": lambda: _entry(24, struct.pack("<I", 1_000_001)),
+    "zip of an unknown packing": lambda: _entry(10, b"\x63", first=8),
+    "zip whose directory is larger than it": lambda: _end(0x7FFFFFF0, at=12),
     "gz that is cut": lambda: gzip.compress(_tar(("a", bytes(range(256)) * 400)))[:-200],
+    "tar of 2^63 bytes": _size(b"\x80\0\0\0\x7f" + b"\xff" * 7),
+    "tar with a kind of no name": _kind(b"Z"),
+    "tar with notes of two megabytes": lambda: _notes(2_000_000, tail=2_000_000),
+    "tar with notes of another size": _pax("size", "-5"),
+    "rar": lambda: b"Rar!\x1a\x07\x01\0" + bytes(100),
+    "gz in gz": lambda: gzip.compress(gzip.compress(_tar(("a", b"1")))),
     "tar that is cut": lambda: _tar(("a", bytes(100_000)))[:50_000],
     "tar of a negative size": _size(b"\xff" * 12),
-    "tar of 2^63 bytes": _size(b"\x80\0\0\0\x7f" + b"\xff" * 7),
     "tar of a size that is none": _size(b"not a number"),
     **{f"tar with a {what}": _kind(kind) for what, kind in (("link", b"2"), ("hard link", b"1"), ("pipe", b"6"))},
-    "tar with a kind of no name": _kind(b"Z"),
     "tar with notes of 8 gigabytes": lambda: _notes(8 * 2**30),
-    "tar with notes of two megabytes": lambda: _notes(2_000_000, tail=2_000_000),
     "tar with notes that rename": _pax("path", "../../out"),
-    "tar with notes of another size": _pax("size", "-5"),
     "tar of holes": _pax("GNU.sparse.size", "999999999999"),
     "tar of three thousand long names in a row": lambda: _long_name(b"L", b"a" * 100) * 3000 + bytes(1024),
     "tar of nothing": lambda: bytes(10240),
-    "rar": lambda: b"Rar!\x1a\x07\x01\0" + bytes(100),
     "nothing at all": lambda: b"",
 }
 LARGE: Makers = {
-    "zip, a bomb in many files": lambda: _zip(*((f"a{i}", bytes(20_000_000)) for i in range(10))),
     "zip of bombs in zips": lambda: _zip(*((f"{i}.zip", _zip(("a", bytes(1_000_000)))) for i in range(16))),
-    "zip of a million entries": lambda: _flood(1_000_000),
-    "zip that counts 65535 entries": lambda: _end(count=65535),
     "zip of thirty folders for each file": lambda: _zip(
         *(("/".join(f"{number}_{step}" for step in range(31)), b"") for number in range(5000))
     ),
-    "tar.gz, a bomb": lambda: gzip.compress(_tar(("a", bytes(_ZEROS)))),
-    "tar.bz2, a bomb": lambda: bz2.compress(_tar(("a", bytes(_ZEROS)))),
-    "tar.xz, a bomb": lambda: lzma.compress(_tar(("a", bytes(_ZEROS))), preset=1),
-    "gz of zeros": lambda: gzip.compress(bytes(_ZEROS)),
+    "tar.xz, a bomb": lambda: lzma.compress(_tar(("a", bytes(150_000_000))), preset=1),
     "tar of holes, by its notes": _pax("GNU.sparse.map", ",".join(["0", "0"] * 200_000)),
     "tar of three hundred thousand folders": lambda: gzip.compress(_header(tarfile.DIRTYPE) * 300_000 + bytes(10240)),
     "gz of half a million empty ones": lambda: gzip.compress(b"") * 500_000 + gzip.compress(_tar(("a", b"1"))),
     "gz of a name of thirty megabytes": lambda: b"\x1f\x8b\x08\x08" + bytes(6) + b"a" * 30_000_000,
-    "bz2 of half a million empty ones": lambda: bz2.compress(b"") * 500_000,
     "xz of three hundred thousand empty ones": lambda: lzma.compress(b"") * 300_000,
 }

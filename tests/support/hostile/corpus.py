@@ -2,12 +2,9 @@
 
 Files that lie about a number are made by ``tests.support.hostile.mutation``, out of valid ones."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -92,14 +89,6 @@ def _gif(side: int, frames: int) -> bytes:
     return head + (b"," + struct.pack("<HHHHB", 0, 0, 8, 4, 0) + b"\x02\x02\x44\x01\0") * frames + b";"
 
 
-def _webp_frames(side: int, count: int) -> bytes:
-    size = struct.pack("<I", side - 1)[:3] * 2
-    frame = b"\0" * 6 + size + b"\0\0\0\0" + tiny.picture("WEBP")[12:]
-    body = b"WEBPVP8X" + struct.pack("<I", 10) + b"\x02\0\0\0" + size + b"ANIM" + struct.pack("<I", 6) + bytes(6)
-    body += (b"ANMF" + struct.pack("<I", len(frame)) + frame) * count
-    return b"RIFF" + struct.pack("<I", len(body)) + body
-
-
 def _tiff(side: int, *tags: tuple[int, int, int, int], tail: bytes = bytes(32), following: int = 0) -> bytes:
     usual = ((0x0102, 3, 1, 8), (0x0103, 3, 1, 1), (0x0106, 3, 1, 1), (0x0111, 4, 1, 200), (0x0117, 4, 1, 32))
     sizes = ((0x0100, 4, 1, side), (0x0101, 4, 1, side), (0x0116, 4, 1, side))
@@ -110,28 +99,16 @@ def _tiff(side: int, *tags: tuple[int, int, int, int], tail: bytes = bytes(32), 
 
 _TIFF_PIXELS = zlib.compress(bytes(5000 * 5000 * 2), 9)
 _PICTURES: archives.Makers = {
-    "png of 8K": _png(2),
-    "png of 8K with transparency": _png(6),
     "png of 8K in sixteen bits": _png(0, depth=16),
     "png of 8K, interlaced": _png(2, interlaced=1),
     "png, small, with a bomb of pixels": lambda: _chunks(_IHDR, (b"IDAT", _bomb())),
-    "png with a bomb in its profile": lambda: _chunks(_IHDR, (b"iCCP", b"a\0\0" + _bomb()), _PIXELS),
     "png with a bomb in its text": lambda: _chunks(_IHDR, (b"zTXt", b"a\0\0" + _bomb()), _PIXELS),
     "png with a thousand texts": lambda: _chunks(_IHDR, *[(b"zTXt", b"a\0\0" + _TEXT)] * 1000, _PIXELS),
-    "png of sixty thousand frames": lambda: _frames(60_000),
     "png whose frames are bombs": lambda: _frames(1, bombs=50),
     "png of a million empty pieces": lambda: _chunks(_IHDR, *[(b"IDAT", b"")] * 1_000_000, _PIXELS),
     "jpeg of a thousand scans": lambda: _scans(2000, b"", 1000),
     "jpeg of empty scans": lambda: _scans(4000, b"\xff\xda\0\x08\x01\x01\0\x01\x3f\x10\0", 20_000, mode="L"),
-    "jpeg with a loop in its notes": lambda: _jpeg_with(
-        b"\xff\xe1" + struct.pack(">H", 240) + b"Exif\0\0" + _tiff(8, (0x8769, 4, 1, 8), following=8)
-    ),
-    "jpeg of twenty million bytes of nothing": lambda: _jpeg_with(b"\xff" * 20_000_000),
     "gif of twenty thousand frames": lambda: _gif(64, 20_000),
-    "gif of endless comments": lambda: b"GIF89a\x08\0\x04\0\0\0\0" + b"!\xfe\xff" + b"\xff" * 3_000_000,
-    "webp of fifty thousand frames of 3700 x 3700": lambda: _webp_frames(3700, 50_000),
-    "tiff whose pages form a loop": lambda: _tiff(8, (0x8769, 4, 1, 8), (0x014A, 4, 1, 8), following=8),
-    "tiff of a fax of 6000 x 6000": lambda: _tiff(6000, (0x0102, 3, 1, 1), (0x0103, 3, 1, 4)),
     "tiff packed, a bomb": lambda: _tiff(5000, (0x0103, 3, 1, 8), (0x0117, 4, 1, len(_TIFF_PIXELS)), tail=_TIFF_PIXELS),
     "avif, endless boxes": lambda: tiny.picture("AVIF")[:32] + b"\0\0\0\0free" * 200_000,
     "eps by the name of png": lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(%pipe%id) (w) file\n",
@@ -164,28 +141,16 @@ def _filtered(steps: str, start: str = "0", size: str = "100%") -> Callable[[], 
 
 _DRAWINGS: archives.Makers = {
     "a declaration elsewhere": lambda: b'<!DOCTYPE svg SYSTEM "http://127.0.0.1:9/a.dtd">' + _svg("<rect/>"),
-    "a sheet of styles elsewhere": lambda: b'<?xml-stylesheet href="http://127.0.0.1:9/a.css"?>' + _svg("<rect/>"),
-    "a script": lambda: _svg('<script>while(1){}</script><rect width="9" height="9" onload="alert(1)"/>'),
     "a drawing within as data": lambda: _svg(_data(_svg("<rect/>"), "image/svg+xml")),
     "a picture of 12000 x 12000 within": lambda: _svg(_data(tiny.declared_png(12000, 12000))),
     "large pictures within, fifty times": lambda: _svg(_data(tiny.picture(size=(3400, 3400))) * 50),
     "patterns in patterns": _nested(30, "pattern", 'width="0.01" height="0.01"', "fill"),
     "masks in masks": _nested(35, "mask", "", "mask"),
-    "clips in clips": _nested(38, "clipPath", "", "clip-path"),
-    "a filter of a huge region": _filtered('<feGaussianBlur stdDeviation="9999"/>', "-5000%", "10000%"),
     "a filter of a thousand steps": _filtered('<feGaussianBlur stdDeviation="50"/>' * 1000),
     "noise in a million octaves": _filtered('<feTurbulence numOctaves="999999"/>'),
-    "a filter that looks far": _filtered('<feMorphology operator="dilate" radius="900"/>'),
-    "a filter of tiny tiles": _filtered('<feFlood width="0.01" height="0.01"/><feTile/>'),
     "two hundred layers": lambda: _svg('<g opacity="0.9">' * 190 + "<rect/>" + "</g>" * 190, 3000),
     "a million elements": lambda: _svg("<g/>" * 1_000_000),
-    "a hundred thousand deep": lambda: _svg("<g>" * 100_000 + "</g>" * 100_000),
-    "a mark on each of a hundred thousand corners": lambda: _svg(
-        f'<marker id="m">{"<rect/>" * 500}</marker><path marker-mid="url(#m)" d="M0 0{"l1 1" * 100_000}"/>'
-    ),
-    "a million letters": lambda: _svg(f'<text y="9">{"a" * 1_000_000}</text>'),
     "dashes without end": lambda: _svg('<path stroke="red" stroke-dasharray="0.00001" d="M0 0L1e9 1e9"/>'),
-    "a path of a million curves": lambda: _svg(f'<path stroke="red" d="M0 0{"c9 9 5 5 1 1" * 300_000}"/>'),
 }
 
 
@@ -210,23 +175,12 @@ def _flac_silence() -> bytes:
     return out.getvalue()
 
 
-def _ogg_streams() -> bytes:
-    head = b"\x01vorbis" + struct.pack("<IBIIIIBB", 0, 1, 8000, 0, 0, 0, 0xB8, 1)
-    pages = (struct.pack("<III", serial, 0, 0) for serial in range(50_000))
-    return b"".join(b"OggS\0\x02" + bytes(8) + page + bytes((1, len(head))) + head for page in pages)
-
-
 _SOUNDS: archives.Makers = {
     "wav with a million chunks": lambda: _wav(b"junk\0\0\0\0" * 1_000_000),
-    "wav of a whole hour in silence": lambda: _wav(b"", bytes(8000 * 3700 * 2)),
     "flac of endless notes": lambda: b"fLaC" + b"\x04\0\0\0" * 1_000_000,
     "flac of fifty minutes of silence": _flac_silence,
-    "ogg of a thousand sounds in a row": lambda: tiny.sound("OGG", "VORBIS", frames=200) * 1000,
-    "ogg of fifty thousand streams at once": _ogg_streams,
     "ogg of empty pages": lambda: tiny.sound("OGG", "VORBIS")[:58] + (b"OggS" + bytes(23)) * 100_000,
-    "mp3 of nothing but starts": lambda: b"\xff\xfb\x90\x00" * 500_000,
     "mp3 of noise": lambda: b"\xff\xfb\x90\x64" + bytes((i * i * 7919) >> 3 & 255 for i in range(200_000)),
-    "aac of nothing but starts": lambda: b"\xff\xf1\x50\x80\x00\x1f\xfc" * 300_000,
 }
 _FTYP = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"
 
@@ -251,9 +205,6 @@ def _large_inside() -> bytes:
 
 _VIDEOS: archives.Makers = {
     "mp4 of endless boxes": lambda: _FTYP + b"\0\0\0\x08free" * 1_000_000,
-    "mp4 of boxes in boxes": lambda: (
-        _FTYP + b"".join(struct.pack(">I4s", 8 * i, b"moov") for i in range(20_000, 0, -1))
-    ),
     "mp4 whose fragment has forty million samples": _fragment,
     "mp4 of eight thousand tracks": lambda: _FTYP + _box(b"moov", _box(b"trak", _box(b"mdia", bytes(8))) * 8000),
     "mov that names another file": lambda: tiny.clip("mov").replace(b"url ", b"alis"),
@@ -261,11 +212,6 @@ _VIDEOS: archives.Makers = {
     "webm of elements in elements": lambda: (
         b"\x1aE\xdf\xa3\x87\x42\x82\x84webm" + b"\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff" * 20_000
     ),
-    "webm of endless nothing": lambda: tiny.clip("webm", "vp9")[:200] + b"\xec\x80" * 1_000_000,
-    "avi of endless lists": lambda: tiny.clip("avi")[:200] + b"LIST\x04\0\0\0movi" * 200_000,
-    "mpeg of nothing but starts": lambda: b"\0\0\x01\xba" * 300_000,
-    "flv of empty tags": lambda: b"FLV\x01\x05\0\0\0\x09\0\0\0\0" + (b"\x09" + bytes(14)) * 100_000,
-    "gif of sixty thousand frames": lambda: _gif(64, 60_000),
     "gif of two thousand frames of 2000 x 2000": lambda: _gif(2000, 2000),
     "list of other files": lambda: b"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile:///etc/passwd\n",
 }
@@ -300,11 +246,8 @@ def _forms(count: int, content: bytes, *, same: bool = False, group: bytes = b""
     return _page(b"/X Do", b"/XObject<</X 5 0 R>>", *forms)
 
 
-def _office(name: str) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
-        out.writestr(name, bytes(100_000_000))
-    return file.getvalue()
+def _office() -> bytes:
+    return tiny.packed({"xl/workbook.xml": "\0" * 100_000_000})
 
 
 _PICTURE = b"/Type/XObject/Subtype/Image/Width 60000/Height 60000/BitsPerComponent 8/ColorSpace/DeviceRGB"
@@ -315,7 +258,6 @@ _DOCUMENTS: archives.Makers = {
     "a page that is 1e6 x 1e6": lambda: tiny.pdf(size=(1_000_000, 1_000_000)),
     "a bomb of a thousand to one": lambda: _page(bytes(_LARGE)),
     "a bomb of curves": lambda: _page(b"0 0 m " + b"9 9 5 5 1 1 c " * 3_000_000 + b"S"),
-    "a bomb of words": lambda: _page(b"BT /F1 9 Tf " + b"(words) Tj " * 2_000_000 + b"ET"),
     "dashes without end": lambda: _page(b"[0.00001 0.00001] 0 d 0 0 m 90000 90000 l S " * 10),
     "a form that draws itself": lambda: _forms(1, b"/X Do", same=True),
     "forms that draw ten forms each": lambda: _forms(9, b"/X Do " * 10 + b"0 0 500 500 re f "),
@@ -328,12 +270,9 @@ _DOCUMENTS: archives.Makers = {
     ),
     "arrays in arrays": lambda: _pdf(_CATALOG, b"<</Type/Pages/Count 1/Kids" + b"[" * 200_000 + b"]" * 200_000),
     "a script at its opening": lambda: tiny.pdf().replace(b"/Catalog", b"/Catalog/OpenAction<</S/JavaScript/JS(a)>>"),
-    "a million beginnings": lambda: b"%PDF-1.7\n" + b"1 0 obj\n" * 1_000_000,
     "a text of 30 million letters": lambda: b"words " * 5_000_000,
     "a text that turns binary": lambda: b"words " * 1000 + bytes(range(128, 256)) * 1000,
-    "a text of half characters": lambda: b"\xff\xfe" + b"\x00\xd8" * 100_000,
-    "xlsx with a bomb": lambda: _office("xl/workbook.xml"),
-    "pptx with a bomb": lambda: _office("ppt/presentation.xml"),
+    "xlsx with a bomb": _office,
 }
 
 
@@ -358,33 +297,13 @@ def _shown_large() -> bytes:
     return tiny.glb(blob=blob, **room, accessors=[_accessor(count=3000)], nodes=nodes, scenes=scenes)
 
 
-def _parts(count: int) -> bytes:
-    one = {"name": "a", "primitives": [{"attributes": {"POSITION": 0}}]}
-    nodes = [{"mesh": number, "name": "a"} for number in range(count)]
-    return tiny.glb(meshes=[one] * count, nodes=nodes, scenes=[{"nodes": list(range(count))}])
-
-
 _MESHES: archives.Makers = {
     "obj of a number of a million digits": lambda: tiny.PLAIN_OBJ + b"v " + b"9" * 1_000_000 + b" 0 0\n",
-    "obj of a million faces of one vertex": lambda: tiny.PLAIN_OBJ + b"f 1 1 1\n" * 500_000,
     "obj of one face of a million vertices": lambda: tiny.PLAIN_OBJ + b"f" + b" 1" * 1_000_000,
-    "obj of three million vertices": lambda: b"v 0 0 0\n" * 3_000_000,
-    "obj of a line that goes on and on": lambda: tiny.PLAIN_OBJ + b"f 1 \\\n" * 600_000,
-    "obj of faces of all lengths": lambda: (
-        tiny.PLAIN_OBJ + b"".join(b"f" + b" 1" * length + b"\n" for length in range(3, 1900))
-    ),
-    "ply of a thousand properties": lambda: tiny.PLAIN_PLY.replace(
-        b"property float z\n", b"property float z\n" + b"".join(b"property float p%d\n" % i for i in range(5000))
-    ),
     "ply without an end": lambda: b"ply\nformat ascii 1.0\n" + b"comment a\n" * 500_000,
     "stl of a million solids": lambda: b"solid a\nfacet normal 0 0 1\nendsolid a\n" * 200_000,
     "glb that reads behind its end": lambda: tiny.glb(accessors=[_accessor(count=100_000)]),
-    "glb of matrices without end": lambda: tiny.glb(
-        accessors=[{"componentType": 5126, "count": 1_900_000, "type": "MAT4"}]
-    ),
     "glb that shows a large mesh often": _shown_large,
-    "glb of eight thousand parts of one name": lambda: _parts(7900),
-    "glb of transforms that are none": lambda: tiny.glb(nodes=[{"mesh": 0, "matrix": [1e308] * 16}]),
     "glb whose json is a bomb of arrays": lambda: _json(b"[" * 3_000_000),
     "glb whose json is of wrong types": lambda: tiny.glb(meshes={"a": "b"}, nodes="none"),
 }

@@ -4,8 +4,6 @@ A process that is meant to be started for it: ``python -m tests.support.hostile.
 named) prints a row of JSON for every file and opener.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -33,8 +31,8 @@ _APART = {"image": _SVG, "pages": tiny.pdf(), "document_text": tiny.pdf(), "mesh
 
 class Opened(NamedTuple):
     """``outcome`` is ``decoded`` or the error's type; ``busy`` are seconds of a processor, which other work on the
-    machine does not lengthen; ``grown`` counts bytes above the memory held before, at the worst moment. The processes
-    that this one has started count as well."""
+    machine does not lengthen; ``grown`` counts bytes above the memory held before, at the worst moment, of this process
+    and of those that it has started."""
 
     name: str
     opener: str
@@ -135,10 +133,8 @@ def _children() -> list[int]:
 
 
 def _status(pid: int, key: str) -> int:
-    for line in (_PROC / str(pid) / "status").read_text().splitlines():
-        if line.startswith(f"{key}:"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"{pid} is no process any more")
+    text = (_PROC / str(pid) / "status").read_text()
+    return int(text.partition(f"\n{key}:")[2].split()[0]) * 1024 if f"\n{key}:" in text else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,13 +7,12 @@ from mmeval.decode import DecodeLimits, sound_start
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
-FORMATS = [("WAV", None), ("FLAC", None), ("MP3", None), ("OGG", "VORBIS"), ("OGG", "OPUS"), ("AIFF", None)]
 
-
-@pytest.mark.parametrize(("form", "subtype"), FORMATS)
-def test_sound_of_every_common_format_is_decoded(form: str, subtype: str | None) -> None:
-    sound = decode.audio(Media.from_bytes(tiny.sound(form, subtype)))
-    assert (str(sound.samples.dtype), sound.samples.shape, sound.rate) == ("float32", (9600, 1), 48000)
+def test_sound_of_every_common_format_is_decoded() -> None:
+    formats = (("WAV", None), ("FLAC", None), ("MP3", None), ("OGG", "VORBIS"), ("OGG", "OPUS"), ("AIFF", None))
+    for form, subtype in formats:
+        sound = decode.audio(Media.from_bytes(tiny.sound(form, subtype)))
+        assert (str(sound.samples.dtype), sound.samples.shape, sound.rate) == ("float32", (9600, 1), 48000)
 
 
 def test_channels_and_values_are_kept_and_cannot_be_changed() -> None:
@@ -24,26 +21,22 @@ def test_channels_and_values_are_kept_and_cannot_be_changed() -> None:
     assert np.all(sound.samples == 0.5)
     assert not sound.samples.flags.writeable
     assert decode.audio(Media.from_bytes(tiny.sound("WAV", "FLOAT", value=3.0))).samples.max() == 1.0
+    track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
+    assert (track.rate, track.samples.shape[1]) == (16000, 2)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_samples_that_are_no_numbers_are_corrupt(value: float) -> None:
-    media = Media.from_bytes(tiny.sound("WAV", "FLOAT", value=value))
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        *((tiny.sound("WAV", "FLOAT", value=value), "not numbers") for value in (float("nan"), float("inf"))),
+        *((tiny.wav(0), r"samples|track"), (tiny.clip(), r"samples|track")),
+    ],
+    ids=["nan", "inf", "none", "video"],
+)
+def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt(data: bytes, words: str) -> None:
     for decoder in (decode.audio, lambda media: sound_start(media, 0.1)):
-        with pytest.raises(CorruptMediaError, match="not numbers"):
-            decoder(media)
-
-
-@pytest.mark.parametrize("media", [Media.from_bytes(tiny.wav(0)), Media.from_bytes(tiny.clip())], ids=["none", "video"])
-def test_a_file_without_sound_is_corrupt(media: Media) -> None:
-    for decoder in (decode.audio, lambda media: sound_start(media, 1)):
-        with pytest.raises(CorruptMediaError, match=r"samples|track"):
-            decoder(media)
-
-
-def test_the_sound_track_of_a_video_is_decoded() -> None:
-    sound = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
-    assert (sound.rate, sound.samples.shape[1]) == (16000, 2)
+        with pytest.raises(CorruptMediaError, match=words):
+            decoder(Media.from_bytes(data))
 
 
 def flac(frames: int) -> Media:

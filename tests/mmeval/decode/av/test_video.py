@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,8 +52,6 @@ def test_frames_are_counted_and_found_by_their_place() -> None:
 def test_frames_are_decoded_only_as_far_as_they_are_asked_for() -> None:
     frames = decode.video(Media.from_bytes(tiny.clip()), limits=DecodeLimits(max_video_frames=3))
     assert [next(frames).index for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(MediaLimitError, match="max_video_frames = 3"):
-        next(frames)
 
 
 @pytest.mark.parametrize("work", FRAMES.values(), ids=FRAMES)

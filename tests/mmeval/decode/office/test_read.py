@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.content.media import Media
 from mmeval.decode import Block, DecodeLimits, OfficeTable, document_start, document_text, office_blocks
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from tests.support.documents import packed, row, slides, words_in, workbook
-from tests.support.tiny_media import word
+from tests.support.documents import row, slides, words_in, workbook
+from tests.support.tiny_media import packed, word
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
@@ -23,29 +21,23 @@ def blocks(data: bytes, limits: DecodeLimits | None = None) -> list[Block]:
     return list(office_blocks(Media.from_bytes(data), limits=limits or DecodeLimits()))
 
 
-@pytest.mark.parametrize(
-    ("xml", "found"),
-    [
-        (
-            f"{LINE.format('before')}<w:tbl>{ROW}{ROW}</w:tbl>{LINE.format('')}{LINE.format('after')}",
-            ["before", OfficeTable((("a", "b"), ("a", "b"))), "after"],
-        ),
-        (
-            f"<w:tbl><w:tr><w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:tc>"
-            f"{CELL.format('c')}</w:tr></w:tbl>",
-            [OfficeTable((("one two a b", "c"),))],
-        ),
-        (f"<w:p><w:r><w:t>before </w:t></w:r>{DRAWN}<w:r><w:t>after</w:t></w:r></w:p>", ["box", "before after"]),
-        (f"<w:t>lost</w:t>{LINE.format('found')}", ["found"]),
-        (
-            "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:cr/><w:t>d</w:t></w:r></w:p>",
-            ["a\tb\nc\nd"],
-        ),
-        (f"<w:tbl><w:tr>{CELL.format('')}</w:tr></w:tbl>", []),
-        (f"<w:tbl>{ROW * 1500}</w:tbl>", [OfficeTable((("a", "b"),) * 1000), OfficeTable((("a", "b"),) * 500)]),
-    ],
-    ids=["in order", "a table in a cell", "a box, once", "outside", "breaks", "an empty table", "a long table"],
-)
+INNER = f"<w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:tc>{CELL.format('c')}"
+BREAKS = "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:cr/><w:t>d</w:t></w:r></w:p>"
+WORDS: dict[str, tuple[str, list[Block]]] = {
+    "in order": (
+        f"{LINE.format('before')}<w:tbl>{ROW}{ROW}</w:tbl>{LINE.format('')}{LINE.format('after')}",
+        ["before", OfficeTable((("a", "b"), ("a", "b"))), "after"],
+    ),
+    "a table in a cell": (f"<w:tbl><w:tr>{INNER}</w:tr></w:tbl>", [OfficeTable((("one two a b", "c"),))]),
+    "a box, once": (f"<w:p><w:r><w:t>in </w:t></w:r>{DRAWN}<w:r><w:t>two</w:t></w:r></w:p>", ["box", "in two"]),
+    "outside": (f"<w:t>lost</w:t>{LINE.format('found')}", ["found"]),
+    "breaks": (BREAKS, ["a\tb\nc\nd"]),
+    "an empty table": (f"<w:tbl><w:tr>{CELL.format('')}</w:tr></w:tbl>", []),
+    "long": (f"<w:tbl>{ROW * 1500}</w:tbl>", [OfficeTable((("a", "b"),) * 1000), OfficeTable((("a", "b"),) * 500)]),
+}
+
+
+@pytest.mark.parametrize(("xml", "found"), WORDS.values(), ids=WORDS)
 def test_paragraphs_and_tables_of_a_word_document_are_read(xml: str, found: list[Block]) -> None:
     assert blocks(word(xml=xml)) == found
 
@@ -56,19 +48,12 @@ def test_slides_come_in_the_order_in_which_they_are_shown() -> None:
     assert blocks(slides(SHOWN.format("First"), last)) == ["First", OfficeTable((("x", "x"),)), "Last"]
 
 
-@pytest.mark.parametrize(
-    ("data", "chars"),
-    [
-        (word("word", "word"), 16),
-        (workbook({"Food": row(1, words_in("A1", "x"), words_in("B1", "y"))}), 22),
-        (slides(SHOWN.format("First")), 9),
-    ],
-    ids=["word", "sheets", "slides"],
-)
-def test_there_is_no_more_of_it_than_the_limits_allow(data: bytes, chars: int) -> None:
-    assert blocks(data, DecodeLimits(max_text_chars=chars + 100))
-    with pytest.raises(MediaLimitError, match="max_text_chars"):
-        blocks(data, DecodeLimits(max_text_chars=chars - 1))
+def test_there_is_no_more_of_it_than_the_limits_allow() -> None:
+    book = workbook({"Food": row(1, words_in("A1", "x"), words_in("B1", "y"))})
+    for data, chars in ((word("word", "word"), 16), (book, 22), (slides(SHOWN.format("First")), 9)):
+        assert blocks(data, DecodeLimits(max_text_chars=chars + 100))
+        with pytest.raises(MediaLimitError, match="max_text_chars"):
+            blocks(data, DecodeLimits(max_text_chars=chars - 1))
 
 
 def test_the_words_of_a_document_are_counted_with_a_little_for_its_markup() -> None:
@@ -88,8 +73,7 @@ DAMAGED = {
     "cut short": word("x")[:-40],
     "no body": packed({"word/document.other": ""}),
     "book": packed({"xl/workbook.xml": "<workbook/"}),
-    "no such string": workbook({"a": '<row r="1"><c r="A1" t="s"><v>1</v></c></row>'}, strings=["x"]),
-    "a string before the first": workbook({"a": '<row r="1"><c r="A1" t="s"><v>-1</v></c></row>'}, strings=["x"]),
+    **{f"string {n}": workbook({"a": row(1, f'<c t="s"><v>{n}</v></c>')}, strings=["x"]) for n in (1, -1)},
     "places that go back": workbook({"a": row(1, words_in("B1", "x"), words_in("A1", "y"))}),
     "a column too many": workbook({"a": row(1, words_in("XFE1", "x"))}),
     "slides cut short": packed({"ppt/presentation.xml": '<p:presentation xmlns:p="x"/>'})[:-9],
@@ -105,24 +89,18 @@ def test_a_damaged_document_is_a_typed_error(name: str) -> None:
 
 
 def test_entities_do_not_grow_without_end() -> None:
-    bomb = word(xml=LINE.format("&a11;"), head=f"<!DOCTYPE x [{LAUGHS}]>")
     with pytest.raises((CorruptMediaError, MediaLimitError)):
-        blocks(bomb)
+        blocks(word(xml=LINE.format("&a11;"), head=f"<!DOCTYPE x [{LAUGHS}]>"))
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
+def test_paragraphs_and_rows_are_lines_of_the_words() -> None:
+    for data, words in (
         (word("Dear <b>guest</b>,", "", "welcome & goodbye"), "Dear <b>guest</b>,\nwelcome & goodbye\n"),
         (word(xml=f"<w:tbl>{ROW}</w:tbl>"), "a\tb\n"),
-        (slides(SHOWN.format("First")), "First\n"),
         (workbook({"Food": row(1, words_in("A1", "x"))}), "Food\nx\n"),
-    ],
-)
-def test_paragraphs_and_rows_are_lines_of_the_words(data: bytes, words: str) -> None:
-    media = Media.from_bytes(data)
-    assert document_text(media) == words
-    assert document_start(media, len(words)) == (words, False)
-    assert document_start(media, 2) == (words[:2], True)
-    with pytest.raises(MediaLimitError, match="max_text_chars"):
-        document_text(media, limits=DecodeLimits(max_text_chars=len(words) - 1))
+    ):
+        media = Media.from_bytes(data)
+        assert document_text(media) == words
+        assert (document_start(media, len(words)), document_start(media, 2)) == ((words, False), (words[:2], True))
+        with pytest.raises(MediaLimitError, match="max_text_chars"):
+            document_text(media, limits=DecodeLimits(max_text_chars=len(words) - 1))
