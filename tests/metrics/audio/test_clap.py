@@ -9,8 +9,6 @@ from tests.support.sounds import Samples, silence, tone
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 @pytest.fixture(scope="module")
 def clap() -> dict[str, str]:
@@ -24,7 +22,7 @@ def test_an_embedding_has_length_one_and_its_clip_decides_it(clap: dict[str, str
     assert len(embeddings([], clap)) == 0
 
 
-@pytest.mark.parametrize("clip", [tone(0), tone(0.3), silence(3), tone(10), tone(25)], ids=len)
+@pytest.mark.parametrize("clip", [tone(0), silence(3), tone(25)], ids=len)
 def test_a_clip_of_any_length_has_an_embedding_and_always_the_same(clap: dict[str, str], clip: Samples) -> None:
     alone = embeddings([clip], clap)[0]
     assert np.isfinite(alone).all()

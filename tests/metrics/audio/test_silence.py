@@ -10,9 +10,7 @@ STAIRS = np.concatenate([tone(0.5) * 10 ** (-k / 2) for k in (3, 0, 1, 2, 3, 4, 
 """Half seconds, each so many times 10 dB softer than the loudest."""
 SPLIT_BY_LIBROSA = {
     (20, 2048, 512): [(10240, 34304), (98304, 111616)],
-    (40, 2048, 512): [(0, 56320), (98304, 111616)],
     (60, 2048, 512): [(0, 78336), (98304, 111616), (120832, 143325)],
-    (40, 1024, 256): [(0, 55808), (98816, 110848)],
     (45, 4096, 300): [(0, 67500), (97200, 112500), (131400, 143325)],
 }
 """What ``librosa.effects.split`` (0.11) finds in the stairs, by decibels, frame and hop."""

@@ -56,7 +56,6 @@ def scored(answer: Samples, profile: str = "standard", **given: Any) -> Score:
         (0.685, {}, 1),
         (0.675, {}, 0),
         (0.5, {"threshold": 0.5}, 0),  # at it
-        (0.5, {"threshold": 0.5, "exclude": True}, 0),
         (0.615, {"threshold": 0.62, "exclude": True}, 1),
         (0.625, {"threshold": 0.62, "exclude": True}, 0),
         (0.75, {"nearest": 15}, 0),  # of the references ten count, whatever the others are
@@ -70,7 +69,7 @@ def test_a_class_passes_above_the_threshold(
     assert found == {"class": "dog", "similarity": pytest.approx(cosine, abs=1e-3), "passes": cosine > 0.68}
 
 
-@pytest.mark.parametrize(("seconds", "lengths"), [(10, 4), (7.9, 3), (4, 2), (2, 1)])
+@pytest.mark.parametrize(("seconds", "lengths"), [(10, 4), (2, 1)])
 def test_both_ends_are_at_most_four_seconds_and_half_of_the_sound(heard: Heard, seconds: float, lengths: int) -> None:
     scored(loud(seconds, 0.7), window="begin_end", start="dog", end="rain")
     assert heard.lengths == [lengths * RATE] * 2
@@ -127,7 +126,6 @@ def test_every_switch_of_a_window_matters(heard: Heard, window: str, switch: str
     assert scores() != scores(**{switch: value})
 
 
-@pytest.mark.xdist_group("torch")
 def test_with_a_model_a_batch_is_scored_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
     clips = {"dog": [tone(1, 300)] * 2, "light_rain": [tone(1, 4000)]}
@@ -149,8 +147,3 @@ def test_without_the_reference_clips_it_is_unavailable(tmp_path: Path, monkeypat
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     reason = bind(sound_class, {"model": tiny("clap", CLAP)}).without_models()
     assert reason.startswith("karolpiczak/ESC-50") and "github.com/karolpiczak/ESC-50" in reason
-
-
-def test_the_reason_of_a_label_that_is_no_text_names_it() -> None:
-    reason = bind(sound_class).sample_fault(sound_trial(target=["dog"]).sample)
-    assert "'target' is ['dog']" in reason

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
@@ -71,11 +71,6 @@ def test_a_small_picture_is_enlarged_until_the_grid_fits() -> None:
     assert np.array_equal(fragments(places(224, 224), END), places(224, 224))
 
 
-@pytest.mark.parametrize("size", [(1, 1), (8, 300), (224, 225), (31, 31), (230, 5)], ids=str)
-def test_a_picture_of_any_size_has_fragments(size: tuple[int, int]) -> None:
-    assert fragments(places(*size), END).shape == (SIDE, SIDE, 3)
-
-
 def test_a_picture_is_resized_between_the_nearest_pixels_alone() -> None:
     stripes, nine = np.zeros((4, 4, 3), np.uint8), np.zeros((9, 9, 3), np.uint8)
     stripes[:, ::2], nine[1::3, 1::3] = 200, 90
@@ -132,9 +127,3 @@ def test_what_cannot_be_decoded_is_an_error() -> None:
         views_of(Media(data=sound_clip(), mime="video/mp4", size=1))
     with pytest.raises(MediaLimitError):
         views_of(Media.from_bytes(clip()), limits=DecodeLimits(max_video_frames=3))
-
-
-@settings(max_examples=20)
-@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 60), st.integers(1, 60))
-def test_resizing_gives_the_size_asked_for(height: int, width: int, tall: int, wide: int) -> None:
-    assert resized(places(height, width), tall, wide).shape == (tall, wide, 3)

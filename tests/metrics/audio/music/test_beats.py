@@ -12,11 +12,10 @@ from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_sta
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
 from mmeval.metrics.audio.music.tempo import tempo
 from tests.support.hearing import sound_trial, tiny
-from tests.support.sounds import Samples, pulses, silence, tone
+from tests.support.sounds import Samples, pulses, tone
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
 
-pytestmark = pytest.mark.xdist_group("torch")
 MUSIC = (0.2, 1, 0.5, 1)
 BY_THE_PACKAGE = {
     6: (301, [0.97702, 0.76875, 1.01813, 0.80845, 0.83671, 0.65736, 0.93878, 0.97918, 0.96921], 47, 142.56),
@@ -34,7 +33,7 @@ def test_the_logits_and_the_beats_are_those_of_the_released_package(seconds: int
     assert (len(found), len(times), sum(times)) == (frames, count, pytest.approx(total))
 
 
-@pytest.mark.parametrize("frames", [7, 500, 1488, 1489, 1500, 2976, 2977, 60000])
+@pytest.mark.parametrize("frames", [7, 1488, 1489, 2977, 60000])
 def test_every_frame_is_inside_a_chunk(frames: int) -> None:
     inside = np.zeros(frames, bool)
     for start in chunk_starts(frames):
@@ -44,14 +43,14 @@ def test_every_frame_is_inside_a_chunk(frames: int) -> None:
 
 @pytest.mark.parametrize(
     ("logits", "peaks"),
-    [([0, 1, 0], [1]), ([-2, -1, -2], []), ([2, 0, 0, 1, 0, 0, 0, 1], [0, 7]), ([1, 1, 0, 0, 0], [0, 1]), ([0, 0], [])],
-    ids=["a peak", "unlikely", "near a higher one", "equal ones", "as likely as not"],
+    [([-2, -1, -2], []), ([2, 0, 0, 1, 0, 0, 0, 1], [0, 7]), ([1, 1, 0, 0, 0], [0, 1]), ([0, 0], [])],
+    ids=["unlikely", "near a higher one", "equal ones", "as likely as not"],
 )
 def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby(logits: list[float], peaks: list[int]) -> None:
     assert _peaks(np.array(logits, float)) == peaks
 
 
-@pytest.mark.parametrize("clip", [tone(0), tone(0.04), tone(0.05), silence(1), tone(35)], ids=len)
+@pytest.mark.parametrize("clip", [tone(0), tone(0.05), tone(35)], ids=len)
 def test_a_clip_of_any_length_has_beats_or_none_and_always_the_same(clip: Samples) -> None:
     model = tiny("beat_this", BEAT_THIS)
     found = beats(clip, model)

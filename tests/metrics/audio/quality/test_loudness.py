@@ -13,10 +13,7 @@ from tests.support.sounds import sine, white
     [
         # The values of pyloudnorm 0.2.0. The published one of 997 Hz is -3.01.
         (40, 1.0, -9.290288),
-        (100, 1.0, -4.873787),
         (997, 1.0, -3.051681),
-        (997, 0.01, -43.051681),
-        (3000, 1.0, 0.063789),
         (10000, 1.0, 0.297484),
     ],
 )

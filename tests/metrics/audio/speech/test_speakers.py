@@ -54,16 +54,15 @@ def test_the_gender_of_the_voice_is_compared_with_the_label(gender: str, value: 
 
 
 @pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize("label", [None, "man", 1])
-def test_another_label_is_unscored_and_found_before_the_run(label: Any) -> None:
-    asked = sound_trial(loud(0.8), gender=label)
+def test_another_label_is_unscored_and_found_before_the_run() -> None:
+    asked = sound_trial(loud(0.8), gender="man")
     assert score_of(speaker_gender, asked).reason == bind(speaker_gender).sample_fault(asked.sample) != ""
 
 
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize(
     ("cosine", "threshold", "value"),
-    [(0.935, 0.93, 1), (0.925, 0.93, 0), (0.9, 0.86, 1), (0.85, 0.86, 0), (1.0, 1.0, 0)],
+    [(0.935, 0.93, 1), (0.925, 0.93, 0), (1.0, 1.0, 0)],
 )
 def test_voices_are_one_persons_above_the_threshold(cosine: float, threshold: float, value: float) -> None:
     score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), threshold=threshold)
@@ -87,7 +86,7 @@ def test_the_voice_of_the_data_is_that_of_the_input_or_of_the_reference() -> Non
         ([*[loud(0)] * 4, apart(0.5)], [0, 1, 0, 1, 0], 0, ["0-2", "0-4", "1-3", "2-4"]),
         ([loud(0), loud(0.9)], ["Ann", "Bo"], 1, []),
         # Another number of sounds than turns, and a damaged one.
-        *(([*answer], [0, 0], 0, None) for answer in ([], [loud(0)], [loud(0)] * 3, [loud(0), DAMAGED])),
+        *(([*answer], [0, 0], 0, None) for answer in ([loud(0)], [loud(0)] * 3, [loud(0), DAMAGED])),
     ],
 )
 def test_turns_of_one_speaker(answer: list[Any], order: list[Any], value: float, pairs: list[str] | None) -> None:
@@ -96,7 +95,6 @@ def test_turns_of_one_speaker(answer: list[Any], order: list[Any], value: float,
     assert pairs is None or list(score.evidence["cosines"]) == pairs
 
 
-@pytest.mark.xdist_group("torch")
 def test_models_give_a_batch_the_scores_of_each_alone() -> None:
     trials = [sound_trial(voice(hertz), given=[voice(110)], gender="male") for hertz in (110, 150, 220)]
     trials.append(sound_trial(given=[voice(110)], gender="male"))

@@ -37,11 +37,10 @@ def value_of(*answer: Any, profile: str = "standard", labels: dict[str, Any], **
     ("constraint", "value"),
     [
         (["start", "We watched"], 1),
-        (["length_word", "< 7"], 1),
         ([["start", "We watched"], ["length_word", "> 6"]], 0),
         ([["start", "We watched"], ["end", "NASA"]], 1),
     ],
-    ids=["one", "counted", "one of two", "both"],
+    ids=["one", "one of two", "both"],
 )
 def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float) -> None:
     score = score_of(transcript_constraints, sound_trial(ONE, constraint=constraint))
@@ -54,7 +53,6 @@ def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float
     [
         ([ONE], ["keyword_exclude", "NASA", "Mars"], [0, 1]),  # officially keywords with capitals are never found
         ([], ["keyword_exclude", "Mars"], [0, 1]),  # and no sound is an empty text
-        ([], ["length_word", "< 20"], [0, 1]),
         ([], ["start", "a"], [0, 0]),
         ([DAMAGED], ["keyword_exclude", "Mars"], [0, 0]),
         ([ONE, TWO], ["keyword_exclude", "Mars"], [0, 0]),
@@ -85,7 +83,6 @@ def test_every_switch_matters() -> None:
     assert (value_of(ONE, labels=turns), value_of(ONE, labels=turns, order_key="speakers")) == (1, 0)
 
 
-@pytest.mark.xdist_group("torch")
 def test_the_whole_path_with_a_model() -> None:
     whisper: dict[str, Any] = {"model": tiny("whisper", WHISPER), "processor": tiny("whisper", PROCESSOR)}
     turns = {"order": [0, 0], "constraint": {"0": ["length_word", ">= 0"], "1": ["start", "qx"]}}

@@ -14,7 +14,6 @@ from tests.support.hearing import scored_together, sound, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
 from tests.support.trials import score_of
 
-pytestmark = pytest.mark.xdist_group("torch")
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""
 CHINESE = {"language": "chinese", "unit": "character"}
@@ -42,10 +41,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ("seconds", "text", "switches", "value"),
     [
         (1, "lakes are deep", {}, 1),
-        (1, "Lakes are DEEP.", {}, 1),
         (1, "lakes are wide", {}, 2 / 3),
-        (1, "lakes", {}, 0),
-        (1, "rain", {}, 0),
         (3, "one two", {}, 0),  # nothing understood has every word wrong
         (1, "lakes are deer", {"unit": "character"}, 1 - 1 / 12),
         (1, "lakes", {"text_key": "words"}, 1),

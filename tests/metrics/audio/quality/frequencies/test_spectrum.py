@@ -10,7 +10,7 @@ from tests.support.sounds import sine, white
 HERTZ = np.linspace(0, RATE / 2, BINS)
 
 
-@pytest.mark.parametrize("count", [1, 511, 512, 513, 24000, 30001])
+@pytest.mark.parametrize("count", [1, 512, 513, 30001])
 def test_amplitudes_are_those_of_scipy(count: int) -> None:
     samples = white(count)
     padded = np.pad(samples, (0, max(0, 2048 - count)))  # scipy takes a shorter window for less
@@ -37,7 +37,7 @@ def test_the_band_ends_where_nearly_all_energy_lies_below() -> None:
     assert [of.bandwidth(power), of.bandwidth(np.ones(BINS))] == pytest.approx([95 * 23.4375 / 21600, 1])
 
 
-@pytest.mark.parametrize("slope", [-2.0, -0.5, 0.0, 2.0])
+@pytest.mark.parametrize("slope", [-2.0, 0.5])
 def test_the_slope_is_that_of_the_powers_between_four_and_twelve_kilohertz(slope: float) -> None:
     power = 1e4 * np.maximum(HERTZ, 1.0) ** slope  # far above what is added
     power[HERTZ < 4000] = power[HERTZ > 12000] = 123.0
