@@ -56,11 +56,6 @@ def test_damage_costs_what_the_closed_form_has(counts: Counts, k: int, seed: int
         assert perturb(answer, damage, k, seed=seed) == damaged  # type: ignore[arg-type]
 
 
-def test_seeds_choose_differently() -> None:
-    answer = gold({"image": 5, "audio": 5})
-    assert len({perturb(answer, "RN", -1, seed=seed).text for seed in range(20)}) > 2
-
-
 @pytest.mark.parametrize(
     ("counts", "damage", "k"),
     [({"image": 3}, "RT", -2), ({"image": 1, "audio": 2}, "RN", -2), (dict.fromkeys(MODALITIES, 3), "RT", 1)],
