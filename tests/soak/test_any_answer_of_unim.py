@@ -73,7 +73,6 @@ def test_any_answer_comes_back_byte_for_byte_and_the_scripts_find_every_record_a
             {(file.parent / value).read_bytes() for name, value in row["output"]["modal"].items() if name[:4] != "code"}
             for row in rows
         ]
-
     assert by_counted_braces(text) == by_gathered_lines(text) == rows
     assert found == [
         {part.media.read() for part in output.parts if part.media is not None and part.kind != "code"}

@@ -21,19 +21,7 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
-from tests.support.shapes import (
-    ball,
-    cube,
-    joined,
-    obj,
-    off,
-    plane_cloud,
-    ply,
-    shown,
-    sphere_cloud,
-    tetrahedra,
-    torus,
-)
+from tests.support.shapes import ball, cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
 from tests.support.sounds import heard, tone
 from tests.support.tiny_media import PLAIN_OFF, clip, pdf, picture, wav
 from tests.support.trials import score_of
@@ -219,7 +207,6 @@ def test_each_switch_is_tried() -> None:
 def test_each_value_makes_a_difference(effect: Effect) -> None:
     changed = {**effect.beside, effect.switch: effect.value}
     trials: Sequence[Trial | None] = effect.answers or [None]
-
     assert any(seen(effect, trial, effect.beside) != seen(effect, trial, changed) for trial in trials)
 
 
@@ -279,5 +266,4 @@ def test_another_constant_changes_some_item(
 ) -> None:
     before = unchanged()
     monkeypatch.setattr(module, name, value)
-
     assert items() != before

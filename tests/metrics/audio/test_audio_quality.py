@@ -70,7 +70,6 @@ def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_n
         "0.4 are": quality(click, profile=profile),
         "max_audio_seconds": quality(np.zeros(901 * 100, np.float32), rate=100, profile=profile),
     }
-
     for reason, score in unscored.items():
         assert (score.status, score.bounds, reason in score.reason) == ("unscored", (0, 1), True)
     assert quality(melody(0.41), profile=profile).status == "scored"
@@ -81,15 +80,6 @@ def test_silence_is_worth_nothing_and_its_evidence_is_json() -> None:
     assert score.value == pytest.approx(0, abs=1e-5)
     assert json.loads(json.dumps(score.to_json(), allow_nan=False))["evidence"]["items"][0]["lufs"] is None
     assert value_of(np.zeros(RATE, np.float32), profile="official") == 0
-
-
-def test_with_the_released_margin_noise_in_music_does_not_count() -> None:
-    noisy = melody() + noise(0.01)
-    released = item(noisy, profile="official")
-    assert (released["is_music"], released["snr_db_eff"], item(noisy)["snr_db_eff"] < 40) == (True, 50, True)
-    without = item(melody(), hpss_margin=None)
-    assert (without["is_music"], without["snr_db_hpss"]) == (True, None)
-    assert without["snr_db_eff"] == pytest.approx(max(without["snr_db_orig"], without["snr_db_sf"] or -10))
 
 
 @pytest.mark.parametrize(

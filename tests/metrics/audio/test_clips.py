@@ -58,7 +58,6 @@ def test_a_clip_is_decoded_once_for_each_rate_unless_it_is_too_long(monkeypatch:
 
     monkeypatch.setattr(clips, "resampled", counted)
     media = stereo(8000)
-
     assert clip(media) is clip(media)
     assert (len(clip(media, 16000)), made) == (1600, [RATE, 16000])
     monkeypatch.setattr("mmeval.decode.memo.MAX_KEPT_BYTES", 1000)

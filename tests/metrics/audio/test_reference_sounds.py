@@ -72,7 +72,6 @@ def test_embeddings_of_a_class_are_made_once_on_a_machine(references: Any, monke
     again = class_embeddings(references, "rain", clap)
     reference_sounds._vectors_once.cache_clear()
     class_embeddings(references, "rain", {**clap, "fingerprint": "another"})
-
     assert (made, again.tolist()) == ([1, 1], first.tolist())
 
 

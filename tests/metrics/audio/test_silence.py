@@ -40,19 +40,6 @@ def test_an_empty_clip_has_no_sound() -> None:
     assert [sounding(empty), segments(empty), list(trimmed(empty)), list(rms(empty))] == [[]] * 4
 
 
-@pytest.mark.parametrize(
-    ("seconds", "lengths"),
-    [
-        ((1.5, 2.0, 1.5), [34304, 33962]),
-        ((1, 1.5, 1, 1.5, 1), [23552, 24064, 22732]),
-        ((1, 0.5, 0.5, 1.6, 1), [45568, 22582]),
-    ],
-    ids=["one pause", "two", "a short gap is none"],
-)
-def test_segments_have_the_lengths_of_the_released_evaluator(seconds: tuple[float, ...], lengths: list[int]) -> None:
-    assert [part.length for part in segments(alternating(*seconds))] == lengths
-
-
 def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> None:
     clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
     first, last = segments(clip)

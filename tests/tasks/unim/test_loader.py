@@ -75,7 +75,6 @@ def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, monkeypatch: py
         return read_records(file)
 
     monkeypatch.setattr(folders, "read_records", noted)
-
     assert ([len(unim_dataset(tmp_path)) for _ in range(3)], read) == ([1, 1, 1], [path])
     before = unim_dataset(tmp_path).fingerprint
     write_records(tmp_path, unim_row(), unim_row(id="2"))

@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +10,9 @@ from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
 from mmeval.metrics.audio.music.tempo import tempo
-from tests.support.hearing import sound_trial, tiny
+from tests.support.hearing import tiny
 from tests.support.sounds import Samples, pulses, tone
 from tests.support.tiny_models import tiny_model
-from tests.support.trials import score_of
 
 MUSIC = (0.2, 1, 0.5, 1)
 BY_THE_PACKAGE = {
@@ -72,20 +70,6 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
         loaded_network(tmp_path, "cpu")
 
 
-def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    def short(*_: Any, **__: Any) -> None:
-        raise RuntimeError("CUDA out of memory")
-
-    monkeypatch.setattr(torch, "load", short)
-    with pytest.raises(RuntimeError, match="CUDA out of memory"):
-        loaded_network(tiny_model("beat_this"), "cpu")
-
-
-def test_tempo_is_counted_from_the_beats_of_a_model() -> None:
-    score = score_of(tempo, sound_trial(pulses(6, MUSIC), tempo=470), model=tiny("beat_this", BEAT_THIS))
-    assert (score.value, score.evidence["beats"], score.evidence["bpm"]) == (1, 47, 470)
-
-
 def test_without_the_checkpoint_tempo_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     assert "github.com/CPJKU/beat_this" in bind(tempo).without_models()
@@ -104,7 +88,6 @@ def test_a_checkpoint_without_some_of_its_weights_is_refused(lacking: str, fault
     (name,) = [name for name in kept["state_dict"] if name.endswith(lacking)]
     del kept["state_dict"][name]
     torch.save(kept, tmp_path / "final0.ckpt")
-
     with pytest.raises(WeightsError, match=fault):
         loaded_network(tmp_path, "cpu")
     torch.save({**kept, "hyper_parameters": {"n_layers": 9}}, tmp_path / "final0.ckpt")

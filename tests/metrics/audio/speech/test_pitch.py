@@ -18,14 +18,7 @@ def test_the_pitch_of_a_voice_is_its_own(hertz: float, mel: float) -> None:
 
 @pytest.mark.parametrize(
     "samples",
-    [
-        silence(2),
-        np.full(22050, 0.5, np.float32),
-        tone(2, 40),
-        BUZZ[:1],
-        BUZZ[:800],
-        BUZZ[:1763],
-    ],
+    [silence(2), np.full(22050, 0.5, np.float32), tone(2, 40), BUZZ[:1], BUZZ[:800], BUZZ[:1763]],
     ids=["silent", "constant", "too low", "one sample", "36 ms", "80 ms"],
 )
 def test_without_a_voiced_moment_there_is_no_pitch(samples: Samples) -> None:

@@ -54,9 +54,7 @@ def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(monk
     monkeypatch.setattr(module, "genders_of", genders_of)
     trials = [heard(voice(110), metadata=LOW), heard(text="nothing", metadata=LOW), heard(voice(150))]
     trials += [heard(silence(1), metadata=HIGH), heard(voice(180), metadata=HIGH)]
-
     scores = [scores["pitch_band"] for scores in score_all(bind(pitch_band), trials)]
-
     assert [score.value for score in scores] == pytest.approx([0.4167, 0, 1, 0, 0.5215], abs=1e-3)
     assert [score.evidence.get("gender") for score in scores] == ["male", None, None, None, "female"]
     assert len(asked) == 2

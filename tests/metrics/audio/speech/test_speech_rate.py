@@ -57,7 +57,5 @@ def test_by_default_the_words_are_those_of_a_transcript(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "transcripts_of", transcripts_of)
     trials = [heard(tone(5), metadata=FAST), heard(text="no sound"), heard(tone(5, 500), metadata=FAST)]
     switches = {"model": "owner/ears", "processor": "owner/spelling", "language": "german"}
-
     scores = [scores["speech_rate"] for scores in score_all(bind(speech_rate, switches), trials)]
-
     assert [(score.value, score.evidence.get("counted")) for score in scores] == [(0, 13), (0, None), (0.5, 14)]

@@ -78,7 +78,6 @@ def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(monkeypatch: 
         return [str(round(len(clip) / 16000)) for clip in clips]
 
     monkeypatch.setattr(transcription, "_written", write)
-
     assert transcripts([silence(s) for s in (12, 31, 30)], {}, {}) == ["12", "31", "30"]
     assert together == [2, 1]
 
@@ -126,13 +125,4 @@ def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytes
     transcripts_of(media[:1], **whisper)
     transcripts_of(media, **whisper)
     transcripts_of(media, **whisper, language="chinese")
-
     assert asked == [1, 1, 2]
-
-
-def test_the_whole_path_gives_a_batch_the_scores_of_each_alone(whisper: dict[str, Any]) -> None:
-    trials = [sound_trial(clip, text="seven 7 words") for clip in (*CLIPS[:4], np.clip(tone(3) * 3, -1, 1))]
-    trials.insert(2, sound_trial(text="none"))
-    together = scored_together(transcript, trials, **whisper)
-    assert together == [score_of(transcript, one, **whisper) for one in trials]
-    assert all(score.status == "scored" for score in together)

@@ -82,5 +82,4 @@ def test_a_model_gets_each_sound_once_for_all_metrics_that_ask(
     for some in (media[:1], media, media):
         voices.genders_of(some, gender)
         voices.voices_of(some, speaker)
-
     assert asked == [1, 1, 1, 1]

@@ -36,9 +36,7 @@ def test_labels_come_from_the_record(tmp_path: Path) -> None:
     write_medium(tmp_path, "a.off")
     given = side("<audio1> and <video1>", audio1="some spoken words", video1="v.mp4")
     expected = side("<threeD1> <image1> <image2>", threeD1="a.off", image1=GOLD, image2=GOLD)
-
     sample = sample_of(tmp_path, id=501, input=given, output=expected)
-
     assert sample.id == "natural_science/math/501"
     assert sample.metadata == {
         "field": "natural_science",
@@ -108,9 +106,7 @@ def test_a_medium_that_is_elsewhere_or_missing_is_named(tmp_path: Path, value: s
     data = tmp_path / "data_set"
     data.mkdir()
     (data / "link.png").symlink_to(tmp_path / "outside.png")
-
     sample = sample_of(data, output=side("<image1>", image1=value))
-
     assert "text_image.jsonl:1: record '1': 'output.modal.image1': " in sample.fault
     assert reason in sample.fault
     assert (sample.input, sample.references, sample.metadata["combination"]) == ((), (), "T->I")
@@ -192,7 +188,6 @@ def test_a_mesh_over_three_tags_is_one_medium_and_keeps_its_tags(tmp_path: Path)
     text = "Turn <threeD1><threeD2><threeD3>."
     sample = sample_of(tmp_path, input=side(text, threeD1="a.obj", threeD2="a.mtl", threeD3="a.jpg"))
     content = sample.input[0].content
-
     assert (content.raw, [part.label for part in content.parts if part.media]) == (text, ["3d1"])
     assert [part.label for part in content.parts if part.dangling] == ["3d2", "3d3"]
     assert sample.metadata["bundles"] == {"threeD1": ["a.mtl", "a.jpg"]}

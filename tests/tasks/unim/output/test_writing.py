@@ -57,9 +57,7 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
     asked = Interleaved.from_text("Draw <image1> with <code1>.", given)
     sample = Sample("natural_science/math/501", (Message("user", asked),), metadata=unim_sample().metadata)
     answer = Trial(sample, output=tagged("done: <<image2>>", image2=HARE))
-
     export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter([answer])))
-
     assert json.loads((place / "answers.jsonl").read_text()) == {
         "domain": "natural_science",
         "subdomain": "math",

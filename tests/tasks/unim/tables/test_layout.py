@@ -54,7 +54,6 @@ def some(line: Mapping[str, Any], names: str) -> list[Any]:
 
 def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) -> None:
     found = tables(tmp_path, BY_HAND)
-
     others = [OTHER.format(name) for name in ("difficulty", "capability", "combination of modalities")]
     assert list(found) == [title.format(name) for title in (FIELD, DOMAIN) for name in FAMILY] + others
     assert FAMILY == ["meaning and quality", "structure", "coherence"]
@@ -68,7 +67,6 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
 def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path) -> None:
     found = field(tmp_path / "a", BY_HAND, STRUCTURE)
     every = found["All: mean of domains"]
-
     assert some(found[BY_DOMAIN], "StS abs, StS rel") == [100.0, 25.0]  # (50 + 0) / 2
     assert found[BY_INSTANCE]["StS rel"] == pytest.approx(100 / 3)
     # The relative mean is not the product of the others.
