@@ -11,8 +11,6 @@ plays the model under test as well, which has the name ``MODEL`` and answers as 
 Each kind of request is counted apart, beside the counters of the mock server.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -90,12 +88,10 @@ def purpose_of(words: str) -> Purpose:
 
 
 def shown_in(words: str) -> dict[str, str]:
-    """What a prompt shows, by name."""
     return {match["name"]: match["text"] for match in _MATERIAL.finditer(words)}
 
 
 def said(purpose: Purpose, words: str, key: str) -> str:
-    """The reply to a prompt; ``key`` follows from the whole request, media and all."""
     if purpose == "caption":
         return f"something like {key[:4]}, {key[4:8]} and {key[8:12]}"
     if purpose == "semantic":
@@ -108,7 +104,6 @@ def said(purpose: Purpose, words: str, key: str) -> str:
 
 
 def compared(material: Mapping[str, str]) -> dict[str, str]:
-    """Candidate and reference of a prompt. Fails where it shows anything else: the question is not to be judged."""
     (candidate,) = material.keys() - {"reference"}
     return {"candidate": material[candidate], "reference": material["reference"]}
 
@@ -122,13 +117,12 @@ def semantic_grade(candidate: str, reference: str) -> int:
 
 
 def medium_of(body: Mapping[str, Any]) -> str:
-    """The field of the first medium of a request."""
     contents = (message.get("content") for message in body.get("messages", ()))
     items = [item for content in contents if isinstance(content, list) for item in content]
     return next((str(item["type"]) for item in items if item["type"] != "text"), "text")
 
 
 def asks(server: MockServer, *roles: str, name: str = "j", **more: str) -> tuple[str, ...]:
-    """The flags that have a server play roles (judge and captioner); ``more`` are further arguments of the backend."""
+    """The flags that have a server play roles; ``more`` are further arguments of the backend."""
     arguments = ",".join(f"{key}={value}" for key, value in {"model": name, "base_url": server.url, **more}.items())
     return tuple(word for role in roles or ("judge", "captioner") for word in ("--role", f"{role}=openai,{arguments}"))

@@ -1,8 +1,6 @@
 """UniM's judged metrics by hand: trials with items, captions that follow from these, and a judge that says what it is
 told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -47,7 +45,6 @@ class Judged(NamedTuple):
 
 
 def answer_trial(text: str = "It is <<image1>>.", *, reference: Interleaved | None = None, **labels: Any) -> Trial:
-    """An answer with the pictures red, blue where it has tags, and a reference in words unless one is given."""
     return Trial(unim_sample(reference, **labels), output=interleaved(text))
 
 
@@ -69,7 +66,6 @@ def judge_unim(
     failure: Response = DOWN,
     **more: Any,
 ) -> Judged:
-    """A trial judged with these replies in their order; the captioner fails at the medium ``lost``."""
     program = score_judged(bind(load_metric(metric), more, profile), trial, Role)
     waiting = list(says)
     calls: dict[str, list[Call]] = {"judge": [], "captioner": []}
@@ -88,7 +84,6 @@ def judge_unim(
 
 
 def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:
-    """A reply as the program is given it."""
     given = said(call)
     response = given if isinstance(given, Response) else reply(given)
     fault = call.accept(response) if call.accept and response.output is not None else ""

@@ -1,7 +1,5 @@
 """Score rows of UniM, and run folders that hold them: as many and as odd as a test of its tables wants them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +18,11 @@ Samples = Mapping[str, Mapping[str, Any]]
 
 
 def labels(domain: str = "math", level: str = "easy", **more: Any) -> Row:
-    """The labels of a sample of a domain."""
     field = next((one.field for one in DOMAINS if domain in one.words), "natural_science")
     return {"field": field, "domain": domain, "difficulty": level, "capabilities": [], "combination": "I->I", **more}
 
 
 def score(value: float | str) -> Row:
-    """A number as a score row has it; a word is the status of one that has no value."""
     return (
         {"value": None, "status": value, "reason": f"{value} for a test"}
         if isinstance(value, str)
@@ -35,7 +31,7 @@ def score(value: float | str) -> Row:
 
 
 def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, *, repeat: int = 0) -> Row:
-    """A trial: its numbers, one value for all of them, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
+    """``given``: numbers, one value for all of them, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
     row: Row = {"i": 0, "n": repeat, "s": sample, "d": "d", "status": "ok", "scores": {}, "labels": of}
     if isinstance(given, str):
         kind = "timeout" if given == "failed" else given
@@ -46,7 +42,6 @@ def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, 
 
 
 def stored(folder: Path, tasks: Mapping[str, Iterable[Row]], samples: Samples | None = None, **ours: Any) -> StoredRun:
-    """A run folder with the score rows of some tasks, read back. ``ours`` is what its results file says."""
     folder.mkdir(parents=True, exist_ok=True)
     configs = {name: {"task": name, "task_alias": name, "loader": "unim", "layout": "unim"} for name in tasks}
     for config in configs.values():

@@ -1,16 +1,13 @@
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mmeval.metric.bound import bind
 from mmeval.metrics.audio import sound_class as module
-from mmeval.metrics.audio.clap import CLAP
 from mmeval.metrics.audio.sound_class import sound_class
 from mmeval.records.score import Score
-from tests.support.hearing import sound_trial, tiny
+from tests.support.hearing import sound_trial
 from tests.support.sounds import RATE, Samples, alternating
 from tests.support.trials import score_of
 
@@ -99,9 +96,3 @@ def test_both_segments_around_a_pause_count_and_more_or_fewer_are_zero(heard: He
     assert heard.lengths == pytest.approx([1.5 * RATE, 1.5 * RATE], abs=1500)
     three = scored(alternating(1, 1.5, 1, 1.5, 1), **asked)
     assert (three.value, "3 segments" in three.evidence["reason"]) == (0, True)
-
-
-def test_without_the_reference_clips_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    reason = bind(sound_class, {"model": tiny("clap", CLAP)}).without_models()
-    assert reason.startswith("karolpiczak/ESC-50") and "github.com/karolpiczak/ESC-50" in reason

@@ -3,8 +3,6 @@ from pathlib import Path
 import pytest
 
 from mmeval.metrics.quality.unim_gq import PIECES
-from mmeval.task.selection import select
-from mmeval.task.task import TaskOverrides
 from tests.support.cli import mmeval, results
 from tests.support.shipped_tasks import scores_of, selected_samples, shipped
 
@@ -32,13 +30,6 @@ def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(name: st
     assert name != "unim_math" or {sample.metadata["domain"] for sample in samples} == {"math"}
     for metric in ("strict_structure", "lenient_structure"):
         assert (set(scores_of("reference", task, metric)), set(scores_of("empty", task, metric))) == ({1.0}, {0.0})
-
-
-def test_the_three_difficulties_together_hold_every_sample_once() -> None:
-    tasks = select(["unim"], overrides=TaskOverrides(data="bundled")).tasks
-    ids = [sample.id for task in tasks for sample in selected_samples(task)]
-    assert tuple(task.name for task in tasks) == TASKS
-    assert sorted(ids) == sorted(sample.id for sample in tasks[0].dataset())
 
 
 def test_kinds_of_the_gold_answer_are_a_label_and_the_prompt_explains_the_tags() -> None:

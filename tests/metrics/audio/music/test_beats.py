@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.metric.bound import bind
 from mmeval.metric.model import bound_model
 from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
-from mmeval.metrics.audio.music.tempo import tempo
 from tests.support.hearing import tiny
 from tests.support.sounds import Samples, pulses, tone
 from tests.support.tiny_models import tiny_model
@@ -68,11 +66,6 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
-
-
-def test_without_the_checkpoint_tempo_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    assert "github.com/CPJKU/beat_this" in bind(tempo).without_models()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.installation import install_command
 from mmeval.metric.apply import score_all
 from mmeval.metric.bound import bind
 from mmeval.metrics.audio.speech import pitch_band as module
@@ -58,9 +56,3 @@ def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(monk
     assert [score.value for score in scores] == pytest.approx([0.4167, 0, 1, 0, 0.5215], abs=1e-3)
     assert [score.evidence.get("gender") for score in scores] == ["male", None, None, None, "female"]
     assert len(asked) == 2
-
-
-def test_without_praat_it_is_unavailable_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "parselmouth", None)
-    reason = bind(pitch_band).unavailable(frozenset())
-    assert reason.startswith("parselmouth") and reason.endswith(install_command("pitch"))
