@@ -7,16 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
-from mmeval.metric.apply import score_derived, score_judged, score_one
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.content import Interleaved, Media, Part
+from mmeval.metric import bind, load_metric, score_derived, score_judged, score_one
 from mmeval.program.calls import Call, Reply, Role
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample, user
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Response, Sample, Score, Trial, user
 from tests.support.shapes import cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
 from tests.support.sounds import heard, tone
 from tests.support.tiny_media import PLAIN_OFF, clip, pdf, picture, wav

@@ -5,16 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import Metric
+from mmeval.content import Interleaved, Media, media_part, wav
+from mmeval.metric import Metric, bind, score_all
 from mmeval.metric.model import HubModel, bound_model
-from mmeval.records.sample import Sample, user
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial, user
 from tests.support.sounds import RATE, Samples
 from tests.support.tiny_models import tiny_model
 

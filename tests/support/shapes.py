@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media
+from mmeval.records import Trial
 from tests.support.trials import trial
 
 Numbers = NDArray[np.float64]

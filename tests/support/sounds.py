@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part, text_part
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media, media_part, text_part, wav
+from mmeval.records import Trial
 from tests.support.trials import trial
 
 RATE = 22050

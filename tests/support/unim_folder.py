@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.dataset.contract import DataSource
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
 
 GOLD = "image/gold.png"

@@ -4,16 +4,10 @@ told. A reply that a call does not take becomes a failure, as the broker makes o
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.metric.apply import score_judged
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.content import Interleaved, Media
+from mmeval.metric import bind, load_metric, score_judged
 from mmeval.program.calls import Call, Reply, Role
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample, user
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Response, Sample, Score, Trial, user
 from tests.support.toy import picture, reply
 
 QUESTION = "Which kettle is it, tell me?"

@@ -4,12 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, Media, media_part, wav
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.audio_quality import audio_quality
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.hearing import DAMAGED
 from tests.support.sounds import Samples
 from tests.support.trials import score_of, trial

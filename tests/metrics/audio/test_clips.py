@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, Media, media_part, wav
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, decodable, resampled, the_only_clip
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from tests.support.hearing import DAMAGED
 from tests.support.sounds import Samples, heard, tone
 from tests.support.tiny_media import picture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.audio.intensity import intensity, line_of_peaks
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.sounds import Samples, heard, pulses, silence, tone
 from tests.support.trials import score_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.metrics.audio import sound_class as module
 from mmeval.metrics.audio.sound_class import sound_class
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.hearing import sound_trial
 from tests.support.sounds import RATE, Samples, alternating
 from tests.support.trials import score_of

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d import geometry as of

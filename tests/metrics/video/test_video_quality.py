@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved, Media, media_part
+from mmeval.metric import bind, score_all
 from mmeval.metrics.video.video_quality import AESTHETIC, NETWORK, TECHNICAL, fused, video_quality
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
 

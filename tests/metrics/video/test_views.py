@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.video import views

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 from scripts.make_unim_hub import HUB, ROOT, hub
 from tests.support.unim_folder import unim_dataset, unim_samples
 

@@ -4,13 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content.parts import Interleaved, PartKind
-from mmeval.metric.apply import score_one
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved, PartKind
+from mmeval.metric import bind, score_one
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.records.sample import Sample
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Trial
 from mmeval.tasks.unim.perturbation import MODALITIES, STEPS, Damage, curve, items_of, perturb
 
 Counts = dict[PartKind, int]

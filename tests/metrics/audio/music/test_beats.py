@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from mmeval.metric import WeightsError
 from mmeval.metric.model import bound_model
-from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
 from tests.support.hearing import tiny

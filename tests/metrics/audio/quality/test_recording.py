@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mmeval.content.encode import wav
+from mmeval.content import wav
 from mmeval.errors import MediaLimitError
 from mmeval.metrics.audio.quality.recording import LONGEST, RATE, audible, length_at_rate, recording
 from tests.support.sounds import Samples, tone, white

@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Media
+from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import pitch_band as module
 from mmeval.metrics.audio.speech.pitch_band import pitch_band
 from mmeval.metrics.audio.speech.voices import Heard

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.metric.bound import bind
+from mmeval.content import Media
+from mmeval.metric import bind
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import speakers
 from mmeval.metrics.audio.speech.speakers import speaker_gender, speaker_similarity

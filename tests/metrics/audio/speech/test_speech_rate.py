@@ -4,9 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Media
+from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import speech_rate as module
 from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from tests.support.sounds import heard, silence, tone

@@ -4,10 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.metric.bound import bind
-from mmeval.metric.model import loaded
+from mmeval.content import Media, wav
+from mmeval.metric import bind, loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
 from tests.support.hearing import scored_together, sound, sound_trial, tiny

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 from tests.support.unim_folder import FIRST_BYTES, GOLD, unim_row, unim_samples, write_medium, write_records
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
 from mmeval.records import ErrorInfo

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import AnsweredRun, AnsweredTask, AnswerPlace, sidecar
 from mmeval.records import ErrorInfo, Message, Sample, Trial

@@ -4,8 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from mmeval.aggregate import Estimate, Scores, mean, summarise
-from mmeval.aggregate.aggregators import macro_mean
+from mmeval.aggregate import Estimate, Scores, macro_mean, mean, summarise
 from mmeval.aggregate.scores import load_aggregator
 from mmeval.records import Score
 from mmeval.tasks.unim.tables.averages import Means, Sums, macro, micro, unim
