@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.errors import UsageError
 from mmeval.metrics.audio import sound_class as module
 from mmeval.metrics.audio.sound_class import sound_class
 from mmeval.records import Score
@@ -96,3 +97,12 @@ def test_both_segments_around_a_pause_count_and_more_or_fewer_are_zero(heard: He
     assert heard.lengths == pytest.approx([1.5 * RATE, 1.5 * RATE], abs=1500)
     three = scored(alternating(1, 1.5, 1, 1.5, 1), **asked)
     assert (three.value, "3 segments" in three.evidence["reason"]) == (0, True)
+
+
+def test_without_clips_of_the_class_it_is_unscored(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(references: Any, label: str, model: Any) -> Any:
+        raise UsageError(f"no class {label}")
+
+    monkeypatch.setattr(module, "class_embeddings", unknown)
+    score = scored(loud(3, 0.7), target="cat")
+    assert (score.status, "cat" in score.reason) == ("unscored", True)

@@ -32,6 +32,7 @@ def test_faults_of_the_level() -> None:
     samples = np.concatenate([np.full(RATE // 2, value, np.float32) for value in (0.5, 0.0005)])
     assert level.level_terms(samples) == pytest.approx((0, 0.25025, 0.5), abs=0.02)
     assert level.level_terms(samples).offset == pytest.approx(0.25025, abs=1e-4)
+    assert level.dynamic_range(np.zeros(2400, np.float32)) == 0  # without a frame
     # A sound without a frame is not silent.
     assert [level.level_terms(np.zeros(count, np.float32)).silent for count in (960, 961)] == [0, 1]
 

@@ -134,6 +134,15 @@ def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str
     assert answers.counts == {str(place): 2}
 
 
+@pytest.mark.parametrize("bad", ['{"id": "9", "output": {"con', "[" * 10**5 + "7", "7"])
+def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
+    file = write_records(place / "out.jsonl", record("first"))
+    file.write_text(f"{file.read_text()}{bad}\n{json.dumps(record('second', number='2'))}\n")
+    answers = read_output(place)
+    assert [response_to(answers, number).text for number in "12"] == ["first", "second"]
+    assert "give no answer" in answers.remarks[0]
+
+
 @pytest.mark.parametrize("key", [{"id": None}, {"id": True}, {"domain": "x"}, {"repeat": -1}, {"repeat": True}])
 def test_a_record_without_its_question_answers_nothing(key: dict[str, object], tmp_path: Path) -> None:
     write_records(tmp_path / "out.jsonl", record("a") | key)
