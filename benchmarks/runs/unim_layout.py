@@ -9,9 +9,10 @@ report``. Memory is the peak resident set of the larger of both.
 from __future__ import annotations
 
 import json
+import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -27,14 +28,16 @@ from mmeval.results.layout import load_layout
 from mmeval.results.stored_run import StoredRun
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.settings.report_options import ReportContext
+from mmeval.tasks.unim.domains import DOMAINS, LEVELS
 from mmeval.tasks.unim.tables.items import TITLES
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
-from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials, with_items
+from tests.support.unim_scores import BREAKDOWN, Row, labels, trial
 
 SECONDS, MIB = 15.0, 500.0
 TASK = "unim_all"
+SAMPLES = sum(domain.total for domain in DOMAINS)
 OUTPUTS = (*NUMBERS, *TITLES)
 _WORDS = "what is to be seen in it, and what is to be heard? " * 6
 
@@ -43,6 +46,57 @@ _WORDS = "what is to be seen in it, and what is to be heard? " * 6
 def numbers(_trial: Trial) -> float:
     """Stands for metrics whose scores are there already."""
     return 0.0
+
+
+def random_trials(count: int = SAMPLES, seed: int = 1) -> Iterator[Row]:
+    """Trials of the data set's size and make-up, with every way in which one may lack a number."""
+    chance = random.Random(seed)
+    places = [(d, level) for d in DOMAINS for level in LEVELS for _ in range(d.count(level))]
+    combinations = [f"{a}->{b}" for a in ("I", "A", "I+A", "D", "V", "I+D", "3D") for b in ("I", "A", "I+A", "D", "C")]
+    for at in range(count):
+        domain, level = places[at * len(places) // count]
+        able = chance.sample([f"C{n}" for n in range(1, 11)], chance.randrange(5))
+        of = labels(domain.name, level, capabilities=able, combination=chance.choice(combinations))
+        yield trial(f"{domain.field}/{domain.name}/{at}", _random_scores(chance, domain.number), of)
+
+
+def _random_scores(chance: random.Random, number: int) -> dict[str, float | str] | str:
+    """Domains differ in what is supported; of the fifth nothing is."""
+    if number == 5 or chance.random() < number / 60:
+        return "unsupported"
+    if chance.random() < 0.02:
+        return chance.choice(("failed", "bad_sample"))
+    found: dict[str, float | str] = {name: round(chance.random(), 3) for name in NUMBERS}
+    if all(isinstance(found[name], float) for name in ("holistic_coherence", "stylistic_harmony")):
+        found["interleaved_coherence"] = 0.8 * found["holistic_coherence"] + 0.2 * found["stylistic_harmony"]  # type: ignore[operator]
+    for name in NUMBERS:
+        if chance.random() < 0.01:
+            found[name] = "unscored"
+    return found
+
+
+def with_items(rows: Iterable[Row], seed: int = 1) -> Iterator[Row]:
+    """Trials with what the metrics of quality say of their answers: most have a text, pictures and a sound, a few the
+    rest; every item with as many terms as a sound has."""
+    chance = random.Random(seed)
+    for row in rows:
+        if row["status"] == "ok":
+            row = {**row, "scores": {**row["scores"], **{name: _of_items(chance, name) for name in TITLES}}}  # noqa: PLW2901
+        yield row
+
+
+def _of_items(chance: random.Random, name: str) -> Row:
+    count = {"text_quality": 1, "image_quality": chance.randrange(4), "audio_quality": chance.randrange(3)}.get(
+        name, int(chance.random() < 0.1)
+    )
+    if not count:
+        return {"value": None, "status": "inapplicable", "reason": f"the answer has no {TITLES[name]} to look at"}
+    qualities = [round(chance.random(), 3) for _ in range(count)]
+    items = [
+        {"label": f"{TITLES[name]}{at}", "quality": one, **{f"term{n}": chance.random() for n in range(20)}}
+        for at, one in enumerate(qualities, 1)
+    ]
+    return {"value": sum(qualities) / count, "status": "scored", "evidence": {"items": items}}
 
 
 def told(row: dict[str, Any]) -> Told:

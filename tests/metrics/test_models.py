@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 import shutil
 from pathlib import Path
@@ -12,8 +10,6 @@ from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
 from tests.support.tiny_models import tiny_model
-
-pytestmark = pytest.mark.xdist_group("torch")
 
 
 def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path:

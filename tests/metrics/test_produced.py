@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.content import Interleaved, Media, PartKind, text_part

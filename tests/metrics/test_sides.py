@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mmeval.metrics.sides import Sides, sides_of
 from mmeval.records import Score
 from tests.support.trials import trial

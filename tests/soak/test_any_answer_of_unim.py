@@ -8,9 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, Part, PartKind
-from mmeval.content.media import Media
-from mmeval.content.placeholders import TagKind, find
+from mmeval.content import Interleaved, Media, Part, PartKind, TagKind, find
 from mmeval.tasks.unim.output.layout import flattened, whole_text
 from tests.support.answered import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
@@ -73,7 +71,6 @@ def test_any_answer_comes_back_byte_for_byte_and_the_scripts_find_every_record_a
             {(file.parent / value).read_bytes() for name, value in row["output"]["modal"].items() if name[:4] != "code"}
             for row in rows
         ]
-
     assert by_counted_braces(text) == by_gathered_lines(text) == rows
     assert found == [
         {part.media.read() for part in output.parts if part.media is not None and part.kind != "code"}

@@ -8,13 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content.encode import wav
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, media_part, wav
 from mmeval.metrics.audio.audio_quality import audio_quality
-from mmeval.metrics.three_d.cloud_terms import cloud_terms
-from mmeval.metrics.three_d.mesh_terms import MeshRules, mesh_terms
 from mmeval.metrics.three_d.quality_3d import quality_3d
-from mmeval.metrics.three_d.terms import Terms
 from tests.support.shapes import off, ply, shown
 from tests.support.sounds import Samples
 from tests.support.trials import score_of, trial
@@ -46,36 +42,11 @@ def made(kind: str, count: int, seed: int) -> Samples:
 def test_every_sound_has_a_quality_or_a_reason(kind: str, count: int, gain: float, rate: int, seed: int) -> None:
     sound = wav((gain * made(kind, count, seed)).astype(np.float32), rate)
     score = score_of(audio_quality, trial(Interleaved((media_part(sound, "audio"),))))
-
     json.dumps(score.to_json(), allow_nan=False)
     if score.status == "scored":
         assert score.value is not None and 0 <= score.value <= 1
     else:
         assert (score.status, "loudness" in score.reason) == ("unscored", True)
-
-
-def in_range(found: Terms) -> bool:
-    values = (found.topology, found.geometry, found.sampling)
-    evidence = [float(value) for value in found.evidence.values()]
-    return all(0 <= value <= 1 for value in values) and bool(np.isfinite(evidence).all())
-
-
-@settings(max_examples=100)
-@given(st.integers(0, 10**6), st.integers(0, 70), st.sampled_from([0, 1, 2, 3]), st.booleans())
-def test_any_cloud_has_terms_in_range(seed: int, count: int, grid: int, padded: bool) -> None:
-    points = np.random.default_rng(seed).random((count, 3))
-    points = np.round(points * grid) / grid if grid else points
-    assert in_range(cloud_terms(points, angles="signed" if padded else "absolute", padded=padded))
-
-
-@pytest.mark.parametrize(
-    "rules", [MeshRules("counted", "equilateral", "dropped"), MeshRules("dead", "released", "kept")]
-)
-@pytest.mark.parametrize("seed", range(25))
-def test_any_mesh_has_terms_in_range(seed: int, rules: MeshRules) -> None:
-    rng = np.random.default_rng(seed)
-    points = np.round(rng.random((6, 3)) * seed) / max(seed, 1) - 0.5
-    assert in_range(mesh_terms(points, rng.integers(0, 6, (rng.integers(1, 12), 3)), rules, rng))
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
@@ -87,6 +58,5 @@ def test_any_file_has_a_quality_in_range_or_none(seed: int, profile: str) -> Non
     faces = rng.integers(0, 12 + seed // 8, (rng.integers(1, 20), 3))
     files = off((points, faces)), ply(points, faces), ply(points)
     found: list[Any] = [score_of(quality_3d, shown(file), profile).evidence["items"][0]["quality"] for file in files]
-
     assert all(each is None or 0 <= each <= 1 for each in found)
     assert profile == "official" or None not in found

@@ -1,7 +1,5 @@
 """The numbers that modules define, and tables of what they have to be."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math
@@ -21,7 +19,6 @@ def documented(table: str) -> dict[str, dict[str, Any]]:
 
 
 def defined(modules: Iterable[ModuleType], left_out: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What each module assigns at its top to names in capitals."""
     return {module.__name__.rpartition(".")[2]: _own(module, set(left_out)) for module in modules}
 
 

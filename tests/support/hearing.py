@@ -1,22 +1,14 @@
 """Tiny models of metrics that hear, and the folders and answers that tests give them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import Metric
+from mmeval.content import Interleaved, Media, media_part, wav
+from mmeval.metric import Metric, bind, score_all
 from mmeval.metric.model import HubModel, bound_model
-from mmeval.records.sample import Sample, user
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial, user
 from tests.support.sounds import RATE, Samples
 from tests.support.tiny_models import tiny_model
 
@@ -25,7 +17,6 @@ DAMAGED = Media.from_bytes(b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40), name="da
 
 
 def tiny(name: str, mark: HubModel) -> dict[str, str]:
-    """A tiny model as a metric is given it."""
     return bound_model(str(tiny_model(name)), mark)
 
 
@@ -34,7 +25,6 @@ def sound(samples: Samples) -> Media:
 
 
 def sounds(*samples: Samples | Media) -> Interleaved:
-    """Content of sounds alone."""
     media = [one if isinstance(one, Media) else sound(one) for one in samples]
     return Interleaved(tuple(media_part(one, "audio") for one in media))
 
@@ -45,18 +35,15 @@ def sound_trial(
     references: Sequence[Samples | Media] = (),
     **labels: Any,
 ) -> Trial:
-    """A trial whose answer is sounds; ``given`` are those of its input, and each reference is one."""
     asked = (user("speak", *sounds(*given).parts),)
     return Trial(Sample("s", asked, tuple(sounds(one) for one in references), labels), output=sounds(*answer))
 
 
 def scored_together(metric: Metric, trials: Sequence[Trial], **switches: Any) -> list[Score]:
-    """The scores of a batched metric that gives one number, in one call."""
     return [scores[metric.name] for scores in score_all(bind(metric, switches), trials)]
 
 
 def class_folder(folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = "") -> Path:
-    """A folder of reference sounds: by class, or in ``audio`` with a table of this name."""
     rows = []
     for name, samples in clips.items():
         for at, one in enumerate(samples):

@@ -1,16 +1,13 @@
 """Solids and clouds for tests, as arrays and as the bytes of files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media
+from mmeval.records import Trial
 from tests.support.trials import trial
 
 Numbers = NDArray[np.float64]
@@ -23,14 +20,12 @@ FAN = np.array([[0, 1, 2], [0, 1, 3], [0, 1, 4]])
 
 
 def cube() -> Mesh:
-    """A closed cube of side 1: 8 vertices, 12 faces that all look outwards."""
     points = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return points, np.array([face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))])
 
 
 def torus(rings: int = 24, sides: int = 12) -> Mesh:
-    """A closed ring of ``2 * rings * sides`` faces."""
     u, v = np.meshgrid(np.arange(rings), np.arange(sides), indexing="ij")
     around, across = 2 * np.pi * u / rings, 2 * np.pi * v / sides
     far = 1 + 0.4 * np.cos(across)
@@ -60,14 +55,12 @@ def ball(steps: int = 3) -> Mesh:
 
 
 def tetrahedra(*places: Sequence[float]) -> Mesh:
-    """Regular tetrahedra with sides of 1, one at each place."""
     corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / np.sqrt(8)
     faces = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     return joined(*[(corners + np.array(place), faces) for place in places])
 
 
 def joined(*meshes: Mesh) -> Mesh:
-    """Several meshes as one, side by side in one file."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes[:-1])])
     return (
         np.concatenate([points for points, _ in meshes]),
@@ -82,14 +75,12 @@ def sphere_cloud(count: int = 400, seed: int = 0) -> Numbers:
 
 
 def plane_cloud(side: int = 20, seed: int = 0) -> Numbers:
-    """Points of a slightly shaken grid, all at height 0."""
     x, y = np.meshgrid(np.arange(side), np.arange(side))
     flat = np.stack([x.ravel(), y.ravel()], axis=1) + np.random.default_rng(seed).uniform(-0.1, 0.1, (side * side, 2))
     return np.concatenate([flat, np.zeros((side * side, 1))], axis=1)
 
 
 def turned(points: Numbers) -> Numbers:
-    """The points after one fixed turn about no axis of theirs."""
     around, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))
     found: Numbers = points @ (around * np.sign(np.linalg.det(around)))
     return found
@@ -119,7 +110,6 @@ def _rows(points: Numbers) -> list[str]:
 
 
 def shown(*files: bytes) -> Trial:
-    """A trial whose answer is these 3D items; one without bytes is named, and no file came with it."""
     labels = [f"3d{number}" for number in range(1, len(files) + 1)]
     media = {label: Media.from_bytes(file) for label, file in zip(labels, files, strict=True) if file}
     return trial(Interleaved.from_text(" ".join(f"<{label}>" for label in labels), media))

@@ -1,16 +1,12 @@
 """Sounds for tests of audio metrics: generated samples, and answers that have them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part, text_part
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media, media_part, text_part, wav
+from mmeval.records import Trial
 from tests.support.trials import trial
 
 RATE = 22050
@@ -30,13 +26,12 @@ def silence(seconds: float) -> Samples:
 
 
 def alternating(*seconds: float) -> Samples:
-    """A tone, a silence, a tone ... of these lengths; each part has its own pitch."""
     parts = [silence(s) if at % 2 else tone(s, 300 + 90 * at) for at, s in enumerate(seconds)]
     return np.concatenate(parts)
 
 
 def pulses(seconds: float, envelope: Sequence[float]) -> Samples:
-    """Four strokes a second that die away, as loud as the envelope says, which is spread over the whole length."""
+    """Four strokes a second that die away, as loud as the envelope, which is spread over the whole length."""
     t = times(seconds)
     loudness = np.interp(t, np.linspace(0, seconds, len(envelope)), envelope)
     return np.asarray(0.6 * np.sin(2 * np.pi * 330.0 * t) * np.exp(-6.0 * (t % 0.25)) * loudness, np.float32)
@@ -50,22 +45,18 @@ def voice(hertz: float, seconds: float = 2.0) -> Samples:
 
 
 def sine(hertz: float = 440.0, seconds: float = 1.0, level: float = 0.3) -> Samples:
-    """A tone at the rate at which quality is measured."""
     return (level * np.sin(2 * np.pi * hertz * np.arange(int(seconds * 48_000)) / 48_000)).astype(np.float32)
 
 
 def white(count: int = 48_000, level: float = 0.1) -> Samples:
-    """Noise that is the same in every test."""
     return (level * np.random.default_rng(0).standard_normal(count)).astype(np.float32)
 
 
 def steps(*levels: tuple[float, int]) -> Samples:
-    """Square waves of these amplitudes, each of so many samples, an even number."""
     return np.concatenate([np.tile(np.array([level, -level], np.float32), count // 2) for level, count in levels])
 
 
 def heard(*sounds: Samples | Media, text: str = "", metadata: Mapping[str, Any] | None = None) -> Trial:
-    """A trial whose answer is a text, where one is given, and these sounds."""
     media = [sound if isinstance(sound, Media) else wav(sound, RATE) for sound in sounds]
     parts = [*([text_part(text)] if text else []), *(media_part(one, "audio") for one in media)]
     return trial(Interleaved(tuple(parts)), metadata=metadata)

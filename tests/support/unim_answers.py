@@ -1,8 +1,6 @@
 """Answers to UniM as tests write and read them, and the rules by which the released scripts find records, files and
 tags."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -30,13 +28,11 @@ def tagged(text: str, **media: Media | str) -> Interleaved:
 def unim_sample(
     number: str = "1", domain: str = "math", *, field: str = "natural_science", asked: str = ASKED
 ) -> Sample:
-    """A sample as the loader of UniM makes it."""
     labels = {"field": field, "domain": domain, "difficulty": "hard"}
     return Sample(f"{field}/{domain}/{number}", (user(asked),), metadata=labels)
 
 
 def unim_task(answers: Mapping[str, Answer] | Sequence[Answer], name: str = "unim", **sample: str) -> AnsweredTask:
-    """A task with one answer to each sample: by their ids, else to the ids 1, 2, ..."""
     by_id = answers if isinstance(answers, Mapping) else {str(at): answer for at, answer in enumerate(answers, 1)}
     trials = [unim_trial(answer, number, 0, **sample) for number, answer in by_id.items()]
     return AnsweredTask(name, lambda: iter(trials))
@@ -50,7 +46,6 @@ def unim_trial(answer: Answer, number: str = "1", repeat: int = 0, **sample: str
 
 
 def export_unim(folder: Path, *tasks: AnsweredTask) -> Exported:
-    """The folder of a model, written as ``mmeval export`` does."""
     folder.mkdir(parents=True)
     done = write_output(AnsweredRun("teller", tasks), folder)
     (folder / MANIFEST).write_text(json.dumps({"model": "teller", **done.manifest}))
@@ -58,7 +53,6 @@ def export_unim(folder: Path, *tasks: AnsweredTask) -> Exported:
 
 
 def there_and_back(folder: Path, *answers: Interleaved) -> list[Response]:
-    """What is read of answers that were written."""
     export_unim(folder, unim_task(answers))
     read = read_output(folder)
     found = [response_to(read, str(number)) for number in range(1, len(answers) + 1)]
@@ -79,19 +73,14 @@ def why_absent(answers: OutputAnswers, number: str = "1", repeat: int = 0, **sam
 
 
 def record(content: str, modal: Mapping[str, Any] | None = None, number: str = "1", **more: Any) -> Json:
-    """A record as somebody's own script may write it."""
     row = {"domain": "natural_science", "subdomain": "math", "id": number, **more}
     return {**row, "output": {"modal": dict(modal or {}), "content": content}}
 
 
 def write_records(file: Path, *rows: Json, indent: int | None = 2) -> Path:
-    """Records one after the other, indented as the data set has them."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(row, indent=indent) + "\n" for row in rows))
     return file
-
-
-# --- the rules of the released scripts --------------------------------------------------------------------------------
 
 
 def by_counted_braces(text: str) -> list[Json]:
@@ -121,7 +110,6 @@ def by_gathered_lines(text: str) -> list[Json]:
 
 
 def with_captions_put_in(content: str, captions: Mapping[str, str]) -> str:
-    """How the script of the coherence puts captions in place of tags."""
     known = re.compile(r"<((?:code|image|document|audio|video|threeD)\d+)>")
     return known.sub(lambda tag: f"<{tag[1]}:{captions[tag[1]]}>" if tag[1] in captions else tag[0], content)
 

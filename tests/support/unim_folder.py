@@ -1,14 +1,12 @@
 """A UniM data set of one's own making, in the published layout."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mmeval.dataset.contract import DataSource
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
 
 GOLD = "image/gold.png"
@@ -16,7 +14,6 @@ GOLD = "image/gold.png"
 
 
 def unim_row(**changes: Any) -> dict[str, Any]:
-    """A record that asks for a picture and gets one; ``changes`` replace its keys, None removes one."""
     row = {
         "domain": "natural_science",
         "subdomain": "math",
@@ -32,7 +29,6 @@ def unim_row(**changes: Any) -> dict[str, Any]:
 def write_records(
     folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
 ) -> Path:
-    """Write a record file, and the picture of ``unim_row``; returns its path."""
     write_medium(folder, GOLD)
     path = folder / "qapairs_placeholder" / file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +39,6 @@ def write_records(
 def write_captions(
     folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
 ) -> Path:
-    """Write a file of the caption variant; returns its path."""
     path = folder / "qapairs_caption" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(json.dumps(row) for row in rows))
@@ -68,7 +63,6 @@ FIRST_BYTES = {
 
 
 def write_medium(folder: Path, path: str, data: bytes | None = None) -> Path:
-    """Write a media file, by default of the kind that its suffix says; returns its path."""
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(FIRST_BYTES[target.suffix] if data is None else data)

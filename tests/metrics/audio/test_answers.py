@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import Metric
+from mmeval.metric import Metric, bind
 from mmeval.metrics.audio.clap import clap_similarity
 from mmeval.metrics.audio.intensity import intensity
 from mmeval.metrics.audio.music.tempo import tempo

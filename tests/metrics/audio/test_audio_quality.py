@@ -4,12 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.content import Interleaved, Media, media_part, wav
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.audio_quality import audio_quality
-from mmeval.records.score import Score
+from mmeval.records import Score
 from tests.support.hearing import DAMAGED
 from tests.support.sounds import Samples
 from tests.support.trials import score_of, trial
@@ -70,7 +68,6 @@ def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_n
         "0.4 are": quality(click, profile=profile),
         "max_audio_seconds": quality(np.zeros(901 * 100, np.float32), rate=100, profile=profile),
     }
-
     for reason, score in unscored.items():
         assert (score.status, score.bounds, reason in score.reason) == ("unscored", (0, 1), True)
     assert quality(melody(0.41), profile=profile).status == "scored"
@@ -81,33 +78,6 @@ def test_silence_is_worth_nothing_and_its_evidence_is_json() -> None:
     assert score.value == pytest.approx(0, abs=1e-5)
     assert json.loads(json.dumps(score.to_json(), allow_nan=False))["evidence"]["items"][0]["lufs"] is None
     assert value_of(np.zeros(RATE, np.float32), profile="official") == 0
-
-
-def test_the_official_score_is_rounded() -> None:
-    found = item(melody(), profile="official")
-    assert found["quality"] == round(found["quality_0_100"], 2) / 100
-    assert found["quality_0_100"] == 100 * found["q01"] ** 0.7
-
-
-def test_with_the_released_margin_noise_in_music_does_not_count() -> None:
-    noisy = melody() + noise(0.01)
-    released = item(noisy, profile="official")
-    assert (released["is_music"], released["snr_db_eff"], item(noisy)["snr_db_eff"] < 40) == (True, 50, True)
-    without = item(melody(), hpss_margin=None)
-    assert (without["is_music"], without["snr_db_hpss"]) == (True, None)
-    assert without["snr_db_eff"] == pytest.approx(max(without["snr_db_orig"], without["snr_db_sf"] or -10))
-
-
-def test_the_bonus_of_periodicity_is_applied_unless_official() -> None:
-    mended, without = item(melody(), hpss_margin=1.0), item(melody(), hpss_margin=1.0, apply_b_per=False)
-    assert mended["bonus_periodic"] > 1
-    assert mended["q01"] == pytest.approx(min(1, without["q01"] * mended["bonus_periodic"]))
-
-
-def test_the_power_is_that_of_the_combination() -> None:
-    released, paper = item(melody()), item(melody(), combination="paper")
-    assert (released["quality"], paper["quality"]) == pytest.approx((released["q01"] ** 0.7, paper["q01"]))
-    assert item(melody(), final_power=0.5)["quality"] == pytest.approx(released["q01"] ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -121,31 +91,3 @@ def test_the_power_is_that_of_the_combination() -> None:
 def test_switches_have_their_ranges(switch: str, value: Any) -> None:
     with pytest.raises(UsageError, match=switch):
         quality(melody(), **{switch: value})
-
-
-def test_neither_the_order_of_channels_nor_the_sign_matters() -> None:
-    left, right = melody(), noise(0.05)
-    both, swapped, twice = (np.stack(one, axis=1) for one in ((left, right), (right, left), (left, left)))
-    assert value_of(swapped) == pytest.approx(value_of(both), abs=1e-6)
-    assert value_of(twice) == value_of(left)
-    assert value_of(-left) == pytest.approx(value_of(left), abs=1e-4)  # whole numbers round down
-
-
-def test_terms_of_shape_do_not_depend_on_the_gain() -> None:
-    loud, quiet = item(melody()), item(melody(gain=0.5))
-    for name in ("structure(1-SF)", "periodic_peak", "crest_db", "bandwidth_raw", "contrast_db", "chroma_var"):
-        assert quiet[name] == pytest.approx(loud[name], rel=0.02, abs=1e-3), name
-    assert quiet["lufs"] == pytest.approx(loud["lufs"] - 6.02, abs=0.01)
-
-
-def test_more_noise_clipping_or_gap_is_worth_less() -> None:
-    noisy = [value_of(melody() + noise(level)) for level in (0.0, 0.003, 0.03, 0.3)]
-    clipped = [value_of(np.clip(melody() * gain, -1, 1)) for gain in (1, 3, 10, 100)]
-    gaps = []
-    for gap in (0.0, 0.25, 0.5, 0.8):
-        samples = melody(2.0)
-        samples[int(0.8 * RATE) : int((0.8 + gap) * RATE)] = 0
-        gaps.append(item(samples)["gap_cov_penalty"])
-
-    for values in (noisy, clipped, gaps):
-        assert values == sorted(values, reverse=True) and values[0] > values[-1]

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.audio.clap import CLAP, _encoder, clap_similarity, embeddings, nearest_mean
-from tests.support.hearing import DAMAGED, scored_together, sound_trial, tiny
+from tests.support.hearing import DAMAGED, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
 from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
-
-pytestmark = pytest.mark.xdist_group("torch")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +22,7 @@ def test_an_embedding_has_length_one_and_its_clip_decides_it(clap: dict[str, str
     assert len(embeddings([], clap)) == 0
 
 
-@pytest.mark.parametrize("clip", [tone(0), tone(0.3), silence(3), tone(10), tone(25)], ids=len)
+@pytest.mark.parametrize("clip", [tone(0), silence(3), tone(25)], ids=len)
 def test_a_clip_of_any_length_has_an_embedding_and_always_the_same(clap: dict[str, str], clip: Samples) -> None:
     alone = embeddings([clip], clap)[0]
     assert np.isfinite(alone).all()
@@ -67,13 +65,6 @@ def test_ten_cosines_are_averaged_by_default(clap: dict[str, str]) -> None:
     score = score_of(clap_similarity, asked, model=clap)
     assert score.value == pytest.approx(np.mean(sorted(score.evidence["cosines"])[-10:]), abs=1e-6)
     assert score.value != pytest.approx(score_of(clap_similarity, asked, model=clap, nearest=9).value, abs=1e-9)
-
-
-def test_the_same_sound_is_one_and_a_batch_is_scored_as_each_alone(clap: dict[str, str]) -> None:
-    trials = [sound_trial(tone(2), references=[tone(2)]), sound_trial(tone(3, 900), references=[tone(2)])]
-    together = [score.value for score in scored_together(clap_similarity, trials, model=clap)]
-    assert together[0] == pytest.approx(1)
-    assert together == pytest.approx([score_of(clap_similarity, one, model=clap).value for one in trials], abs=1e-5)
 
 
 def test_without_a_reference_or_with_a_damaged_one_it_is_unscored(clap: dict[str, str]) -> None:

@@ -4,7 +4,7 @@ from mmeval.metrics.audio.windows import Edge, window
 from tests.support.sounds import RATE, tone
 
 
-@pytest.mark.parametrize(("seconds", "length"), [(20, 4), (8, 4), (7.9, 3), (4, 2), (2, 1), (1.99, 0), (0.3, 0)])
+@pytest.mark.parametrize(("seconds", "length"), [(20, 4), (8, 4), (7.9, 3), (2, 1), (1.99, 0)])
 @pytest.mark.parametrize("edge", ["start", "end"])
 def test_a_window_is_half_of_the_clip_and_four_seconds_at_most(seconds: float, length: int, edge: Edge) -> None:
     samples = tone(seconds)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.three_d.edges import component_count, edges_of, valences
-from tests.support.shapes import FAN, Indices, cube, tetrahedra, torus
+from tests.support.shapes import FAN, Indices, cube, tetrahedra
 
 NO_FACES = np.empty((0, 3), np.int64)
 
@@ -32,16 +32,3 @@ def test_parts_are_counted_whether_closed_or_not() -> None:
 def test_a_valence_counts_other_ends_and_a_vertex_without_faces_has_none() -> None:
     assert valences(edges_of(FAN, 7).ends, 7).tolist() == [4, 4, 2, 2, 2, 0, 0]
     assert valences(edges_of(np.array([[0, 1, 1]]), 2).ends, 2).tolist() == [1, 2]
-
-
-def test_the_order_of_faces_and_the_names_of_vertices_do_not_matter() -> None:
-    points, faces = torus(8, 5)
-    rng = np.random.default_rng(0)
-    names = rng.permutation(len(points))
-    assert _facts(names[rng.permutation(faces)], len(points)) == _facts(faces, len(points))
-    assert edges_of(FAN * 2**28, 5 * 2**28).counts.tolist() == edges_of(FAN, 5).counts.tolist()
-
-
-def _facts(faces: Indices, vertices: int) -> tuple[object, ...]:
-    edges = edges_of(faces, vertices)
-    return len(edges.ends), edges.watertight, sorted(edges.counts), component_count(len(faces), edges.neighbours)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d import geometry as of
@@ -39,7 +39,7 @@ def test_the_box_has_the_origin_in_its_middle_and_a_largest_side_of_one() -> Non
     assert found.points.tolist() == [[-0.5, -0.25, 0], [0.5, 0.25, 0]]
 
 
-@pytest.mark.parametrize("numbers", [(0, 0), (7, 7), (-1.7e308, 1.7e308), (0, 1e-300)])
+@pytest.mark.parametrize("numbers", [(7, 7), (-1.7e308, 1.7e308), (0, 1e-300)])
 def test_any_numbers_become_some(numbers: tuple[float, float]) -> None:
     found = of.of_size_one(Geometry(np.repeat(np.array(numbers, float), 3).reshape(2, 3), NO_FACES))
     assert np.abs(found.points).max() in (0, 0.5)

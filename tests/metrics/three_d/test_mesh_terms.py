@@ -5,11 +5,10 @@ import pytest
 
 from mmeval.metrics.three_d.mesh_terms import MeshRules, _spacing, mesh_terms
 from mmeval.metrics.three_d.terms import Terms
-from tests.support.shapes import FAN, LINE, Mesh, ball, cube, joined, tetrahedra, torus, turned
+from tests.support.shapes import FAN, LINE, Mesh, cube, joined, tetrahedra, torus
 
 MENDED = MeshRules(defects="counted", triangles="equilateral", degenerate="dropped")
 RELEASED = MeshRules(defects="dead", triangles="released", degenerate="kept")
-BOTH = pytest.mark.parametrize("rules", [MENDED, RELEASED], ids=["mended", "released"])
 OPEN = cube()[0], cube()[1][1:]
 THREE_AT_AN_EDGE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 0]]) / 2, FAN
 CUT = (
@@ -33,11 +32,10 @@ def terms(mesh: Mesh, rules: MeshRules = MENDED) -> Terms:
         (OPEN, 0.65, 0.65),
         (joined(cube(), (cube()[0] + 2, cube()[1])), 1 - 0.2 / 3, 1 - 0.2 / 3),
         (tetrahedra(*[(3 * at, 0, 0) for at in range(4)]), 0.8, 0.8),
-        (tetrahedra(*[(3 * at, 0, 0) for at in range(6)]), 0.8, 0.8),
         (THREE_AT_AN_EDGE, 0.25 * 6 / 7 + 0.2 + 0.2 / 3, 0.45 + 0.2 / 3),
         (CUT, 0.25 + 0.2 * 2 / 3, 0.45 + 0.2 * 2 / 3),
     ],
-    ids=["closed", "a hole", "two parts", "four parts", "six parts", "three at an edge", "a cut"],
+    ids=["closed", "a hole", "two parts", "four parts", "three at an edge", "a cut"],
 )
 def test_topology_counts_holes_edges_cuts_and_parts(mesh: Mesh, mended: float, released: float) -> None:
     assert (terms(mesh).topology, terms(mesh, RELEASED).topology) == pytest.approx((mended, released))
@@ -74,24 +72,3 @@ def test_the_spacing_of_a_point_is_its_mean_distance_to_the_nearest_eight_others
     points = np.random.default_rng(0).random((30, 3))
     apart = np.sort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)
     assert _spacing(points) == pytest.approx(apart[:, 1:9].mean(axis=1))
-
-
-@BOTH
-def test_noise_lowers_geometry_of_an_even_mesh(rules: MeshRules) -> None:
-    points, faces = ball()
-    noise = np.random.default_rng(0).normal(size=points.shape)
-    found = [terms((points + size * noise, faces), rules).geometry for size in (0, 0.01, 0.02, 0.05)]
-    assert found == sorted(found, reverse=True) and found[0] > found[-1] + 0.2
-
-
-@BOTH
-@pytest.mark.parametrize("seed", range(2))
-def test_place_size_and_order_do_not_matter(seed: int, rules: MeshRules) -> None:
-    rng = np.random.default_rng(seed)
-    points, faces = joined(torus(16, 8), CUT)
-    names = rng.permutation(len(points))
-    placed = np.empty_like(points)
-    placed[names] = turned(points) * rng.uniform(0.1, 10) + rng.normal(size=3)
-    found, there = terms((placed, names[rng.permutation(faces)]), rules), terms((points, faces), rules)
-    assert (found.topology, found.geometry) == pytest.approx((there.topology, there.geometry), abs=1e-9)
-    assert found.sampling == pytest.approx(there.sampling, abs=0.01)

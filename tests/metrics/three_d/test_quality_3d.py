@@ -6,7 +6,7 @@ import pytest
 from mmeval.metrics.three_d import quality_3d as module
 from mmeval.metrics.three_d.quality_3d import quality_3d
 from tests.support import tiny_media as tiny
-from tests.support.shapes import cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
+from tests.support.shapes import cube, off, plane_cloud, ply, shown, sphere_cloud, torus
 from tests.support.trials import score_of, trial
 
 SEAM = (
@@ -35,17 +35,11 @@ def test_the_value_is_the_mean_over_the_items_and_each_is_scored_alone() -> None
     assert score_of(quality_3d, trial("only words")).status == "inapplicable"
 
 
-@pytest.mark.parametrize(("combination", "weights"), [("released", (0.3, 0.4, 0.3)), ("paper", (1 / 3,) * 3)])
-def test_an_item_is_the_weighted_sum_of_its_terms(combination: str, weights: tuple[float, ...]) -> None:
-    found = item(off(torus()), combination=combination)
-    assert found["quality"] == pytest.approx(np.dot(weights, [found[name] for name in "TGS"]))
-
-
 @pytest.mark.parametrize("profile", ["standard", "official"])
 @pytest.mark.parametrize(
     "file",
-    [off(cube()), obj(cube()), tiny.binary_stl(4), tiny.glb(), ply(*cube()), ply(sphere_cloud(40)), SEAM],
-    ids=["off", "obj", "stl", "glb", "ply mesh", "ply cloud", "seam"],
+    [off(cube()), tiny.binary_stl(4), tiny.glb(), ply(sphere_cloud(40)), SEAM],
+    ids=["off", "stl", "glb", "ply cloud", "seam"],
 )
 def test_every_format_has_a_quality_and_the_same_one_again(file: bytes, profile: str) -> None:
     found = quality(file, profile)
@@ -90,12 +84,6 @@ def test_under_official_a_search_for_neighbours_fails_for_some_counts(count: int
     assert quality(file) is not None
 
 
-def test_with_twenty_points_the_last_neighbour_is_infinitely_far_only_under_official() -> None:
-    twenty = ply(sphere_cloud(20))
-    assert item(twenty, "official")["intrinsic_dim"] == 1
-    assert item(twenty)["intrinsic_dim"] > 1.3
-
-
 def test_a_vertex_that_no_face_names_lowers_sampling_only_where_it_is_kept() -> None:
     points, faces = cube()
     more = off((np.concatenate([points, np.eye(3)[[0] * 9] * 0.3]), faces))
@@ -110,29 +98,3 @@ def test_faces_that_are_lines_are_no_part_of_the_surface() -> None:
     more = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
     assert (item(more)["T"], item(more, degenerate="kept")["watertight"]) == (1, False)
     assert quality(off((points, np.array([[0, 1, 1]])))) == 0
-
-
-def test_a_score_has_two_places_of_a_hundred_only_where_it_is_rounded() -> None:
-    official, exact = quality(off(torus()), "official"), quality(off(torus()), "official", rounding="none")
-    assert (official, abs(official - exact) <= 5e-5, official != exact) == (round(exact, 4), True, True)
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_hole_lowers_topology(profile: str) -> None:
-    points, faces = torus()
-    whole, open_ = (item(off((points, some)), profile) for some in (faces, faces[4:]))
-    assert open_["T"] == pytest.approx(whole["T"] - 0.35)
-    assert open_["quality"] < whole["quality"]
-
-
-def test_solids_that_cut_each_other_lose_topology_only_in_standard() -> None:
-    cut = off(joined(tetrahedra((0, 0, 0)), tetrahedra((0.31, 0.17, 0.08))))
-    assert item(cut)["crossing_share"] >= 0.5
-    assert item(cut, "official")["T"] == pytest.approx(1 - 0.2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("switch", "value", "file"), [("angles", "signed", ply(plane_cloud())), ("triangles", "released", off(torus()))]
-)
-def test_angles_and_triangles_matter(switch: str, value: str, file: bytes) -> None:
-    assert quality(file) != quality(file, **{switch: value})

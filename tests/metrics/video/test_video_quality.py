@@ -6,20 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Interleaved, Media, media_part
+from mmeval.metric import bind, score_all
 from mmeval.metrics.video.video_quality import AESTHETIC, NETWORK, TECHNICAL, fused, video_quality
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
 
-pytestmark = pytest.mark.xdist_group("torch")
 BROKEN = b"\x00\x00\x00\x20ftypisom" + bytes(60)
 
 
@@ -38,11 +32,6 @@ class OneBranch(torch.nn.Module):  # type: ignore[misc]
 class Nothing(torch.nn.Module):  # type: ignore[misc]
     def forward(self, technical: torch.Tensor, aesthetic: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return technical.mean() / 0.0, aesthetic.mean() * 0.0 / 0.0
-
-
-class OneArgument(torch.nn.Module):  # type: ignore[misc]
-    def forward(self, technical: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return technical.mean(), technical.mean()
 
 
 def saved(folder: Path, module: torch.nn.Module) -> str:
@@ -68,21 +57,12 @@ def scored(trials: Sequence[Trial], profile: str = "standard", **switches: Any) 
     ("technical", "aesthetic", "quality"),
     [
         (TECHNICAL.mean, AESTHETIC.mean, 0.5),
-        (0.1107, -0.08285, 0.5),
-        (0.18425, -0.08285, 0.648032),
-        (0.1107, -0.04511, 0.596186),
         (0, 0, 0.484148),
         (0.2, -0.05, 1 / (1 + math.exp(-0.6104 * (0.2 - 0.1107) / 0.07355 - 0.3896 * (-0.05 + 0.08285) / 0.03774))),
     ],
 )
 def test_both_branches_count_with_the_published_constants(technical: float, aesthetic: float, quality: float) -> None:
     assert fused(technical, aesthetic) == pytest.approx(quality, abs=2e-6)
-
-
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(0, 10))
-def test_a_better_branch_never_makes_a_video_worse(technical: float, aesthetic: float, more: float) -> None:
-    base = fused(technical, aesthetic)
-    assert 0 <= base <= min(fused(technical + more, aesthetic), fused(technical, aesthetic + more)) <= 1
 
 
 def test_videos_are_scored_by_the_means_of_the_branches(model: str) -> None:
@@ -113,7 +93,7 @@ def test_without_weights_it_is_unavailable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "word"),
-    [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number"), (OneArgument(), "loaded")],
+    [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")],
 )
 def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch.nn.Module | None, word: str) -> None:
     if module is None:
@@ -123,9 +103,3 @@ def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch
     (score,) = scored([with_videos(clip())], model=str(tmp_path))
     assert (score.status, score.cause) == ("unscored", "lost")
     assert str(tmp_path) in score.reason and word in score.reason
-
-
-def test_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
-    folders = model, model, saved(tmp_path, OneBranch())
-    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
-    assert marks[0] == marks[1] != marks[2]

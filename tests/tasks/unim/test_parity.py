@@ -23,9 +23,7 @@ def test_every_case(kind: str, mode: str, profile: str, tmp_path: Path, capsys: 
     file = tmp_path / "cases.jsonl"
     rows = [{**{key: case[key] for key in ("name", "input", "answer")}, "target": case["reference"]} for case in CASES]
     file.write_text("".join(json.dumps({**row, "params": {"mode": mode}}) + "\n" for row in rows))
-
     code = main(["metric", f"{kind}_structure", "--cases", str(file), "--profile", profile])
-
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     undefined = any(case["modes"][mode][kind] is None for case in CASES)
     assert (code, [one["name"] for one in found]) == (3 if undefined else 0, [case["name"] for case in CASES])

@@ -18,7 +18,9 @@ from mmeval.__main__ import main
 INPUTS = Path(__file__).parents[2] / "fixtures" / "unim_quality"
 FOLDERS = {"image_quality": "image", "niqe": "image", "audio_quality": "audio", "quality_3d": "threeD"}
 SAME, DRAWN = 1e-8, 0.01
-PICTURES, SOUNDS = (json.loads((INPUTS / kind / "expected.json").read_text()) for kind in ("image", "audio"))
+PICTURES, SOUNDS, SHAPES = (
+    json.loads((INPUTS / kind / "expected.json").read_text()) for kind in ("image", "audio", "threeD")
+)
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper_q": {"combination": "paper", "hpss_margin": 1.0},
     "released_score_0_1": {"hpss_margin": 1.0, "apply_b_per": False},
@@ -28,52 +30,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """The switches under ``standard`` that give each variant of the quality of sounds."""
 LOOSE = {"chroma_var": 1e-3, "hf_slope_logP": 1e-5}
 """Terms of sounds that measure the noise of rounding; all others are compared to two millionths."""
-SHAPES: dict[str, tuple[tuple[float, float, float], dict[str, Any]]] = {
-    "m01_icosphere.off": (
-        (1.0, 0.7843272896, 0.9150942935),
-        {"area_variation": 0.08366285061, "dihedral_variation": 0.1598809503, "triangle_quality": 0.4942655656}
-        | {"components": 1, "valence_variation": 0.0, "watertight": True},
-    ),
-    "m03_cube_open.off": (
-        (0.65, 0.3924402024, 0.9314269641),
-        {"dihedral_variation": 0.6321205588, "sharp_ratio": 0.6153846154, "triangle_quality": 0.4330127019}
-        | {"valence_variation": 0.06058693719, "watertight": False},
-    ),
-    "m04_two_cubes.off": (
-        (0.9333333333, 0.377055587, 0.8980414975),
-        {"components": 2, "sharp_ratio": 0.6666666667, "valence_variation": 0.1992625971},
-    ),
-    "m06_icosphere_noisy.off": (
-        (1.0, 0.5382031622, 0.7860950029),
-        {"area_variation": 0.4006974221, "sharp_ratio": 0.03125},
-    ),
-    "m07_torus.obj": (
-        (1.0, 0.4380333239, 0.8024380152),
-        {"area_variation": 0.3629428714, "dihedral_variation": 0.9661518005},
-    ),
-    "m12_triangle_soup.off": (
-        (0.45, 0.8002780856, 0.7084497174),
-        {"components": 40, "n_faces": 40, "n_vertices": 120, "area_variation": 0.5466595715},
-    ),
-    "p01_sphere.ply": (
-        (0.9489310728, 0.9343857372, 0.850511499),
-        {"curvature_mean": 0.003453767749, "intrinsic_dim": 2.070343699, "knn_variation": 0.259138486}
-        | {"n_points": 1500, "outlier_ratio": 0.009333333333},
-    ),
-    "p03_volume_random.ply": (
-        (0.5045574281, 0.2101046696, 0.6766856269),
-        {"curvature_mean": 0.2006630355, "intrinsic_dim": 2.906308685, "outlier_ratio": 0.02166666667},
-    ),
-    "p07_twenty_points.ply": (
-        (0.9825, 0.0, 0.8636394566),
-        {"intrinsic_dim": 1.0, "knn_variation": 0.2477210868, "outlier_ratio": 0.05},
-    ),
-    "p12_torus_surface.ply": (
-        (0.739522351, 0.8242385826, 0.7532115776),
-        {"curvature_mean": 0.04081631753, "knn_variation": 0.2401566266},
-    ),
-}
-"""Topology, geometry, sampling, and some measures of them."""
 
 
 class Verb:
@@ -140,10 +96,11 @@ def test_variants_of_sounds_follow_from_switches(variant: str, verb: Verb) -> No
 @pytest.mark.parametrize(("combination", "weights"), [("released", (0.3, 0.4, 0.3)), ("paper", (1 / 3,) * 3)])
 def test_the_released_terms_of_shapes_are_reproduced(combination: str, weights: tuple[float, ...], verb: Verb) -> None:
     found = verb.rows("quality_3d", SHAPES, "--profile", "official", combination=combination)
-    for name, (terms, measures) in SHAPES.items():
+    for name, wanted in SHAPES.items():
+        terms, measures = wanted["terms"], wanted["measures"]  # topology, geometry, sampling; and some measures of them
         drawn, item = name.startswith("m"), found[name]
         assert [item[term] for term in "TG"] == pytest.approx(terms[:2], abs=SAME), name
         assert item["S"] == pytest.approx(terms[2], abs=DRAWN if drawn else SAME), name
         assert {term: item[term] for term in measures} == pytest.approx(measures, abs=SAME), name
-        wanted = sum(weight * term for weight, term in zip(weights, terms, strict=True))
-        assert item["value"] == pytest.approx(wanted, abs=DRAWN / 3 if drawn else 5.1e-5), name
+        value = sum(weight * term for weight, term in zip(weights, terms, strict=True))
+        assert item["value"] == pytest.approx(value, abs=DRAWN / 3 if drawn else 5.1e-5), name

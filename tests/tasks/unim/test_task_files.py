@@ -2,11 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import MissingDataError
 from mmeval.metrics.quality.unim_gq import PIECES
-from mmeval.task.index import TaskIndex
-from mmeval.task.selection import choose, select
-from mmeval.task.task import TaskOverrides
 from tests.support.cli import mmeval, results
 from tests.support.shipped_tasks import scores_of, selected_samples, shipped
 
@@ -21,7 +17,6 @@ NUMBERS = [
 def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(name: str) -> None:
     task = shipped(name)
     samples = selected_samples(task)
-
     outputs = [output for metric in task.metrics for output in metric.bound.metric.outputs]
     assert outputs == [*NUMBERS[:6], *PIECES, *NUMBERS[6:]]
     assert task.breakdown == ("field", "domain", "difficulty", "capabilities", "combination")
@@ -37,13 +32,6 @@ def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(name: st
         assert (set(scores_of("reference", task, metric)), set(scores_of("empty", task, metric))) == ({1.0}, {0.0})
 
 
-def test_the_three_difficulties_together_hold_every_sample_once() -> None:
-    tasks = select(["unim"], overrides=TaskOverrides(data="bundled")).tasks
-    ids = [sample.id for task in tasks for sample in selected_samples(task)]
-    assert tuple(task.name for task in tasks) == TASKS
-    assert sorted(ids) == sorted(sample.id for sample in tasks[0].dataset())
-
-
 def test_kinds_of_the_gold_answer_are_a_label_and_the_prompt_explains_the_tags() -> None:
     task = shipped("unim_hard")
     samples = {sample.id: sample for sample in selected_samples(task)}
@@ -54,24 +42,10 @@ def test_kinds_of_the_gold_answer_are_a_label_and_the_prompt_explains_the_tags()
     assert ("<<image2>>" in system.content.raw, system.content.media(), asked) == (True, (), sample.input[0])
 
 
-def test_a_folder_without_the_data_is_refused(tmp_path: Path) -> None:
-    task = select(["unim_hard"], overrides=TaskOverrides(data_dir=tmp_path)).tasks[0]
-    with pytest.raises(MissingDataError, match="--data_dir"):
-        task.dataset()
-
-
-def test_in_the_group_of_levels_samples_weigh_the_same_and_in_a_field_domains_do() -> None:
-    for name, by_size in (("unim", True), ("unim_natural_science", False)):
-        group = choose([name], TaskIndex()).groups[name]
-        assert [metric.metric for metric in group.metrics] == NUMBERS
-        assert {metric.weight_by_size for metric in group.metrics} == {by_size}
-
-
 def test_domains_without_bundled_samples_are_left_out_of_a_field(tmp_path: Path) -> None:
     words = ("--tasks", "unim_social_science", "--data", "bundled", "--model", "reference", "--score_workers", "0")
     done = mmeval(*words, "--output_path", tmp_path, "--report", "false")
     ours = results(tmp_path)["mmeval"]
-
     assert done.code == 0, done.err
     assert [("unim_philosophy" in warning, ".." in warning) for warning in done.warnings if "left out" in warning] == [
         (True, False)

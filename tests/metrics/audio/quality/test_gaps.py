@@ -20,11 +20,8 @@ def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
     assert (found.longest, found.silent) == pytest.approx((0.49, 0.49 / 2.1), abs=0.011)
     assert found.factor == pytest.approx(gap_factor(found.longest, found.silent, seconds=2.1))
     assert gaps_of(steps((0, RATE // 5), (0.5, RATE), (0, RATE // 5))) == (0, 0, 1)
-
-
-@pytest.mark.parametrize("count", [0, 9600, 19200, 20160])
-def test_a_recording_without_a_middle_has_no_gaps(count: int) -> None:
-    assert gaps_of(np.zeros(count, np.float32)) == Gaps(0, 0, 1)
+    for count in (0, 20160):  # without a middle
+        assert gaps_of(np.zeros(count, np.float32)) == Gaps(0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -33,9 +30,7 @@ def test_a_recording_without_a_middle_has_no_gaps(count: int) -> None:
         ([0.5] * 5 + [0.032] * 5, 0),  # 24 dB below, yet above -30 dB
         ([0.5] * 5 + [0.031] * 5, 5),
         ([0.1] * 5 + [0.0101] * 5, 0),  # less than 20 dB below
-        ([0.1] * 5 + [0.0099] * 5, 5),
         ([0.003] * 5 + [0.0019] * 5, 0),  # above -55 dB
-        ([0.003] * 5 + [0.0017] * 5, 5),
         # The median of the loudest three tenths: of two or four tenths it would be another side of the limit.
         ([0.5, 0.4, 0.15] + [0.012] * 7, 7),
         ([0.2, 0.1, 0.1] + [0.012] * 7, 0),
@@ -55,12 +50,10 @@ def test_a_frame_is_silent_when_almost_all_of_its_samples_are() -> None:
 @pytest.mark.parametrize(
     ("longest", "silent", "factor"),
     [
-        (0.0, 0.0, 1),
         (0.1, 0.15, 1),
         (0.9, 0.1, 0.5),  # 0.8 of 1.6 seconds
         (2.0, 0.1, 0.02),
         (0.0, 0.25, 0.8),
-        (0.0, 0.35, 0.6),
         (0.0, 0.45, 0.4 / 1.4),
         (0.0, 0.9, 0.1 / 3.2),
         (1.58, 1.0, 0.1 * (1 - 1.48 / 1.6) / 3.6),

@@ -1,38 +1,22 @@
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.installation import install_command
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Media
+from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import pitch_band as module
 from mmeval.metrics.audio.speech.pitch_band import pitch_band
 from mmeval.metrics.audio.speech.voices import Heard
-from tests.support.sounds import Samples, heard, silence, voice
+from tests.support.sounds import heard, silence, voice
 from tests.support.trials import score_of
 
 HIGH, LOW = {"pitch": "high"}, {"pitch": "low"}
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(
-    ("hertz", "gender", "label", "value", "mel"),
-    [(110, "male", LOW, 0.41667679208895386, 164.49957), (180, "female", HIGH, 0.5215016009558697, 257.90307)],
-)
-def test_the_released_share(
-    hertz: float, gender: str, label: dict[str, str], value: float, mel: float, profile: str
-) -> None:
-    score = score_of(pitch_band, heard(voice(hertz), metadata=label), profile, gender=gender)
-    assert score.value == pytest.approx(value, abs=0.5 / 42)
-    assert score.evidence == {"mel": pytest.approx(mel, abs=0.5), "gender": gender}
-
-
 @pytest.mark.parametrize(
     ("hertz", "gender", "high"),
-    [(90, "male", 0), (110, "male", 0.5833), (130, "male", 1), (110, "female", 0), (200, "female", 1)],
+    [(90, "male", 0), (110, "male", 0.5833), (130, "male", 1), (110, "female", 0), (180, "female", 0.5215)],
 )
 def test_high_and_low_are_the_two_ends_of_the_band(hertz: float, gender: str, high: float) -> None:
     values = [score_of(pitch_band, heard(voice(hertz), metadata=one), gender=gender).value for one in (HIGH, LOW)]
@@ -56,13 +40,6 @@ def test_a_row_that_asks_for_no_pitch_is_satisfied_by_any_sound() -> None:
     assert (score.value, score.evidence["mel"], "'pitch'" in score.evidence["reason"]) == (1, None, True)
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize("samples", [silence(2), voice(150)[:1], voice(150)[:1763]], ids=["silent", "one", "80 ms"])
-def test_where_nothing_is_voiced_it_is_wrong(samples: Samples, profile: str) -> None:
-    score = score_of(pitch_band, heard(samples, metadata=HIGH), profile, gender="male")
-    assert (score.value, list(score.evidence)) == (0, ["reason"])
-
-
 def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Media] = []
 
@@ -74,15 +51,7 @@ def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(monk
     monkeypatch.setattr(module, "genders_of", genders_of)
     trials = [heard(voice(110), metadata=LOW), heard(text="nothing", metadata=LOW), heard(voice(150))]
     trials += [heard(silence(1), metadata=HIGH), heard(voice(180), metadata=HIGH)]
-
     scores = [scores["pitch_band"] for scores in score_all(bind(pitch_band), trials)]
-
     assert [score.value for score in scores] == pytest.approx([0.4167, 0, 1, 0, 0.5215], abs=1e-3)
     assert [score.evidence.get("gender") for score in scores] == ["male", None, None, None, "female"]
     assert len(asked) == 2
-
-
-def test_without_praat_it_is_unavailable_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "parselmouth", None)
-    reason = bind(pitch_band).unavailable(frozenset())
-    assert reason.startswith("parselmouth") and reason.endswith(install_command("pitch"))

@@ -4,9 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
+from mmeval.content import Media
+from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import speech_rate as module
 from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from tests.support.sounds import heard, silence, tone
@@ -20,18 +19,12 @@ def words(count: int) -> str:
     return " ".join(["lake"] * count)
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(
-    ("seconds", "label", "rate"), [(6.0, FAST, 200.0), (9.0, {}, 133.33333333333334)], ids=["fast", "nothing asked"]
-)
-def test_the_released_rate(seconds: float, label: dict[str, str], rate: float, profile: str) -> None:
-    score = score_of(speech_rate, heard(tone(seconds), text=words(20), metadata=label), profile, **TEXT)
-    assert (score.value, score.evidence) == (1.0, {"rate": rate, "counted": 20, "seconds": seconds})
+def test_without_a_wish_any_rate_is_right() -> None:
+    score = score_of(speech_rate, heard(tone(9.0), text=words(20)), **TEXT)
+    assert (score.value, score.evidence) == (1.0, {"rate": 133.33333333333334, "counted": 20, "seconds": 9.0})
 
 
-@pytest.mark.parametrize(
-    ("count", "fast"), [(13, 0), (14, 0.5), (15, 1), (16, 1), (1, 0)], ids=["156", "168", "180", "192", "12"]
-)
+@pytest.mark.parametrize(("count", "fast"), [(13, 0), (14, 0.5), (15, 1), (16, 1)], ids=["156", "168", "180", "192"])
 def test_fast_and_slow_are_the_two_ends_of_the_band(count: int, fast: float) -> None:
     answers = [heard(tone(5), text=words(count), metadata=label) for label in (FAST, SLOW)]
     assert [score_of(speech_rate, one, **TEXT).value for one in answers] == [fast, 1 - fast]
@@ -42,7 +35,7 @@ def test_of_chinese_the_characters_are_counted() -> None:
     assert (score.value, score.evidence["rate"]) == (pytest.approx(0.5), 252)
 
 
-@pytest.mark.parametrize(("text", "count"), [("It's late, [sighs] they said.", 5), ("", 1), ("...", 1)])
+@pytest.mark.parametrize(("text", "count"), [("It's late, [sighs] they said.", 5), ("", 1)])
 def test_the_words_are_those_of_the_normalised_text_and_no_words_count_as_one(text: str, count: int) -> None:
     assert score_of(speech_rate, heard(tone(1), text=text), **TEXT).evidence["counted"] == count
 
@@ -63,7 +56,5 @@ def test_by_default_the_words_are_those_of_a_transcript(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "transcripts_of", transcripts_of)
     trials = [heard(tone(5), metadata=FAST), heard(text="no sound"), heard(tone(5, 500), metadata=FAST)]
     switches = {"model": "owner/ears", "processor": "owner/spelling", "language": "german"}
-
     scores = [scores["speech_rate"] for scores in score_all(bind(speech_rate, switches), trials)]
-
     assert [(score.value, score.evidence.get("counted")) for score in scores] == [(0, 13), (0, None), (0.5, 14)]

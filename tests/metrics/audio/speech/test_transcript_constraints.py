@@ -3,12 +3,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import transcript_constraints as module
 from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints
-from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER
-from tests.support.hearing import DAMAGED, sound_trial, tiny
+from tests.support.hearing import DAMAGED, sound_trial
 from tests.support.sounds import tone
 from tests.support.trials import score_of
 
@@ -37,11 +36,10 @@ def value_of(*answer: Any, profile: str = "standard", labels: dict[str, Any], **
     ("constraint", "value"),
     [
         (["start", "We watched"], 1),
-        (["length_word", "< 7"], 1),
         ([["start", "We watched"], ["length_word", "> 6"]], 0),
         ([["start", "We watched"], ["end", "NASA"]], 1),
     ],
-    ids=["one", "counted", "one of two", "both"],
+    ids=["one", "one of two", "both"],
 )
 def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float) -> None:
     score = score_of(transcript_constraints, sound_trial(ONE, constraint=constraint))
@@ -54,7 +52,6 @@ def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float
     [
         ([ONE], ["keyword_exclude", "NASA", "Mars"], [0, 1]),  # officially keywords with capitals are never found
         ([], ["keyword_exclude", "Mars"], [0, 1]),  # and no sound is an empty text
-        ([], ["length_word", "< 20"], [0, 1]),
         ([], ["start", "a"], [0, 0]),
         ([DAMAGED], ["keyword_exclude", "Mars"], [0, 0]),
         ([ONE, TWO], ["keyword_exclude", "Mars"], [0, 0]),
@@ -74,19 +71,3 @@ def test_of_turns_the_mean_over_those_with_a_constraint_counts() -> None:
     assert {turn: found["heard"] for turn, found in score.evidence["turns"].items()} == {"1": SAID[2], "2": SAID[3]}
     damaged = sound_trial(DAMAGED, ONE, order=[0, 1], constraint=NO_MARS)
     assert "turn 0" in score_of(transcript_constraints, damaged).evidence["reason"]
-
-
-@pytest.mark.usefixtures("heard")
-def test_every_switch_matters() -> None:
-    only = {"constraint": ["keyword_exclude", "NASA"], "other": ["start", "We"]}
-    turns = {"constraint": {"0": ["start", "We"]}, "order": [0], "speakers": [0, 1]}
-    assert value_of(ONE, labels=only, lower_keywords=False) == value_of(ONE, labels=only, constraint_key="other") == 1
-    assert value_of(labels={"constraint": ["length_word", "< 2"]}, missing="empty_text") == 1
-    assert (value_of(ONE, labels=turns), value_of(ONE, labels=turns, order_key="speakers")) == (1, 0)
-
-
-@pytest.mark.xdist_group("torch")
-def test_the_whole_path_with_a_model() -> None:
-    whisper: dict[str, Any] = {"model": tiny("whisper", WHISPER), "processor": tiny("whisper", PROCESSOR)}
-    turns = {"order": [0, 0], "constraint": {"0": ["length_word", ">= 0"], "1": ["start", "qx"]}}
-    assert value_of(ONE, TWO, labels=turns, **whisper) == 0.5

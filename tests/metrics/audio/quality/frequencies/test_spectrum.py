@@ -7,10 +7,8 @@ from mmeval.metrics.audio.quality.frequencies.spectrum import BINS, amplitudes, 
 from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import sine, white
 
-HERTZ = np.linspace(0, RATE / 2, BINS)
 
-
-@pytest.mark.parametrize("count", [1, 511, 512, 513, 24000, 30001])
+@pytest.mark.parametrize("count", [1, 512, 513, 30001])
 def test_amplitudes_are_those_of_scipy(count: int) -> None:
     samples = white(count)
     padded = np.pad(samples, (0, max(0, 2048 - count)))  # scipy takes a shorter window for less
@@ -35,16 +33,3 @@ def test_the_band_ends_where_nearly_all_energy_lies_below() -> None:
     power[:101] = 1.0
     assert of.band_end(power) == 95 * 23.4375  # 96 of 101 bins
     assert [of.bandwidth(power), of.bandwidth(np.ones(BINS))] == pytest.approx([95 * 23.4375 / 21600, 1])
-
-
-@pytest.mark.parametrize("slope", [-2.0, -0.5, 0.0, 2.0])
-def test_the_slope_is_that_of_the_powers_between_four_and_twelve_kilohertz(slope: float) -> None:
-    power = 1e4 * np.maximum(HERTZ, 1.0) ** slope  # far above what is added
-    power[HERTZ < 4000] = power[HERTZ > 12000] = 123.0
-    assert of.hiss_slope(power) == pytest.approx(slope, abs=1e-4)
-
-
-def test_the_share_of_high_frequencies() -> None:
-    inside = (HERTZ >= 7000) & (HERTZ <= 16000)
-    found = [of.high_share(power) for power in (np.ones(BINS), inside.astype(float), np.zeros(BINS))]
-    assert found == pytest.approx([inside.mean(), 1, 0])
