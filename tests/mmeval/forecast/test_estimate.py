@@ -35,7 +35,7 @@ def of_medium(kind: PartKind, size: int) -> Request:
     [
         *((request("x" * 30), (6, 10), 0), (request("ä" * 15), (6, 10), 0)),
         *((of_medium("image", 10**6), (85, 1600), 10**6), (of_medium("audio", 64_000), (20, 128), 64_000)),
-        *((of_medium("3d", 50_000), (0, 12_500), 50_000),),
+        (of_medium("3d", 50_000), (0, 12_500), 50_000),
     ],
     ids=["ascii", "more bytes", "a picture", "two seconds of sound", "half a 3D file"],
 )

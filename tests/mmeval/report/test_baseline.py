@@ -52,7 +52,7 @@ def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_pa
     ("name", "header"),
     [
         *(("org/model", "org/model"), ("/models/tiny-llava", "tiny-llava"), ("./tiny-llava", "tiny-llava")),
-        *(("~/models/tiny-llava/", "tiny-llava"),),
+        ("~/models/tiny-llava/", "tiny-llava"),
     ],
 )
 def test_the_column_bears_the_name_of_the_model_or_the_last_part_of_its_folder(

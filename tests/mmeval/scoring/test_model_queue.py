@@ -19,12 +19,12 @@ from mmeval.scoring.worker import Item, Rows
 from mmeval.system.json_lines import from_line
 from tests.mmeval.scoring.test_trial_rows import answered, plan
 from tests.support.task_folder import installed, write_files
-from tests.support.toy_weights import BATCH, MODEL, batched, notes, weighed
+from tests.support.toy_weights import BATCH, MODEL, batched, notes
 
-METRICS = {"batched": batched, "weighed": weighed}
-PLUGINS = "\n".join(["[mmeval.metrics]", "toy_yes = tests.support.toy:toy_yes"]) + "".join(
-    f"\n{name} = tests.support.toy_weights:{name}" for name in METRICS
-)
+PLUGINS = """[mmeval.metrics]
+toy_yes = tests.support.toy:toy_yes
+batched = tests.support.toy_weights:batched
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ class Lane:
         self.folder = folder
         self.rows: list[tuple[int, dict[str, Any]]] = []
 
-    def plan(self, name: str = "batched", *more: str, **switches: Any) -> ScoringPlan:
-        bound = bind(METRICS[name], {"model": str(self.folder / "model"), **switches})
-        others: tuple[tuple[str, dict[str, Any], str], ...] = tuple((other, {}, "standard") for other in more)
-        return plan(metrics=((name, bound.params, "standard"), *others), batch=bound.at_once)
+    def plan(self, *more: str, **switches: Any) -> ScoringPlan:
+        bound = bind(batched, {"model": str(self.folder / "model"), **switches})
+        metrics = (("batched", bound.params, "standard"), *((name, {}, "standard") for name in more))
+        return plan(metrics=metrics, batch=bound.at_once)
 
     def deliver(self, position: int, rows: bytes) -> None:
         self.rows += [(position, from_line(row)) for row in rows.splitlines()]
@@ -102,13 +102,8 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
 
 
 def test_rows_are_those_that_an_ordinary_process_would_make(lane: Lane) -> None:
-    given = lane.plan("batched", "toy_yes")
-    more: dict[str, Any] = {
-        "missing_output": 0.5,
-        "unavailable": {"clip": "no weights"},
-        "labels": ("book",),
-        "cluster_key": "book",
-    }
+    given = lane.plan("toy_yes")
+    more: dict[str, Any] = {"missing_output": 0.5, "unavailable": {"clip": "no weights"}, "labels": ("book",)}
 
     def rows(batch: int) -> Any:
         scores = lane.scores("yes", "raise", " ", "no", given=plan(metrics=given.metrics, batch=batch, **more))

@@ -32,13 +32,8 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
-    given: dict[str, Any] = {
-        "metrics": ((metric, {}, "standard"),),
-        "unavailable": {},
-        "missing_output": None,
-        "labels": (),
-    }
-    return ScoringPlan(**{"task": "t", "cluster_key": "", "media_root": Path("media"), **given, **more})
+    given: dict[str, Any] = {"task": "t", "metrics": ((metric, {}, "standard"),), "unavailable": {}, "labels": ()}
+    return ScoringPlan(**{**given, "missing_output": None, "cluster_key": "", "media_root": Path("media"), **more})
 
 
 def line_of(trial: Trial, index: int = 0, responses: Sequence[bytes] | None = None) -> bytes:
@@ -130,7 +125,7 @@ def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_sc
     ("answer", "reason"),
     [
         *(("raise", "ValueError: no such luck"), ("nan", "the metric gave nan"), ("exit", "SystemExit: enough")),
-        *(("odd", "the metric's evidence"),),
+        ("odd", "the metric's evidence"),
     ],
 )
 def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(answer: str, reason: str) -> None:

@@ -19,15 +19,14 @@ IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
 
 def described(folder: RunFolder, *tasks: str, command: str = "mmeval") -> None:
     group = Group("all", "All", tasks, (GroupMetric("exact_match"),))
-    folder.describe(
-        identity=IDENTITY,
-        provenance={"python": "3"},
-        tasks={name: dict(task(name).config) for name in tasks},
-        groups={"all": asdict(group)},
-        data={},
-        options={"limit": 3},
-        command=command,
-    )
+    given: dict[str, Any] = {
+        "identity": IDENTITY,
+        "provenance": {"python": "3"},
+        "groups": {"all": asdict(group)},
+        "data": {},
+    }
+    configs = {name: dict(task(name).config) for name in tasks}
+    folder.describe(**given, tasks=configs, options={"limit": 3}, command=command)
 
 
 @contextmanager
