@@ -1,7 +1,5 @@
 """Answers as tests compare them: what every trial of a run folder came to, its media by their bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

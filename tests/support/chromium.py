@@ -1,7 +1,5 @@
 """A real Chromium for tests of the report page, and a page of it that remembers everything that must not happen."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil
@@ -12,19 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Frame, Locator, Page, expect, sync_playwright
 
+Theme = Literal["light", "dark"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
-    "--no-sandbox",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--autoplay-policy=no-user-gesture-required",
-    "--mute-audio",
+    *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+    *("--autoplay-policy=no-user-gesture-required", "--mute-audio"),
 )
 TRIPWIRE = """
     window.__pwned = [];
@@ -80,21 +73,13 @@ class Watched:
 
     def is_calm(self) -> bool:
         """Whether nothing went wrong and nothing got out."""
-        assert self.complaints == []
-        assert self.requests == []
-        assert self.travels == []
-        assert self.dialogs == []
-        assert self.page.evaluate("window.__pwned") == []
+        ran = self.page.evaluate("window.__pwned")
+        assert (self.complaints, self.requests, self.travels, self.dialogs, ran) == ([], [], [], [], [])
         return True
 
 
 def watched(
-    browser: Browser,
-    *,
-    width: int = 1280,
-    height: int = 800,
-    theme: Literal["light", "dark"] = "light",
-    touch: bool = False,
+    browser: Browser, *, width: int = 1280, height: int = 800, theme: Theme = "light", touch: bool = False
 ) -> Watched:
     """A new page of the given size and theme."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, has_touch=touch)
@@ -102,28 +87,26 @@ def watched(
     context.add_init_script(TRIPWIRE)
     page = context.new_page()
     seen = Watched(page)
-    page.on("console", lambda message: _heard(seen, message))
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "GPU stall" not in message.text:
+            seen.complaints.append(message.text)
+
+    def moved(frame: Frame) -> None:
+        if not frame.url.startswith("about:") and "/index.html" not in frame.url:
+            seen.travels.append(frame.url)
+
+    def asked(dialog: Dialog) -> None:
+        seen.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("console", heard)
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     page.on("request", lambda request: None if request.url.startswith("file:") else seen.requests.append(request.url))
     page.on("popup", lambda popup: seen.travels.append(popup.url))
-    page.on("framenavigated", lambda frame: _moved(seen, frame.url))
-    page.on("dialog", lambda dialog: _asked(seen, dialog))
+    page.on("framenavigated", moved)
+    page.on("dialog", asked)
     return seen
-
-
-def _heard(seen: Watched, message: ConsoleMessage) -> None:
-    if message.type in ("error", "warning") and "GPU stall" not in message.text:
-        seen.complaints.append(message.text)
-
-
-def _moved(seen: Watched, url: str) -> None:
-    if not url.startswith("about:") and "/index.html" not in url:
-        seen.travels.append(url)
-
-
-def _asked(seen: Watched, dialog: Dialog) -> None:
-    seen.dialogs.append(dialog.message)
-    dialog.dismiss()
 
 
 def settled(page: Page) -> Page:

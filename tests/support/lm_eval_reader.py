@@ -4,8 +4,6 @@ It follows the published layout: every number of a task is ``"<metric>,<filter>"
 beside it, a standard error is a number or "N/A", and a results file and its samples files share their time.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,17 +42,14 @@ class Number(NamedTuple):
 
 def read_numbers(document: dict[str, Any], column: str = "results") -> list[Number]:
     """Every number of a results file; raises for anything that a reader of the layout would stumble over."""
-    absent = TOP_LEVEL - set(document)
-    if absent:
-        raise KeyError(f"top-level keys are missing: {sorted(absent)}")
+    assert set(document) >= TOP_LEVEL, TOP_LEVEL - set(document)
     found = []
     for task, entry in document[column].items():
         for key, value in entry.items():
             metric, comma, name = key.partition(",")
             if key in _NOT_METRICS or metric.endswith("_stderr"):
                 continue
-            if not comma:
-                raise KeyError(f"{task}: {key} names no filter")
+            assert comma, f"{task}: {key} names no filter"
             stderr = entry[f"{metric}_stderr,{name}"]
             known = None if stderr == "N/A" else float(stderr)
             better = document["higher_is_better"][task][metric]
@@ -65,10 +60,9 @@ def read_numbers(document: dict[str, Any], column: str = "results") -> list[Numb
 def latest(folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
     """The newest results file of a folder, and the samples files of the same time by task."""
     file = max(folder.rglob("results_*.json"), key=lambda path: path.stem.rpartition("_")[2])
-    time = file.name[file.name.rfind("_") + 1 :].removesuffix(".json")
+    time = file.stem.rpartition("_")[2]
     samples = {
-        path.name[path.name.find("_") + 1 : path.name.rfind("_")]: path
-        for path in file.parent.glob(f"samples_*_{time}.jsonl")
+        path.stem[len("samples_") : -len(time) - 1]: path for path in file.parent.glob(f"samples_*_{time}.jsonl")
     }
     return json.loads(file.read_text(encoding="utf-8")), samples
 
@@ -77,9 +71,6 @@ def read_samples(file: Path) -> list[dict[str, Any]]:
     """The lines of a samples file; raises when a line lacks a key or a metric that it announces."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     for row in rows:
-        absent = (SAMPLE_KEYS | set(row["metrics"])) - set(row)
-        if absent:
-            raise KeyError(f"{file.name}: keys are missing: {sorted(absent)}")
-        if not all(isinstance(text, str) for texts in row["resps"] for text in texts):
-            raise TypeError(f"{file.name}: responses are texts")
+        assert row.keys() >= SAMPLE_KEYS | set(row["metrics"]), file.name
+        assert all(isinstance(text, str) for texts in row["resps"] for text in texts), file.name
     return rows

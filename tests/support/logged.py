@@ -1,7 +1,5 @@
 """A finished run to hand to loggers, and a process in which a tracker may leave what it leaves."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A report folder without a run: the page as it is shipped, over data that a test makes up."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -21,7 +19,12 @@ from mmeval.report.page.shell import rendered
 STATIC = Path(mmeval.report.__file__).parent / "page" / "static"
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable")
 CHUNK, TEXT_CHUNK = 100, 2_000
-
+CHART = (
+    '<svg class="chart" viewBox="0 0 400 80" role="img" aria-label="one bar">'
+    '<line class="axis" x1="100" y1="0" x2="100" y2="80"/>'
+    '<text class="label" x="90" y="45" text-anchor="end">field</text>'
+    '<rect class="bar series-0" x="100" y="25" width="200" height="30"/></svg>'
+)
 Json = dict[str, Any]
 
 
@@ -51,18 +54,19 @@ def write(
     **shell: Any,
 ) -> Path:
     """The report in ``folder``; what comes back is its index.html. ``shell`` goes to the template."""
-    (folder / "data").mkdir(parents=True)
-    (folder / "assets").mkdir()
+    data = folder / "data"
+    for made in (data, folder / "assets"):
+        made.mkdir(parents=True)
     for file in STATIC.iterdir():
         if file.suffix != ".jinja":
             (folder / "assets" / file.name).write_bytes(file.read_bytes())
-    _script(folder / "data" / "index.js", "index", _index(rows, tasks, runs))
+    _script(data / "index.js", "index", _index(rows, tasks, runs))
     for number, start in enumerate(range(0, len(rows), CHUNK)):
         details = [_details(row) for row in rows[start : start + CHUNK]]
-        _script(folder / "data" / f"details-{number:04d}.js", "details", number, details)
+        _script(data / f"details-{number:04d}.js", "details", number, details)
     for number, start in enumerate(range(0, len(rows), TEXT_CHUNK)):
         texts = [row.text or row.title for row in rows[start : start + TEXT_CHUNK]]
-        _script(folder / "data" / f"text-{number:04d}.js", "text", number, texts)
+        _script(data / f"text-{number:04d}.js", "text", number, texts)
     page = folder / "index.html"
     page.write_text(_shell(rows, runs, shell), encoding="utf-8")
     return page
@@ -79,32 +83,20 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
     metrics = sorted({name for row in rows for name in row.scores})
     labels = sorted({name for row in rows for name in row.labels})
     values = {name: sorted({row.labels[name] for row in rows if name in row.labels}) for name in labels}
-    places = {name: {value: at for at, value in enumerate(found)} for name, found in values.items()}
+    columns: Json = {
+        name: [getattr(row, name) for row in rows] for name in ("task", "sample", "repeat", "title", "kinds")
+    }
+    columns["index"] = [at if row.index is None else row.index for at, row in enumerate(rows)]
+    columns["status"] = [STATUSES.index(row.status) for row in rows]
+    columns["scores"] = {name: [row.scores.get(name) for row in rows] for name in metrics}
+    columns["labels"] = {
+        name: [values[name].index(row.labels[name]) if name in row.labels else -1 for row in rows] for name in labels
+    }
     return {
-        "format": 1,
-        "made": "2026-11-20T21:00:00",
-        "mmeval": "0.1.0",
-        "chunk": CHUNK,
-        "text_chunk": TEXT_CHUNK,
-        "count": len(rows),
-        "runs": list(runs),
-        "tasks": list(tasks),
+        **{"format": 1, "made": "2026-11-20T21:00:00", "mmeval": "0.1.0", "chunk": CHUNK, "text_chunk": TEXT_CHUNK},
+        **{"count": len(rows), "runs": list(runs), "tasks": list(tasks), "statuses": list(STATUSES), "rows": columns},
         "metrics": [{"name": name, "higher_is_better": True, "range": [0, 1]} for name in metrics],
-        "statuses": list(STATUSES),
         "labels": [{"name": name, "values": values[name]} for name in labels],
-        "rows": {
-            "task": [row.task for row in rows],
-            "sample": [row.sample for row in rows],
-            "index": [at if row.index is None else row.index for at, row in enumerate(rows)],
-            "repeat": [row.repeat for row in rows],
-            "status": [STATUSES.index(row.status) for row in rows],
-            "title": [row.title for row in rows],
-            "kinds": [row.kinds for row in rows],
-            "scores": {name: [row.scores.get(name) for row in rows] for name in metrics},
-            "labels": {
-                name: [places[name][row.labels[name]] if name in row.labels else -1 for row in rows] for name in labels
-            },
-        },
     }
 
 
@@ -116,15 +108,9 @@ def _details(row: Row) -> Json:
     ]  # fmt: skip
     return {
         "input": [{"role": "user", "parts": [text(row.title)]}],
-        "references": [],
         "output": [text(f"The answer to {row.sample}.")],
-        "error": None,
-        "warnings": [],
-        "finish": "",
-        "scores": scores,
-        "steps": [],
-        "labels": dict(row.labels),
-        "metadata": {},
+        **{"references": [], "error": None, "warnings": [], "finish": "", "scores": scores, "steps": []},
+        **{"labels": dict(row.labels), "metadata": {}},
         **row.details,
     }
 
@@ -133,31 +119,19 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
     counts = {name: sum(row.status == name for row in rows) for name in STATUSES}
     number = {"value": "0.512", "stderr": "0.010", "interval": "0.49 to 0.53", "bounds": "", "counts": counts}
     values: Json = {
-        "title": "tiny: toy",
-        "made": "2026-11-20 21:00",
-        "mmeval": "0.1.0",
+        "title": "tiny: toy", "made": "2026-11-20 21:00", "mmeval": "0.1.0", "count": len(rows),
         "runs": [{**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs],
         "summary": [{"name": "", "notes": [], "sentences": [
             f"The model tiny was asked {len(rows)} samples.", f"{counts['scored']} were scored."]}],
-        "notes": [],
         "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",
              "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
-        "layouts": [],
+        "notes": [], "layouts": [],
         "charts": [{"title": "By field", "text": "", "svg": Markup(CHART), "narrow": Markup(CHART)}],
-        "count": len(rows),
         **given,
     }  # fmt: skip
     return rendered(values)
-
-
-CHART = (
-    '<svg class="chart" viewBox="0 0 400 80" role="img" aria-label="one bar">'
-    '<line class="axis" x1="100" y1="0" x2="100" y2="80"/>'
-    '<text class="label" x="90" y="45" text-anchor="end">field</text>'
-    '<rect class="bar series-0" x="100" y="25" width="200" height="30"/></svg>'
-)
 
 
 def text(words: str) -> Json:
@@ -174,32 +148,25 @@ def medium(folder: Path, kind: str, name: str, content: bytes, mime: str, **more
             "src": f"../media/{name}", "note": "", **more}  # fmt: skip
 
 
-def tone(path: Path, *, seconds: float = 1.0, rate: int = 8_000) -> bytes:
+def tone(path: Path, *, seconds: float = 1.0) -> bytes:
     """A sound that a browser plays."""
-    frames = (int(8_000 * math.sin(at / 4)) for at in range(int(seconds * rate)))
     with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        frames = (int(8_000 * math.sin(at / 4)) for at in range(int(seconds * 8_000)))
         file.writeframes(b"".join(struct.pack("<h", frame) for frame in frames))
     return path.read_bytes()
 
 
 def cube(folder: Path, *, points_only: bool = False) -> Json:
     """A part with a mesh that is ready for the viewer."""
-    corners = [(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)]
+    corners = [coordinate for x in (0, 1) for y in (0, 1) for z in (0, 1) for coordinate in (x, y, z)]
     sides = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    faces = [face for a, b, c, d in sides for face in ((a, b, c), (a, c, d))]
-    vertices = struct.pack("<24f", *(value for corner in corners for value in corner))
-    indices = b"" if points_only else struct.pack("<36I", *(index for face in faces for index in face))
+    vertices = struct.pack("<24f", *corners)
+    indices = b"".join(struct.pack("<6I", a, b, c, a, c, d) for a, b, c, d in (() if points_only else sides))
     digest = hashlib.sha256(vertices + indices).hexdigest()
     (folder / "media").mkdir(parents=True, exist_ok=True)
-    mesh = {
-        "vertices": base64.b64encode(vertices).decode(),
-        "faces": base64.b64encode(indices).decode(),
-        "box": [[0, 0, 0], [1, 1, 1]],
-        "note": "points of the surface" if points_only else "",
-    }
+    mesh = {"vertices": base64.b64encode(vertices).decode(), "faces": base64.b64encode(indices).decode(),
+            "box": [[0, 0, 0], [1, 1, 1]], "note": "points of the surface" if points_only else ""}  # fmt: skip
     _script(folder / "media" / f"{digest}.js", "mesh", digest, mesh)
     return {"kind": "3d", "label": "3d1", "name": "cube.obj", "mime": "model/obj", "size": 420, "sha256": digest,
             "src": "", "note": "", "mesh": f"media/{digest}.js"}  # fmt: skip

@@ -1,7 +1,5 @@
 """A report with a trial of every kind of part, every status, labels, scores, replies of a judge, and steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +26,13 @@ def plain(number: int) -> Row:
     status = STATUSES[number % 5]
     failed = {"output": None, "error": {"kind": "timeout", "message": "no answer within 120 s"}}
     return Row(
-        sample=f"area/{number}",
-        title=f"Question {number}",
-        status=status,
+        f"area/{number}", f"Question {number}", status,
         scores={"accuracy": number / 100 if status == "scored" else None},
         labels={"field": ("art", "law", "music")[number % 3]},
         details=failed if status == "failed" else {},
-        task=number % 2,
-        kinds="image" if number % 4 == 0 else "text",
+        task=number % 2, kinds="image" if number % 4 == 0 else "text",
         text=f"Question {number} and its hidden word{number}x.",
-    )
+    )  # fmt: skip
 
 
 def rich(report: Path) -> Row:
@@ -47,30 +42,24 @@ def rich(report: Path) -> Row:
     code = {"kind": "code", "language": "python", "text": "def f(): 1",
             "tokens": [["keyword", "def"], ["", " f(): "], ["number", "1"]]}  # fmt: skip
     output = [
-        {"kind": "reasoning", "text": "I look at both."},
-        text("Here it is: \u202ereversed\u202c"),
-        image,
-        sound,
-        page,
-        code,
-        cube(report),
-        cube(report, points_only=True),
-        {"kind": "image", "label": "image3", "dangling": True},
+        *(
+            {"kind": "reasoning", "text": "I look at both."},
+            text("Here it is: \u202ereversed\u202c"),
+            image,
+            sound,
+            page,
+            code,
+        ),
+        *(cube(report), cube(report, points_only=True), {"kind": "image", "label": "image3", "dangling": True}),
         {**image, "label": "image4", "src": "", "note": "it has a DOCTYPE, and is not drawn"},
     ]
     details = {
-        "input": [
-            {"role": "system", "parts": [text("Be brief.")]},
-            {"role": "user", "parts": [text("Show it."), image]},
-        ],
-        "references": [[text("A picture.")]],
-        "output": output,
-        "warnings": ["audio was converted"],
-        "finish": "length",
-        "scores": [_score()],
-        "steps": [_exchange(role="model", parts=[text("A plan.")])],
+        "input": [{"role": "system", "parts": [text("Be brief.")]},
+                  {"role": "user", "parts": [text("Show it."), image]}],
+        "references": [[text("A picture.")]], "output": output, "warnings": ["audio was converted"], "finish": "length",
+        "scores": [_score()], "steps": [_exchange(role="model", parts=[text("A plan.")])],
         "metadata": {"source": {"page": 3}},
-    }
+    }  # fmt: skip
     kinds = "text+image+audio+document+code+3d"
     return Row("area/0", "Show everything", "scored", {"accuracy": 0.5}, {"field": "art"}, details, kinds=kinds)
 

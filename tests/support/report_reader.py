@@ -1,7 +1,5 @@
 """The data files of a report, read back as the page reads them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
@@ -17,8 +15,7 @@ class Report:
 
     @property
     def index(self) -> dict[str, Any]:
-        (found,) = called(self.folder / "data" / "index.js", "index")
-        return dict(found)
+        return dict(called(self.folder / "data" / "index.js", "index")[0])
 
     @property
     def trials(self) -> list[dict[str, Any]]:
@@ -32,20 +29,14 @@ class Report:
     def page(self) -> str:
         return (self.folder / "index.html").read_text()
 
-    @property
-    def scripts(self) -> list[Path]:
-        return sorted((self.folder / "data").iterdir())
-
     def _chunked(self, name: str) -> list[Any]:
-        files = sorted((self.folder / "data").glob(f"{name}-*.js"))
-        chunks = [called(file, name) for file in files]
-        assert [number for number, _ in chunks] == list(range(len(files)))
+        chunks = [called(file, name) for file in sorted((self.folder / "data").glob(f"{name}-*.js"))]
+        assert [number for number, _ in chunks] == list(range(len(chunks)))
         return [item for _, items in chunks for item in items]
 
 
 def called(file: Path, name: str) -> list[Any]:
     """The values that a data file hands to its function."""
     found = re.fullmatch(rb"mmeval\.(\w+)\((.*)\);\n", file.read_bytes(), re.DOTALL)
-    assert found is not None
-    assert found[1].decode() == name
+    assert found is not None and found[1].decode() == name
     return list(json.loads(b"[" + found[2] + b"]"))

@@ -1,7 +1,5 @@
 """Trials for tests of metrics: an answer against a target, written as text with tags."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

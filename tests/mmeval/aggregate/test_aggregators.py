@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from mmeval.aggregate.aggregators import macro_mean, repeat_means, repeats, spread
-from mmeval.aggregate.scores import Scores, load_aggregator
+from mmeval.aggregate.aggregators import macro_mean, repeats
+from mmeval.aggregate.scores import Scores
 from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
 
@@ -22,45 +22,25 @@ def scores(*rows: list[float], lost: int = 0) -> Scores:
     return found
 
 
-def test_the_interval_of_repeats_is_that_of_the_released_scorer() -> None:
+def test_the_interval_of_repeats_is_that_of_the_released_scorer_and_bounds_are_those_of_the_mean() -> None:
     found = summarise("t", "m", scores([1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]), repeats, bootstrap_iters=100)
     assert found.value == pytest.approx(2 / 3)
     assert found.ci95 == pytest.approx((2 / 3 - HALF_WIDTH, 2 / 3 + HALF_WIDTH))
     assert (found.stderr, found.bootstrap_iters) == (pytest.approx(HALF_WIDTH / 1.96), 0)
-
-
-def test_the_means_come_in_the_order_of_the_repeats() -> None:
-    found = Scores()
-    for repeat, value in [(2, 0.5), (0, 1.0), (2, 1.5), (1, 0.25)]:
-        found.add_value("s", repeat, value)
-    assert repeat_means(found) == [1.0, 0.25, 1.0]
-
-
-def test_what_is_unscored_is_left_out_of_its_repeat() -> None:
-    assert repeat_means(scores([1, 0], [0, 1], lost=1)) == [0.5, 0.5]
+    assert summarise("t", "m", scores([1, 0], [1, 0], lost=2), repeats).bounds == pytest.approx((1 / 3, 2 / 3))
 
 
 @pytest.mark.parametrize(
     ("given", "value", "ci95"),
     [
-        (scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)),
-        (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5)),
-        (scores([1], [0], [1]), 2 / 3, None),
-        (Scores(), None, None),
+        *((scores([1, 0], [1, 1]), 0.75, (0.75 - 0.49, 0.75 + 0.49)), (scores([1, 1], [0, 0]), 0.5, (0.5, 0.5))),
+        *((scores([1], [0], [1]), 2 / 3, None), (Scores(), None, None)),
     ],
     ids=["not cut", "no spread", "one repeat", "no score"],
 )
 def test_the_interval_of_repeats(given: Scores, value: float | None, ci95: tuple[float, float] | None) -> None:
     found = summarise("t", "m", given, repeats, bootstrap_iters=100)
     assert (found.value, found.ci95) == (pytest.approx(value), ci95 and pytest.approx(ci95))
-
-
-def test_bounds_are_those_of_the_mean() -> None:
-    assert summarise("t", "m", scores([1, 0], [1, 0], lost=2), repeats).bounds == pytest.approx((1 / 3, 2 / 3))
-
-
-def test_a_single_mean_has_no_half_width() -> None:
-    assert (spread([0.5]).mean, spread([0.5]).half_width) == (0.5, None)
 
 
 def of_files(**parts: list[float | None]) -> Scores:
@@ -91,9 +71,3 @@ def test_the_standard_error_is_that_of_the_mean_of_two_means() -> None:
     # Standard errors of 0.5 and 0.25, by hand.
     found = macro_mean(of_files(zh=[0.0, 1.0], de=[0.0, 0.5]), by="file")
     assert found.stderr == pytest.approx(math.hypot(0.5, 0.25) / 2)
-
-
-def test_both_are_known_by_name_and_bounded_by_what_is_lost() -> None:
-    assert load_aggregator("repeats") is repeats
-    found = summarise("t", "m", of_files(zh=[1.0, None], de=[0.0] * 6), load_aggregator("macro_mean"), {"by": "file"})
-    assert (found.value, found.bounds) == (0.5, (0.25, 0.5))

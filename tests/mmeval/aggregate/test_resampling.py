@@ -63,13 +63,6 @@ def test_a_sample_that_is_drawn_twice_is_two_samples() -> None:
     assert found.stderr == pytest.approx(math.sqrt(1 / 80), rel=0.05)
 
 
-def test_an_unknown_aggregator_gets_its_options() -> None:
-    def at_most(scores: Scores, *, cap: float) -> Estimate:
-        return Estimate(min(cap, max(scores.values)))
-
-    assert resampled(column([1.0, 2.0, 3.0]), at_most, 100, cap=0.5).ci95 == (0.5, 0.5)
-
-
 def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (resampling.ROWS, FEWEST_DRAWS) == (500_000, 100)
     monkeypatch.setattr(resampling, "ROWS", 10_000)
@@ -82,13 +75,6 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
     few, many, most = (resampled(column([0.0] * rows), size, 1000).iterations for rows in (10, 50, 200))
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
-
-
-def test_rows_without_a_value_are_drawn_for_an_aggregator_that_counts_them() -> None:
-    def share_scored(scores: Scores) -> Estimate:
-        return Estimate(scores.count("scored") / len(scores))
-
-    assert resampled(column([1.0, None] * 50), share_scored, 1000).stderr == pytest.approx(0.05, rel=0.1)
 
 
 def test_a_draw_of_which_nothing_is_known_leaves_the_number_without_an_interval() -> None:

@@ -1,19 +1,9 @@
 import math
 
-import numpy as np
 import pytest
 from scipy.special import betaincinv
 
-from mmeval.aggregate.statistics import (
-    MANY_CLUSTERS,
-    bootstrap,
-    interval,
-    mean_stderr,
-    quantile,
-    same_value_interval,
-    weighted_mean_interval,
-    weighted_mean_stderr,
-)
+from mmeval.aggregate.statistics import MANY_CLUSTERS, bootstrap, mean_stderr, quantile, same_value_interval
 
 
 @pytest.mark.parametrize(
@@ -36,18 +26,10 @@ def test_few_clusters_have_the_quantile_of_students_tables(clusters: int, printe
     assert quantile(clusters) == pytest.approx(printed, abs=1e-4)
 
 
-def test_many_clusters_have_the_normal_quantile_which_differs_little() -> None:
+def test_many_clusters_have_the_normal_quantile_and_one_value_is_open_to_both_sides() -> None:
     assert quantile(MANY_CLUSTERS) == pytest.approx(1.959964, abs=1e-6)
     assert 1 < quantile(MANY_CLUSTERS - 1) / quantile(MANY_CLUSTERS) < 1.0015
-
-
-@pytest.mark.parametrize(
-    ("range", "expected"), [((-math.inf, math.inf), (0.2907, 0.7093)), ((0.4, math.inf), (0.4, 0.7093))]
-)
-def test_an_interval_lies_around_its_value_and_within_the_range(
-    range: tuple[float, float], expected: tuple[float, float]
-) -> None:
-    assert interval(0.5, 0.1, 20, range) == pytest.approx(expected, abs=1e-4)
+    assert same_value_interval(2.0, 20, (1, 5)) == pytest.approx((2 - 0.1391 * 1, 2 + 0.1391 * 3), abs=1e-4)
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 10, 100_000])
@@ -58,33 +40,8 @@ def test_the_interval_of_all_right_is_that_of_clopper_and_pearson_and_of_all_wro
     assert (zero, 1 - high) == (0, low)
 
 
-def test_the_same_value_inside_the_range_is_open_to_both_sides() -> None:
-    # Up to 13.91 % of all may lie elsewhere: 0.8609 ** 20 = 0.05.
-    assert same_value_interval(2.0, 20, (1, 5)) == pytest.approx((2 - 0.1391 * 1, 2 + 0.1391 * 3), abs=1e-4)
-
-
-def test_errors_and_intervals_of_independent_numbers_add_up_as_squares() -> None:
-    assert weighted_mean_stderr([0.3, 0.4], [0.5, 0.5]) == pytest.approx(0.25)
-    assert weighted_mean_stderr([0.3, 0.4], [1, 0]) == pytest.approx(0.3)
-    found = weighted_mean_interval([0.5, 0.9], [(0.2, 0.8), (0.5, 0.9)], [0.5, 0.5])
-    assert found == pytest.approx((0.7 - 0.5 * math.hypot(0.3, 0.4), 0.7 + 0.5 * 0.3))
-
-
-def test_a_bootstrapped_mean_has_the_error_and_interval_of_the_formula_each_time() -> None:
-    values = np.random.default_rng(1).normal(size=400)
-    found, again = (bootstrap(lambda drawn: values[drawn].mean(axis=1), len(values), 2000) for _ in range(2))
-    assert found is not None and found == again
-    stderr = mean_stderr(values.tolist(), [1] * 400)
-    assert found.stderr == pytest.approx(stderr, rel=0.05)
-    assert found.ci95 == pytest.approx(interval(float(values.mean()), stderr, 400, (-9, 9)), abs=0.2 * stderr)
-
-
 def test_a_bootstrapped_interval_leaves_out_two_and_a_half_percent_of_the_draws_a_side() -> None:
     found = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
     assert found is not None
     assert found.ci95 == pytest.approx((25, 975), abs=3)
     assert found.stderr == pytest.approx(1000 / math.sqrt(12), rel=0.01)
-
-
-def test_a_draw_without_a_value_leaves_the_number_without_an_interval() -> None:
-    assert bootstrap(lambda drawn: np.where(drawn[:, 0] == 0, np.nan, 1.0), 5, 200) is None

@@ -1,16 +1,13 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from mmeval.costs.prices import OURS, Price, Prices, bills, is_billed, line_to_add, load_prices
+from mmeval.costs.prices import Price, Prices, is_billed, line_to_add, load_prices
 from mmeval.errors import MissingDataError, TaskFileError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.reference import ReferenceBackend
-from mmeval.store.spending import Payee, Spending, Spent
-from mmeval.system.yaml_document import read_document
-from tests.support.toy import ToyAgent, ToyLocal, reply
+from mmeval.store.spending import Spent
+from tests.support.toy import ToyAgent, ToyLocal
 
 CHEAP, DEAR = Price(1, 2), Price(10, 20)
 
@@ -36,10 +33,14 @@ def test_a_name_has_its_own_price_or_that_of_its_undated_name_or_of_the_longest_
     assert prices.of_model(name) == price
 
 
-def test_a_cost_is_that_of_tokens_by_the_million_of_pictures_and_of_answers() -> None:
+def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> None:
     price = Price(input=2.0, output=8.0, per_image=0.04, per_call=0.5)
     used = Spent(calls=5, answered=3, input_tokens=500_000, output_tokens=250_000, images=2)
     assert price.cost(used) == pytest.approx(1.0 + 2.0 + 0.08 + 1.5)
+    server = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
+    assert [is_billed(backend) for backend in (server, ToyLocal(), ToyAgent(), ReferenceBackend())] == [
+        *(True, False, False, False)
+    ]
 
 
 def test_the_users_file_lies_over_ours(tmp_path: Path) -> None:
@@ -75,26 +76,7 @@ def test_a_file_that_is_not_there_is_missing(tmp_path: Path) -> None:
         load_prices(tmp_path / "none.yaml")
 
 
-def test_each_price_of_ours_has_its_date() -> None:
-    assert [name for name, row in read_document(OURS).data["models"].items() if "as_of" not in row] == []
-
-
 @pytest.mark.parametrize("name", ["m", "org/m-1.5", "8b", "a: b", "*", "yes/no"])
 def test_the_line_to_add_is_one_that_the_file_takes(name: str, tmp_path: Path) -> None:
     found = load_prices(written(tmp_path, f"models:\n  {line_to_add(name)}\n"))
     assert found.of_model(name) == Price(0, 0)
-
-
-def test_only_servers_are_billed() -> None:
-    server = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
-    assert [is_billed(backend) for backend in (server, ToyLocal(), ToyAgent(), ReferenceBackend())] == [
-        *(True, False, False, False)
-    ]
-
-
-def test_a_local_model_costs_nothing_and_one_without_a_price_is_unknown() -> None:
-    spending = Spending()
-    for payee in (Payee("model", "own", local=True), Payee("judge", "unheard-of")):
-        spending.add(payee, reply("yes"), tries=1)
-    found = {bill.payee.role: bill.usd for bill in bills(spending, Prices())}
-    assert found == {"model": 0.0, "judge": None}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,6 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
-from mmeval.store.run_folder import RunFolder
 from mmeval.task.task import Selection, Task
 from tests.support.task_folder import installed
 from tests.support.toy import _PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
@@ -81,17 +78,11 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
-# --- counting ---------------------------------------------------------------------------------------------------------
-
-
-def test_each_sample_is_one_call_each_turn_another_and_each_repeat_all_of_them(tmp_path: Path) -> None:
+def test_calls_are_counted_by_sample_turn_and_repeat_and_what_the_folder_answers_is_kept(tmp_path: Path) -> None:
     assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
     assert calls(ahead(tmp_path, task(rows=3, protocol=three_turns, repeats=2))) == {"model": (18, 0)}
     found = ahead(tmp_path, task(rows=5), limit=2)
     assert (calls(found), found.tasks[0].samples, found.tasks[0].rows) == ({"model": (2, 0)}, 2, 5)
-
-
-def test_what_the_run_folder_answers_is_kept(tmp_path: Path) -> None:
     turns = task(rows=3, protocol=three_turns, metrics=("toy_verdict",))
     run_toy(tmp_path, turns, limit=1, roles=JUDGE, args={"log": "", "broken": ""})
     found = ahead(tmp_path, turns, roles=JUDGE, model=BackendSpec("toy", {"log": "", "broken": ""}))
@@ -117,23 +108,6 @@ def test_what_judges_of_a_large_task_are_asked_is_taken_from_a_part(
     assert not load(found).estimated
 
 
-def test_the_same_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
-    found = ahead(tmp_path, task("a", 3), task("b", 4))
-    assert (calls(found, 0), calls(found, 1)) == ({"model": (3, 0)}, {"model": (1, 0)})
-    assert found.tasks[1].loads["model"].equal == 3
-
-
-def test_a_judge_is_asked_once_about_an_answer_however_many_tasks_and_repeats_give_it(tmp_path: Path) -> None:
-    judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
-    model = ahead(tmp_path, *judged, roles=JUDGE)
-    reference = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
-    assert [calls(model, at) for at in (0, 1)] == [
-        {"model": (6, 0), "judge": (6, 0)},
-        {"model": (0, 0), "judge": (0, 0)},
-    ]
-    assert [calls(reference, at)["judge"] for at in (0, 1)] == [(3, 0), (0, 0)]
-
-
 def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_path: Path) -> None:
     judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
     for one in judged:
@@ -143,27 +117,9 @@ def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_pat
     assert [task.loads["judge"].equal for task in found.tasks] == [3, 6]
 
 
-def test_what_a_metric_supposes_of_an_answer_is_counted_about(tmp_path: Path) -> None:
-    [metric] = (judged := task(rows=2, metrics=("toy_verdict",))).metrics
-    supposing = replace(metric.bound.metric, supposed=lambda trial, _: trial.output or Interleaved())
-    guessed = replace(judged, metrics=(replace(metric, bound=replace(metric.bound, metric=supposing)),))
-    known, guess = (load(ahead(tmp_path, one, roles=JUDGE), "judge") for one in (judged, guessed))
-    assert [(known.calls, known.estimated), (guess.calls, guess.estimated)] == [(2, False), (2, True)]
-
-
-def test_an_agents_own_calls_are_counted_with_those_whom_it_asks(tmp_path: Path) -> None:
-    helper = {"helper": BackendSpec("toy", {"model": "h"})}
-    found = ahead(tmp_path, task(rows=2), model=BackendSpec("toy_agent"), roles=helper)
-    assert calls(found) == {"model": (2, 0), "helper": (4, 0)}
-    assert (load(found).tokens_in.high, load(found, "helper").tokens_in.high > 0) == (0, True)
-
-
 def test_a_program_that_asks_for_ever_is_not_followed_for_ever(tmp_path: Path) -> None:
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
-
-
-# --- weighing ---------------------------------------------------------------------------------------------------------
 
 
 def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
@@ -182,34 +138,6 @@ def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -
     unknown, reference = ahead(tmp_path, task()), ahead(tmp_path, task(), model=BackendSpec("reference"))
     costs = [one.dollars("model", load(one)) for one in (found, unknown, reference)]
     assert [cost and (cost.low, cost.high) for cost in costs] == [(3 * (10 + 2), 3 * (80 + 2)), None, (0, 0)]
-
-
-def test_an_answer_of_the_sample_itself_is_what_the_judge_is_given(tmp_path: Path) -> None:
-    weights = []
-    for answer in ("no", "no " * 1000):
-        judged = task(rows=[sample("a", answer=answer)], metrics=("toy_verdict",))
-        found = ahead(tmp_path, judged, model=BackendSpec("reference"), roles=JUDGE)
-        weights.append(load(found, "judge").tokens_in.high)
-    assert weights[1] > weights[0] + 500
-
-
-def test_where_data_go_is_said_for_each_role(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
-    judge = BackendSpec("openai", {"model": "j", "base_url": "https://judges.example:8443/v1"})
-    found = ahead(tmp_path, task(metrics=("toy_verdict",)), roles={"judge": judge})
-    assert found.places == {"model": ("toy-1", "this machine"), "judge": ("j", "judges.example:8443")}
-
-
-def test_the_first_request_is_the_one_that_the_run_sends_first(tmp_path: Path) -> None:
-    log = {"log": str(tmp_path / "asked"), "broken": ""}
-    found = ahead(tmp_path, task(rows=2), model=BackendSpec("toy", log))
-    run_toy(tmp_path, task(rows=2), limit=1, args=log)
-    assert found.first is not None
-    words, seed = (tmp_path / "asked").read_text().strip().split("|")
-    assert (found.first.request.messages[-1].content.text, str(found.first.request.seed)) == (words, seed)
-
-
-# --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
 def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
@@ -260,12 +188,9 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"roles": {"jugde": BackendSpec("toy")}}, UsageError),
-        ({"offset": 99}, UsageError),
-        ({"budget_usd": 1.0}, UsageError),
-        ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError),
-        ({"strict": True}, MissingError),
-        ({"seed": 7}, IdentityChangedError),
+        *(({"roles": {"jugde": BackendSpec("toy")}}, UsageError), ({"offset": 99}, UsageError)),
+        *(({"budget_usd": 1.0}, UsageError), ({"model": BackendSpec("toy", {"nonsense": 1})}, UsageError)),
+        *(({"strict": True}, MissingError), ({"seed": 7}, IdentityChangedError)),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -282,21 +207,3 @@ def test_what_would_refuse_the_run_refuses_the_dry_run(
 
 
 # --- nothing happens --------------------------------------------------------------------------------------------------
-
-
-def test_nothing_is_asked_written_or_moved(tmp_path: Path) -> None:
-    quiet = BackendSpec("toy", {"log": str(tmp_path / "asked"), "broken": ""})
-    found = ahead(tmp_path, task(rows=[Sample("p", (user("see", picture(3)),))]), model=quiet)
-    assert (calls(found), files(tmp_path / "runs"), (tmp_path / "asked").exists()) == ({"model": (1, 0)}, {}, False)
-    run_toy(tmp_path, task(rows=3), args={"log": "", "broken": ""})
-    before = files(tmp_path / "runs")
-    found = ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": "", "broken": ""}), fresh=True)
-    assert (calls(found), files(tmp_path / "runs")) == ({"model": (3, 0)}, before), "with --fresh nothing is kept"
-
-
-def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "runs" / "toy" / "default")
-    try:
-        assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}
-    finally:
-        folder.close()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -35,10 +33,8 @@ def of_medium(kind: PartKind, size: int) -> Request:
 @pytest.mark.parametrize(
     ("asked", "tokens_in", "media_bytes"),
     [
-        (request("x" * 30), (6, 10), 0),
-        (request("ä" * 15), (6, 10), 0),
-        (of_medium("image", 10**6), (85, 1600), 10**6),
-        (of_medium("audio", 64_000), (20, 128), 64_000),
+        *((request("x" * 30), (6, 10), 0), (request("ä" * 15), (6, 10), 0)),
+        *((of_medium("image", 10**6), (85, 1600), 10**6), (of_medium("audio", 64_000), (20, 128), 64_000)),
         (of_medium("3d", 50_000), (0, 12_500), 50_000),
     ],
     ids=["ascii", "more bytes", "a picture", "two seconds of sound", "half a 3D file"],

@@ -1,21 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.content.media import Media
 from mmeval.forecast.text import request_lines, short
 from mmeval.records.request import Request
 from mmeval.records.sample import message
-from mmeval.wording import size
 from tests.support.toy import picture
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (300 * 2**20, "300 MiB"), (5.25 * 2**40, "5.2 TiB")],
-)
-def test_bytes_are_in_the_unit_that_reads_best(count: float, text: str) -> None:
-    assert size(count) == text
 
 
 @pytest.mark.parametrize(

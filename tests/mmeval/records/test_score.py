@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
@@ -47,6 +47,7 @@ results = st.builds(
 )  # fmt: skip
 
 
+@settings(max_examples=30)
 @given(messages | samples | sound_responses | failed_responses | scores | results)
 def test_a_record_survives_json_with_a_field_of_a_newer_version(record: Any) -> None:
     row = json.loads(json.dumps({**record.to_json(), "from_the_future": {"a": 1}}))
@@ -54,15 +55,6 @@ def test_a_record_survives_json_with_a_field_of_a_newer_version(record: Any) -> 
     again = type(record).from_json(row, *root)
     assert again == record
     assert not isinstance(record, Sample) or again.digest == record.digest
-
-
-def test_usage_of_a_newer_version_may_count_more() -> None:
-    assert Response.from_json({"output": [], "usage": [1, 2, 3]}, ROOT).usage == Usage(1, 2)
-
-
-def test_records_are_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Score(1.0).value = 2.0  # type: ignore[misc]  # what is tested
 
 
 SAMPLE = Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1})
@@ -108,22 +100,3 @@ TRIALS = {
 
 def test_everything_that_a_score_depends_on_counts_in_the_digest_of_a_trial() -> None:
     assert len({trial.digest for trial in TRIALS.values()}) == len(TRIALS)
-
-
-def test_a_trial_keeps_its_digest_when_it_is_read_again() -> None:
-    trial = made(exchange("see <image1>", PICTURE))
-    (call,) = trial.exchanges
-    read = dataclasses.replace(call, response=Response.from_json(json.loads(json.dumps(call.response.to_json())), ROOT))
-    assert dataclasses.replace(trial, exchanges=(read,)).digest == trial.digest
-
-
-def test_neither_unscored_nor_unavailable_is_zero() -> None:
-    lost = {"value": None, "status": "unscored", "reason": "lost", "evidence": {"call": "0"}}
-    assert Score.unscored("lost", call="0").to_json() == lost
-    assert Score.lost("gone").to_json() == {"value": None, "status": "unscored", "reason": "gone", "cause": "lost"}
-    assert (Score.unavailable("no judge").value, Score.inapplicable("no sound").value) == (None, None)
-
-
-def test_a_failed_response_has_no_text() -> None:
-    failed = Response.failed("timeout", "60 s", retry_after=1.0)
-    assert (failed.text, failed.output, failed.error and failed.error.kind) == ("", None, "timeout")

@@ -15,35 +15,23 @@ from tests.support.stored_run import Told, text, write_run
 TABLE = Table("Two | of 50%", ("Task", "Value", "Why"), (("a_b", 0.12345, ""), ("=x", None, "lost | gone")), ("Note",))
 
 
-def test_markdown_has_the_title_above_and_the_notes_below() -> None:
+def test_markdown_latex_and_csv_have_title_rows_and_notes_and_escape_what_comes_from_outside() -> None:
     title, empty, *lines, rest, note = markdown_tables([TABLE]).splitlines()
     assert (title, empty, rest, note) == (TABLE.title, "", "", "Note")
     assert lines == ["|Task|Value|Why         |", "|----|----:|------------|", *lines[2:]]
     assert lines[2:] == ["|a_b |0.123|            |", "|=x  |  N/A|lost \\| gone|"]
     assert markdown_tables([Table("t", ("A", "B"), ())]) == "t\n\n|A|B|\n|-|-|\n"
-
-
-def test_latex_escapes_what_comes_from_outside() -> None:
     lines = latex_tables([TABLE]).splitlines()
     rows = [r"Task & Value & Why \\", r"a\_b & 0.123 &  \\", r"=x & N/A & lost \textbar{} gone \\"]
     assert [line for line in lines if line.endswith(r"\\")] == rows
     assert (lines[2], lines[-1]) == (r"\begin{tabular}{lrl}", r"\par{\footnotesize Note\par}")
-
-
-def test_csv_has_a_line_for_each_cell_with_whole_numbers() -> None:
     title, *rows = csv.reader(io.StringIO(csv_tables([TABLE])))
     assert title == ["table", "row", "column", "value"]
     assert {row[0] for row in rows} == {TABLE.title}
     assert [row[1:] for row in rows] == [
-        ["a_b", "Value", "0.12345"],
-        ["a_b", "Why", ""],
-        ["'=x", "Value", ""],
-        ["'=x", "Why", "lost | gone"],
-        ["", "note", "Note"],
+        *(["a_b", "Value", "0.12345"], ["a_b", "Why", ""], ["'=x", "Value", ""], ["'=x", "Why", "lost | gone"]),
+        *(["", "note", "Note"],),
     ]
-
-
-def test_text_that_would_steer_a_terminal_is_made_harmless() -> None:
     hostile = Table("a\x1b[2J", ("B\x1b[2J",), (("c\x1b[2J",),), ("d\x1b[2J",))
     assert "\x1b" not in markdown_tables([hostile]) + latex_tables([hostile]) + csv_tables([hostile])
 
@@ -62,10 +50,3 @@ def test_a_layout_that_fails_costs_a_run_nothing_but_its_tables(
         assert layouts_at_end(run, next(run.glob("results_*.json"))) == ""
     (warning,) = caplog.messages
     assert f"mmeval report {run} --layout broken " in warning
-
-
-def test_a_table_sets_how_many_digits_its_numbers_have() -> None:
-    percent = Table("t", ("A", "B"), (("a", 12.345),), digits=1)
-    assert "|a|12.3|" in markdown_tables([percent])
-    assert r"a & 12.3 \\" in latex_tables([percent])
-    assert "t,a,B,12.345" in csv_tables([percent])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NumberReasons, is_unavailable, missing, repeated, weights
+from mmeval.report.notes import NumberReasons, missing, repeated
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document
 from tests.support.outcomes import result
@@ -37,12 +37,6 @@ def test_a_group_names_the_tasks_without_a_value_and_why(
     assert (bool(note), [one for one in words if one not in note]) == (bool(words), [])
 
 
-def test_every_table_gives_the_reason() -> None:
-    group = result("g", None, weights={"a": 0.5, "b": 0.5}, n=20, failed=4, unscored=6)
-    found = document(*(one.to_json() for one in (group, KNOWN, LOST)), groups={"g": ["a", "b"]})
-    assert "without b (4 failed, 6 unscored)" in number_rows([found], ["run"])[0].notes
-
-
 @pytest.mark.parametrize(
     ("counts", "note"),
     [
@@ -59,11 +53,6 @@ def test_every_table_gives_the_reason() -> None:
 def test_a_number_has_the_counts_of_what_it_leaves_out(counts: dict[str, Any], note: str) -> None:
     assert missing(result("a", None, **counts)).endswith(note)
     assert bool(missing(result("a", None, **counts))) is bool(note)
-
-
-def test_the_weights_of_a_group_are_shown_where_they_differ() -> None:
-    assert weights(result("g", weights={"a": 0.5, "b": 0.5})) == ""
-    assert weights(result("g", weights={"a": 0.75, "b": 0.25})) == "weights: a 0.7500, b 0.2500"
 
 
 def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:
@@ -122,9 +111,3 @@ def test_tables_leave_it_out_in_all_runs_alike_and_files_for_scripts_do_not() ->
     assert rows([PIECE, WHOLE], every_slice=True) == ["piece", "overall"]
     assert rows([PIECE, WHOLE], every_slice=True, repeats=False) == ["overall"]
     assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == ["piece", "overall"]
-
-
-def test_what_is_inapplicable_to_some_and_unavailable_for_the_others_is_unavailable() -> None:
-    assert is_unavailable(result("a", None, inapplicable=4, unavailable=6))
-    assert not is_unavailable(result("a", None, inapplicable=10))
-    assert not is_unavailable(None)

@@ -14,17 +14,8 @@ def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:
 def test_tasks_stand_below_their_groups_and_slices_below_both() -> None:
     found = rows(document(result("a", slice="level=easy"), result("a"), result("b"), result("g"), groups={"g": ["a"]}))
     assert [(row.label, row.depth, row.version, row.is_group) for row in found] == [
-        ("G", 0, "1.0", True),
-        ("A", 1, "1.0", False),
-        ("level=easy", 2, "", False),
-        ("B", 0, "1.0", False),
+        *(("G", 0, "1.0", True), ("A", 1, "1.0", False), ("level=easy", 2, "", False), ("B", 0, "1.0", False))
     ]
-
-
-def test_of_several_breakdowns_the_first_is_shown_unless_all_are_wanted() -> None:
-    found = document(result("a"), result("a", slice="level=easy"), result("a", slice="kind=x"))
-    assert [row.slice for row in rows(found)] == ["", "level=easy"]
-    assert [row.slice for row in rows(found, every_slice=True)] == ["", "level=easy", "kind=x"]
 
 
 def test_a_run_that_lacks_a_number_has_none_in_its_place() -> None:
@@ -36,14 +27,6 @@ def test_a_run_that_lacks_a_number_has_none_in_its_place() -> None:
     ]
     (row,) = rows({}, document(result("a")))
     assert (row.absent, row.unlike) == (("no number", ""), ("",))
-
-
-def test_a_number_that_does_not_compare_has_its_reason() -> None:
-    one = document(result("a"), protocols={"a": "single"})
-    (row,) = rows(one, document(result("a"), protocols={"a": "episode"}, not_comparable=[]))
-    (reason,) = row.unlike
-    assert ("episode" in reason, row.notes.startswith("y does not compare with x: ")) == (True, True)
-    assert row.notes.endswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +50,6 @@ def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole()
     found = document(result("a"), result("a", slice="k=v"), result("g"), groups={"g": ["a"]}, **ours)
     notes = ["not comparable; subset", "not comparable; subset: 4 of 100", "not comparable"]
     assert [row.notes for row in rows(found)] == notes
-
-
-def test_what_holds_for_all_runs_stands_once() -> None:
-    one, two = document(result("a"), not_comparable=["a"]), document(result("a", failed=1), not_comparable=["a"])
-    assert [row.notes for row in rows(one, two)] == ["not comparable; y: 1 failed"]
 
 
 @pytest.mark.parametrize("name", TABLES)

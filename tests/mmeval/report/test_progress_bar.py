@@ -1,5 +1,3 @@
-import sys
-
 import pytest
 
 from mmeval.report.progress_bar import ProgressBar, Quiet, for_stderr
@@ -22,7 +20,7 @@ def test_a_bar_shows_how_far_the_run_is_how_many_failed_and_what_it_waits_for(ca
     assert ("waiting" in shown, "something to know\n" in shown) == (False, True)
 
 
-def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: Captured) -> None:
+def test_a_bar_shows_what_is_judged_and_what_is_loaded(capsys: Captured) -> None:
     bar = ProgressBar()
     bar.start(9, 0)
     bar.judged()  # while the model is still at work
@@ -32,9 +30,6 @@ def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: Captured) -
     bar.close()
     shown = capsys.readouterr().err
     assert [words in shown for words in ("judged: ", "0/9", "5/5")] == [True] * 3
-
-
-def test_a_bar_shows_what_is_loaded_and_how_long_that_took(capsys: Captured) -> None:
     bar = ProgressBar()
     bar.start(2, 0)
     bar.loading("my-model", None)
@@ -55,11 +50,6 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: Captured) -> None
     progress.judged()
     progress.close()
     assert (type(progress), capsys.readouterr().err) == (Quiet, "asking 2 answers\n")
-
-
-def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert isinstance(for_stderr(), ProgressBar)
 
 
 @pytest.mark.parametrize(

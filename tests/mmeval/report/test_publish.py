@@ -1,4 +1,3 @@
-import json
 import logging
 from datetime import datetime
 from pathlib import Path
@@ -24,16 +23,6 @@ def published(folder: Path, caplog: pytest.LogCaptureFixture, **more: Any) -> Pu
 
 def of_level(caplog: pytest.LogCaptureFixture, level: str) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelname == level]
-
-
-def test_the_tables_are_returned_and_the_results_file_is_written(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    found = published(tmp_path, caplog)
-    assert "|a    |1.0" in found.table
-    assert json.loads(found.file.read_text()) == found.document
-    assert [path.name for path in tmp_path.iterdir()] == ["results_2026-01-31T12-00-00.json"]
-    assert (of_level(caplog, "WARNING"), len(of_level(caplog, "INFO"))) == ([], 1)
 
 
 def test_complaints_and_notes_are_warnings_and_the_error_at_the_end_is_not_repeated(
@@ -74,13 +63,6 @@ def test_the_end_of_a_run_logs_where_its_report_is(run: Path, caplog: pytest.Log
         write_at_end(run, results(run))
     assert caplog.messages == [f"report: {run}/report/index.html"]
     assert (run / "report" / "index.html").exists()
-
-
-def test_trials_that_the_report_cannot_show_are_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run = write_run(tmp_path / "run", [Told([text("a")], [{"no": "type"}]), Told([text("a")], [text("b")])], results={})
-    write_at_end(run, results(run))
-    (warning,) = of_level(caplog, "WARNING")
-    assert warning.startswith("1 trial has ") and f"mmeval report {run} --verbosity DEBUG" in warning
 
 
 def test_a_report_that_cannot_be_written_is_one_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:

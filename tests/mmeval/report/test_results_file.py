@@ -28,7 +28,7 @@ def document(*results: Any, context: ReportContext = CONTEXT, tasks: Any = TASKS
     return whole
 
 
-def test_a_reader_of_the_layout_finds_every_number() -> None:
+def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it() -> None:
     made = document(*THREE)
     assert read_numbers(made) == [
         Number("a", "half", "none", 0.25, 0.1, "1.0", True),
@@ -36,9 +36,6 @@ def test_a_reader_of_the_layout_finds_every_number() -> None:
         Number("g", "half", "none", 0.4, None, "3", True),
     ]
     assert [number.task for number in read_numbers(made, "groups")] == ["g"]
-
-
-def test_what_the_layout_has_no_place_for_stands_beside_it() -> None:
     lost = result("a", failed=2, unscored=1, bounds=(0.35, 0.65), ci95=(0.3, 0.7), bootstrap_iters=200)
     ours = document(lost, result("a", slice="level=hard"))["mmeval"]
     counts = {"n": 10, "scored": 7, "failed": 2, "unscored": 1, "bounds": [0.35, 0.65], "ci95": [0.3, 0.7]}
@@ -58,17 +55,6 @@ def test_a_subset_and_which_trials_of_the_folder_were_asked_are_described() -> N
     assert ours["asked"]["b"]["samples"] is None
 
 
-def test_a_number_that_is_suspended_is_null_for_every_reader() -> None:
-    made = document(result("a", None, suspended=True, unscored=4, bounds=(0.3, 0.7)))
-    assert (made["results"]["a"]["half,none"], made["results"]["a"]["half_stderr,none"]) == (None, "N/A")
-    assert made["mmeval"]["results"][0]["suspended"] is True
-
-
-def test_slices_do_not_replace_the_whole() -> None:
-    made = document(result("a", 0.25), result("a", 0.75, slice="level=hard"))
-    assert made["results"]["a"]["half,none"] == 0.25
-
-
 def test_samples_are_counted_in_the_data_set_and_in_the_run_without_opening_it() -> None:
     def gone() -> NoReturn:
         raise AssertionError("opened")
@@ -77,26 +63,13 @@ def test_samples_are_counted_in_the_data_set_and_in_the_run_without_opening_it()
     assert made["n-samples"] == {"a": {"original": 10, "effective": 4}, "b": {"original": 10, "effective": 0}}
 
 
-def test_the_settings_are_recorded_without_secrets_and_with_the_users_own_words() -> None:
+def test_settings_are_recorded_without_secrets_and_the_users_words_cannot_replace_them() -> None:
     config = document(context=replace(CONTEXT, bootstrap_iters=500))["config"]
     expected = {"model_args": "model=m,api_key=***", "limit": 5, "note": "nightly", "random_seed": 0}
     assert {**expected, "team": {"api_key": "***"}, "bootstrap_iters": 500}.items() <= config.items()
-
-
-def test_the_users_own_words_cannot_replace_what_the_file_has_of_the_run() -> None:
     refuse_taken({"note": "x"}, "--metadata")
     with pytest.raises(UsageError, match=r"--metadata: .* limit, model "):
         refuse_taken({"model": "gpt-9", "limit": 1, "note": "x"}, "--metadata")
-
-
-def test_each_task_has_its_own_profile() -> None:
-    assert {name: of["profile"] for name, of in document()["configs"].items()} == {"a": "standard", "b": "official"}
-
-
-def test_a_system_instruction_is_recorded_with_its_hash() -> None:
-    made = document(context=ReportContext("m", system_instruction="be brief"))
-    sha = "b0d336336bae9756708102764ccc977778d8c408df38d7050d69f9e4d22c9a43"
-    assert (made["system_instruction"], made["system_instruction_sha"]) == ("be brief", sha)
 
 
 @pytest.mark.parametrize(("stem", "folder"), [("results", None), ("mine", "here")])

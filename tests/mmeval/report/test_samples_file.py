@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +17,6 @@ from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.run.runner import run
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
-from tests.support import toy
-from tests.support.lm_eval_reader import read_samples
 from tests.support.tiny_benchmark import write_benchmark
 
 SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image1> b"),), {"level": "hard"})
@@ -61,12 +59,6 @@ def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
     assert line["scores"][0]["m"] == {"value": 1.0, "status": "scored"}
 
 
-def test_what_is_inapplicable_stands_beside_what_is_unscored() -> None:
-    scores = {"a": Score.inapplicable("no sound"), "b": Score.unavailable("no weights"), "c": Score(1.0)}
-    line = sample_line(row(answered("x"), scores=(scores,)))
-    assert (line["unscored"], line["inapplicable"], line["a"]) == ([{"b": "no weights"}], [{"a": "no sound"}], None)
-
-
 def test_warnings_and_an_end_before_its_time_stand_by_repeat() -> None:
     output = Interleaved.from_text("a")
     cut = Response(output, finish_reason="length", warnings=("w", "v"))
@@ -75,39 +67,11 @@ def test_warnings_and_an_end_before_its_time_stand_by_repeat() -> None:
     assert (line["warnings"], line["finish_reason"]) == ([[], ["w", "v"], []], ["stop", "length", None])
 
 
-def test_a_metric_named_like_a_fixed_key_does_not_hide_it() -> None:
-    line = sample_line(row(answered("x"), scores=({"target": Score(0.5)},)))
-    assert line["target"] == "a <<image1>> b"
-    assert line["scores"] == [{"target": {"value": 0.5, "status": "scored"}}]
-
-
-def test_a_reader_of_the_layout_reads_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "samples_a_2026.jsonl"
-    write_samples(file, [row(answered("bad \ud800 text"), scores=({"m": Score(1.0)},), index=i) for i in (0, 3)])
-    assert [line["doc_id"] for line in read_samples(file)] == [0, 3]
-    assert [path.name for path in tmp_path.iterdir()] == [file.name]
-
-
-def test_the_hash_depends_on_samples_and_prompts_and_not_on_answers(tmp_path: Path) -> None:
+def test_the_hash_depends_on_samples_and_prompts_and_a_disk_that_fails_is_an_error(tmp_path: Path) -> None:
     other = replace(row(answered("x")), prompt=(user("another prompt"),))
     rows = [row(answered("x")), row(answered("y")), other]
     first, again, asked = (write_samples(tmp_path / str(at), [one]) for at, one in enumerate(rows))
     assert (first == again, first == asked) == (True, False)
-
-
-def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
-    seen: list[int] = []
-
-    def rows() -> Iterator[SampleRow]:
-        for index in range(3):
-            seen.append(len(list(tmp_path.glob(".samples*"))))
-            yield row(answered("x" * 10_000), index=index)
-
-    write_samples(tmp_path / "samples_a_1.jsonl", rows())
-    assert seen == [1, 1, 1]
-
-
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         write_samples(tmp_path / "file" / "samples.jsonl", [])
@@ -132,16 +96,3 @@ def test_each_wanted_sample_comes_once_with_its_repeats_and_scores_in_order(tmp_
     outcome = finished(tmp_path, repeats=2)
     assert rows(outcome) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
     assert rows(outcome, lambda index, repeat: index == 1 and repeat == 1) == [(1, ["answer 1"], [1.0])]
-
-
-def test_a_run_without_scores_has_answers(tmp_path: Path) -> None:
-    assert rows(finished(tmp_path, predict_only=True)) == [(i, [f"answer {i}"], []) for i in range(3)]
-
-
-def test_a_sample_without_content_has_its_reason_and_no_prompt(tmp_path: Path) -> None:
-    rows = [toy.sample("s0"), Sample("s1", (), fault="row 2: torn")]
-    of = replace(toy.task(rows=rows), prompt=lambda sample: (sample.input[0],))  # which one without content has not
-    outcome = toy.run_toy(tmp_path, of, model=BackendSpec("reference"))
-    sound, bad = sample_rows(outcome.folder, of, outcome.score_sets["toy"], lambda index, repeat: True)
-    assert (len(sound.prompt), bad.prompt, bad.sample.fault) == (1, (), "row 2: torn")
-    assert bad.trials[0].error == ErrorInfo("bad_sample", "row 2: torn")

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ from mmeval.costs.budget import BudgetSpentError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from mmeval.report.numbers import is_subset
 from mmeval.report.progress_bar import Quiet
 from mmeval.rescore.rescorer import rescore
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
 from tests.support.task_folder import write_files, write_rows
@@ -73,65 +71,13 @@ def test_a_run_that_only_predicted_is_scored_later_without_its_model_and_where_i
     assert (outcome.exit_code, outcome.model_name, len(asked_in(tmp_path))) == (EXIT_OK, "toy", 2)
 
 
-def test_a_metric_that_had_no_judge_gets_one(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes")
-    assert again(folder).results[1].unavailable == 1
-    assert values(again(folder, roles=JUDGE))["asked toy_verdict"] == 1.0
-    assert len(asked_in(tmp_path)) == 1
-
-
 def sets_of(folder: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in folder.glob("scores/asked/*/scores.jsonl")}
-
-
-def test_another_judge_makes_a_set_beside_the_old_one(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", roles=JUDGE)
-    before = sets_of(folder)
-    assert values(again(folder, roles=STRICT))["asked toy_verdict"] == 0.0
-    assert (sets_of(folder).items() > before.items(), len(sets_of(folder))) == (True, 2)
-
-
-class Noting(Quiet):
-    """What a progress bar is given, in order."""
-
-    def __init__(self) -> None:
-        self.noted: list[str | int] = []
-
-    def judging(self, total: int) -> None:
-        self.noted.append(total)
-
-    def judged(self) -> None:
-        self.noted.append("judged")
-
-    def note(self, text: str) -> None:
-        self.noted.append(text)
-
-
-def test_progress_shows_how_much_is_to_be_judged_and_how_far_it_is(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "no", "", roles=JUDGE)
-    first, again = Noting(), Noting()
-    for progress in (first, again):
-        rescore(RescoreOptions(folder=folder, roles=STRICT, score_workers=0), progress=progress)
-    assert (first.noted, again.noted) == (["judging 3 trials", 3, *["judged"] * 3], [])
-
-
-def test_the_same_judge_again_is_not_asked(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
-    break_model(tmp_path, "")
-    assert values(again(folder, roles=broken_judge(tmp_path)))["asked toy_verdict"] == 1.0
 
 
 def broken_judge(tmp_path: Path, file: str = "broken") -> dict[str, BackendSpec]:
     """A judge that answers nothing that the file names."""
     return {"judge": BackendSpec("toy", {"broken": str(tmp_path / file), "log": str(tmp_path / "verdicts")})}
-
-
-def test_other_switches_make_a_set_that_records_them(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "oui", roles=JUDGE)
-    outcome = again(folder, roles=JUDGE, overrides=TaskOverrides(metric_args={"toy_yes": {"word": "i"}}))
-    plan = json.loads((outcome.score_sets["asked"] / "plan.json").read_text())
-    assert (values(outcome)["asked toy_yes"], plan["metrics"][0]["switches"]) == (0.5, {"word": "i"})
-    assert len(sets_of(folder)) == 2
 
 
 def test_verdicts_that_were_lost_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
@@ -161,10 +107,12 @@ def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -
     assert again(folder, roles=STRICT).counts.failed == 1
 
 
-def test_a_folder_without_a_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_or_a_metric_that_cannot_be_computed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no run"):
         again(tmp_path)
     assert list(tmp_path.glob("run.lock")) == []
+    with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):
+        again(ran(tmp_path, "yes", predict_only=True), metrics=("toy_verdict",))
 
 
 @pytest.mark.parametrize(
@@ -210,11 +158,6 @@ def test_a_damaged_record_is_named(tmp_path: Path, file: str, caplog: pytest.Log
     assert any(message.startswith(f"{path}: the line at byte 0 ") for message in caplog.messages)
 
 
-def test_a_judge_that_thinks_aloud_is_understood_as_it_was_in_the_run(tmp_path: Path) -> None:
-    thinking = {"judge": BackendSpec("toy", {"wording": "<think>hm</think>{}"})}
-    assert values(again(ran(tmp_path, "yes", predict_only=True), roles=thinking))["asked toy_verdict"] == 1.0
-
-
 def test_chosen_metrics_alone_make_a_set_of_their_own_and_another_scoring_has_all_again(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", "no", roles=JUDGE)
     before = sets_of(folder)
@@ -235,12 +178,6 @@ def test_a_metric_that_the_task_has_not_is_added_with_its_switches(tmp_path: Pat
     assert len(asked_in(tmp_path)) == 2
 
 
-def test_a_metric_that_one_task_lists_is_not_added_to_the_others(tmp_path: Path) -> None:
-    write_files(tmp_path / "tasks", {"other.yaml": TASK.replace("asked", "other").replace("  - metric: toy_yes\n", "")})
-    folder = ran(tmp_path, "yes", names=["all", "other"])
-    assert values(again(folder, metrics=("toy_yes",))) == {"asked toy_yes": 1.0, "all toy_yes": 1.0}
-
-
 def test_a_metric_that_the_run_skipped_is_added_later_or_skipped_again(tmp_path: Path) -> None:
     skipping = TaskOverrides(skip_metric=("toy_yes",))
     folder = ran(tmp_path, "yes", "oui", overrides=skipping, word="oui")
@@ -249,16 +186,6 @@ def test_a_metric_that_the_run_skipped_is_added_later_or_skipped_again(tmp_path:
     outcome = again(folder, metrics=("toy_yes",))
     assert outcome.selection.tasks[0].metrics[0].bound.params == {"word": "oui"}
     assert values(outcome)["asked toy_yes"] == 0.5
-
-
-def test_a_subset_stays_one_when_it_is_scored_again(tmp_path: Path) -> None:
-    folder = ran(tmp_path, *map(str, range(7)), limit=3, sample_shuffle=1)
-    assert again(folder).subsets["asked"].to_json() == {"of": 7, "chosen": 3, "how": ["limit", "shuffle"]}
-
-
-def test_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(tmp_path: Path) -> None:
-    ran(tmp_path, "a", "b", "c")
-    assert not is_subset(again(ran(tmp_path, "a", "b", "c", limit=1)).subsets["asked"].to_json())
 
 
 def test_the_judge_of_the_run_is_asked_where_no_other_is_given_and_a_metric_needs_it(tmp_path: Path) -> None:
@@ -286,20 +213,6 @@ def test_a_judge_of_the_run_that_cannot_be_made_again_is_an_error_with_the_whole
         again(folder, roles_of_run={"judge": spec}, metrics=("toy_verdict",))
     assert f": mmeval score {folder} --role " in str(raised.value)
     assert str(raised.value).endswith(" --metrics toy_verdict")
-
-
-def test_metrics_that_are_named_and_cannot_be_computed_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):
-        again(ran(tmp_path, "yes", predict_only=True), metrics=("toy_verdict",))
-
-
-def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(tmp_path: Path) -> None:
-    folder = ran(tmp_path, "yes", "no", predict_only=True)
-    record = json.loads((folder / "run.json").read_text())
-    assert record["data"]["asked"]["trials"] == 2
-    record["data"]["asked"]["trials"], record["finished"] = 300, False
-    (folder / "run.json").write_text(json.dumps(record))
-    assert again(folder, roles=JUDGE).unfinished == {"asked": Unfinished(2, 300)}
 
 
 def test_a_spent_budget_is_an_error_with_the_number_of_scored_trials(tmp_path: Path) -> None:

@@ -5,17 +5,11 @@ MEMBERS = {"inner": ["a", "b"], "outer": ["inner", "c"], "empty": []}
 CIRCLE = {"one": ["two", "a"], "two": ["one"]}
 
 
-def test_groups_come_first_with_their_members_below_and_then_the_other_tasks() -> None:
+def test_groups_come_first_with_their_members_below_and_circles_come_to_an_end() -> None:
     found = depths(["d", "a", "inner", "outer", "empty", "b", "c"], MEMBERS)
     shown = [("outer", 0), ("inner", 1), ("a", 2), ("b", 2), ("c", 1), ("empty", 0), ("d", 0)]
     assert list(found.items()) == shown
-
-
-def test_the_tasks_of_a_group_are_found_at_any_depth() -> None:
     assert [tasks_inside(name, MEMBERS) for name in ("outer", "empty", "d")] == [{"a", "b", "c"}, set(), {"d"}]
-
-
-def test_groups_in_a_circle_come_to_an_end() -> None:
     assert (tasks_inside("one", CIRCLE), list(depths(["one", "two"], CIRCLE))) == ({"a"}, ["one", "two", "a"])
 
 

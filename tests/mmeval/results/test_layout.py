@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.errors import PluginError, UnknownNameError
-from mmeval.results.layout import Table, layouts_of, load_layout, result_of, scores_of, tables_of
+from mmeval.results.layout import Table, layouts_of, result_of, scores_of, tables_of
 from mmeval.results.stored_run import StoredRun
 from tests.support.stored_run import Told, text, write_run
 
@@ -44,33 +43,14 @@ def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_
     (table,) = tables_of(stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}}), "plain")
     made, lacks = table.notes
     assert (table.rows, "teller" in made, lacks[:6] == "These " and "without other" in lacks) == (
-        (("told",),),
-        True,
-        True,
+        *((("told",),), True, True),
     )
 
 
-def test_a_layout_that_fails_or_is_unknown_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match="'broken'"):
-        tables_of(stored(tmp_path, 1.0), "broken")
-    with pytest.raises(UnknownNameError) as caught:
-        load_layout("mmgm")
-    assert (caught.value.name, "mmmg" in caught.value.known) == ("mmgm", True)
-
-
-def test_the_scores_of_a_number_are_those_of_the_trials_that_count(tmp_path: Path) -> None:
-    run = stored(tmp_path, 1.0, 0.0, 0.5, results={"asked": {"told": {"repeats": 1, "samples": [[1, 2]]}}})
-    found = scores_of(run, run.tasks[0], "right")
-    assert (found.values, found.range) == ([0.0, 0.5], (0, 1))
-
-
-def test_a_number_is_read_as_the_results_file_has_it_and_else_unscored(tmp_path: Path) -> None:
+def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(tmp_path: Path) -> None:
     run = stored(tmp_path, 1.0)
     found, other = result_of(run, run.tasks[0], "right"), scores_of(run, run.tasks[0], "other")
     assert (found and found.value, found and found.ci95) == (0.5, (0.4, 0.6))
     assert (other.values, other.count("unscored"), result_of(run, run.tasks[0], "other")) == ([], 1, None)
-
-
-def test_a_row_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="2 cells below 1"):
         Table("t", ("A",), (("a", 1.0),))

@@ -1,5 +1,4 @@
 import json
-import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,13 +32,6 @@ def named(task_name: str, value: float | None, n: int = 10) -> Result:
     return Result(task_name, "m", value, n=n, scored=n)
 
 
-def test_a_task_has_one_result_a_metric_over_the_wanted_trials(tmp_path: Path) -> None:
-    (result,) = results(tmp_path / "some", task(), row(0, 1), row(1, 0), row(100, 0))
-    assert (result.task, result.metric, result.value, result.n) == ("toy", "exact_match", 0.5, 2)
-    (result,) = results(tmp_path / "none", task())
-    assert (result.value, result.n) == (None, 0)
-
-
 def test_a_breakdown_adds_a_result_for_each_level(tmp_path: Path) -> None:
     hard, easy = ({"level": "hard", "tag": ["a", "b"]}, {"level": "easy", "tag": ["b"]})
     found = results(tmp_path, task(breakdown=("level", "tag")), row(0, 1, labels=hard), row(1, 0, labels=easy))
@@ -56,16 +48,6 @@ def test_what_was_not_asked_not_answered_or_not_scored_is_counted_apart(tmp_path
     (result,) = results(tmp_path, task(), row(0, 1), row(1), row(2, status="failed"), row(3, status="unsupported"))
     counts = (result.scored, result.unscored, result.failed, result.unsupported)
     assert (counts, result.value) == ((1, 1, 1, 1), 1.0)
-
-
-def test_trials_of_one_cluster_count_as_one_piece_of_evidence(tmp_path: Path) -> None:
-    assert results(tmp_path, task(), *(row(i, i % 2, cluster="book") for i in range(4)))[0].stderr is None
-
-
-def test_what_is_known_of_an_unscored_trial_narrows_the_bounds(tmp_path: Path) -> None:
-    lost = {"exact_match": Score.unscored("one of four verdicts is lost", bounds=(0.25, 0.5)).to_json()}
-    (result,) = results(tmp_path, task(), row(0, 1), row(1, scores=lost))
-    assert (result.unscored, result.bounds) == (1, (0.625, 0.75))
 
 
 def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(tmp_path: Path) -> None:
@@ -92,11 +74,6 @@ def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(tmp_
 def test_an_aggregator_that_fails_is_named(tmp_path: Path, given: dict[str, Any]) -> None:
     with pytest.raises(PluginError, match=r"toy: .*'mean'.* \(TypeError: "):
         results(tmp_path, with_options(**given), row(0, 1))
-
-
-def test_what_is_asked_of_a_task_can_be_sent_to_another_process() -> None:
-    numbers = TaskNumbers.of(task(breakdown=("level",)))
-    assert pickle.loads(pickle.dumps(numbers)) == numbers
 
 
 INNER, BARE = Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),)), Group("inner", "Inner", ("b", "c"))

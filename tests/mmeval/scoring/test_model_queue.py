@@ -19,12 +19,12 @@ from mmeval.scoring.worker import Item, Rows
 from mmeval.system.json_lines import from_line
 from tests.mmeval.scoring.test_trial_rows import answered, plan
 from tests.support.task_folder import installed, write_files
-from tests.support.toy_weights import BATCH, MODEL, batched, notes, weighed
+from tests.support.toy_weights import BATCH, MODEL, batched, notes
 
-METRICS = {"batched": batched, "weighed": weighed}
-PLUGINS = "\n".join(["[mmeval.metrics]", "toy_yes = tests.support.toy:toy_yes"]) + "".join(
-    f"\n{name} = tests.support.toy_weights:{name}" for name in METRICS
-)
+PLUGINS = """[mmeval.metrics]
+toy_yes = tests.support.toy:toy_yes
+batched = tests.support.toy_weights:batched
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ class Lane:
         self.folder = folder
         self.rows: list[tuple[int, dict[str, Any]]] = []
 
-    def plan(self, name: str = "batched", *more: str, **switches: Any) -> ScoringPlan:
-        bound = bind(METRICS[name], {"model": str(self.folder / "model"), **switches})
-        others: tuple[tuple[str, dict[str, Any], str], ...] = tuple((other, {}, "standard") for other in more)
-        return plan(metrics=((name, bound.params, "standard"), *others), batch=bound.at_once)
+    def plan(self, *more: str, **switches: Any) -> ScoringPlan:
+        bound = bind(batched, {"model": str(self.folder / "model"), **switches})
+        metrics = (("batched", bound.params, "standard"), *((name, {}, "standard") for name in more))
+        return plan(metrics=metrics, batch=bound.at_once)
 
     def deliver(self, position: int, rows: bytes) -> None:
         self.rows += [(position, from_line(row)) for row in rows.splitlines()]
@@ -102,13 +102,8 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
 
 
 def test_rows_are_those_that_an_ordinary_process_would_make(lane: Lane) -> None:
-    given = lane.plan("batched", "toy_yes")
-    more: dict[str, Any] = {
-        "missing_output": 0.5,
-        "unavailable": {"clip": "no weights"},
-        "labels": ("book",),
-        "cluster_key": "book",
-    }
+    given = lane.plan("toy_yes")
+    more: dict[str, Any] = {"missing_output": 0.5, "unavailable": {"clip": "no weights"}, "labels": ("book",)}
 
     def rows(batch: int) -> Any:
         scores = lane.scores("yes", "raise", " ", "no", given=plan(metrics=given.metrics, batch=batch, **more))
@@ -139,17 +134,6 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Lane, monkeypatch: pytest.
     assert len(lane.rows) == 41
 
 
-def test_a_metric_that_opens_a_model_but_is_not_batched_is_scored_there_too(lane: Lane) -> None:
-    given = lane.plan("weighed", "toy_yes")
-    assert (given.batch, values(lane.scores(*["yes"] * 3, given=given), "weighed")) == (1, [7.0] * 3)
-
-
-def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored(lane: Lane) -> None:
-    scores = lane.scores(*("die" if i == 1 else "yes" for i in range(5)), workers=1)
-    assert values(scores) == [1.0, None, 1.0, 1.0, 1.0]
-    assert scores[1]["batched"]["cause"] == "lost"
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_models_go_to_the_device_that_was_asked_for(lane: Lane, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.scoring.scorer.require_device", lambda device: None)
@@ -158,8 +142,13 @@ def test_models_go_to_the_device_that_was_asked_for(lane: Lane, workers: int, mo
     assert [note.more for note in lane.notes("load")] == ["cpu"]
 
 
-@pytest.mark.xdist_group("torch")
-def test_a_device_that_is_missing_is_an_error_before_anything_is_scored(lane: Lane) -> None:
+def test_a_device_that_is_missing_is_an_error_before_anything_is_scored(
+    lane: Lane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(device: str) -> None:
+        raise MissingError(device)
+
+    monkeypatch.setattr("mmeval.scoring.scorer.require_device", missing)
     with pytest.raises(MissingError, match="cuda:97"):
         lane.scores("yes", device="cuda:97")
     assert lane.rows == []
@@ -248,6 +237,26 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize("idle", [0, 3600])
+def test_a_few_trials_go_after_a_moment_or_once_a_message_is_full_or_no_more_come(
+    idle: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_queue, "IDLE_SECONDS", idle)
+    noting = Noting()
+    noting.gate.set()
+
+    async def add(lane: ModelLane) -> None:
+        for count in (1, 16, 3):
+            noting.came.clear()
+            for _ in range(count):
+                await lane.add(0, b"line")
+            await (turns() if idle else asyncio.wait_for(noting.came.wait(), 60))
+        assert not idle or noting.sizes() == [(0, 16)]
+
+    in_lane(noting, add, plan(batch=16))
+    assert noting.sizes() == ([(0, 16), (0, 4)] if idle else [(0, 1), (0, 16), (0, 3)])
+
+
 def test_a_message_holds_trials_of_one_task_as_many_as_its_metrics_want() -> None:
     noting = Noting()
 
@@ -259,50 +268,7 @@ def test_a_message_holds_trials_of_one_task_as_many_as_its_metrics_want() -> Non
     assert noting.sizes() == [(0, 8), (1, 20), (0, 8), (0, 8), (1, 10), (0, 6)]
 
 
-def test_two_messages_are_under_way_at_most() -> None:
-    noting = Noting()
-
-    async def add(lane: ModelLane) -> None:
-        for _ in range(60):
-            await lane.add(0, b"line")
-        await turns()
-        assert (noting.sizes(), lane.left) == ([(0, 8)] * 2, 60)
-
-    in_lane(noting, add, plan(batch=8))
-    assert noting.sizes() == [(0, 8)] * 7 + [(0, 4)]
-
-
-def test_a_few_trials_go_after_a_moment_although_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queue, "IDLE_SECONDS", 0)
-    noting = Noting()
-    noting.gate.set()
-
-    async def add(lane: ModelLane) -> None:
-        for _ in range(2):
-            noting.came.clear()
-            await lane.add(0, b"line")
-            await asyncio.wait_for(noting.came.wait(), 60)
-
-    in_lane(noting, add, plan(batch=16))
-    assert noting.sizes() == [(0, 1), (0, 1)]
-
-
-def test_a_few_trials_wait_for_more_until_a_message_is_full_or_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queue, "IDLE_SECONDS", 3600)
-    noting = Noting()
-
-    async def add(lane: ModelLane) -> None:
-        for count in (15, 1, 3):
-            for _ in range(count):
-                await lane.add(0, b"line")
-            await turns()
-        assert noting.sizes() == [(0, 16)]
-
-    in_lane(noting, add, plan(batch=16))
-    assert noting.sizes() == [(0, 16), (0, 3)]
-
-
-def test_adding_trials_waits_only_when_very_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_queue, "MOST_WAITING_BYTES", 100)
     noting, added = Noting(), []
 
@@ -314,12 +280,12 @@ def test_adding_trials_waits_only_when_very_many_wait(monkeypatch: pytest.Monkey
 
         task = asyncio.create_task(bring())
         await turns()
-        assert len(added) == 11 + 8 + 8  # above 100 bytes, then two messages of eight are taken
+        assert (len(added), noting.sizes()) == (11 + 8 + 8, [(0, 8)] * 2)  # above 100 bytes, then two are taken
         noting.gate.set()
         await task
 
     in_lane(noting, add, plan(batch=8))
-    assert sum(size for _, size in noting.sizes()) == 100
+    assert noting.sizes() == [(0, 8)] * 12 + [(0, 4)]
 
 
 def test_rows_that_cannot_be_kept_end_the_lane() -> None:

@@ -1,4 +1,3 @@
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -49,18 +48,6 @@ def test_rows_come_in_the_order_of_the_data_set_and_only_the_wanted_ones(tmp_pat
     assert [(row["i"], row["n"]) for row in rows] == [(0, 1), (1, 0), (2, 0)]
 
 
-def test_the_file_is_the_same_whatever_order_the_rows_came_in(tmp_path: Path) -> None:
-    rows = [line(0, a=1), line(0, b=0.5), line(1, a=0.25, b=1)]
-    files = set()
-    for number, order in enumerate(itertools.permutations(rows)):
-        finished(tmp_path / str(number), *order)
-        files.add(next((tmp_path / str(number)).rglob("scores.jsonl")).read_bytes())
-    assert len(files) == 1
-
-
-SILENT = Score.inapplicable("no sound")
-
-
 @pytest.mark.parametrize(
     ("earlier", "later", "value"),
     [
@@ -79,12 +66,6 @@ def test_a_later_row_completes_an_earlier_one_of_the_same_answer(
     assert [row["status"] for row in rows_of(tmp_path / "one")] == ["ok"]
 
 
-def test_what_was_inapplicable_is_settled_and_stays_so(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, a=SILENT, b=1), line(0, a=Score.lost("the process died"), b=1))
-    (row,) = rows_of(tmp_path)
-    assert (row["scores"]["a"], covers(tmp_path)) == (SILENT.to_json(), True)
-
-
 def test_a_trial_is_covered_when_every_output_of_this_answer_is_scored(tmp_path: Path) -> None:
     finished(tmp_path, line(0, a=1), line(1, a=1, b=None), line(2, status="failed"))
     assert [covers(tmp_path, index) for index in range(4)] == [False] * 4
@@ -99,21 +80,6 @@ def test_rows_of_a_process_that_was_killed_count(tmp_path: Path) -> None:
     killed.close()
     assert (covers(tmp_path, 0), covers(tmp_path, 1)) == (True, False)
     assert finished(tmp_path, line(1, a=0, b=0)) == {(0, 0): {"a": 1, "b": 1}, (1, 0): {"a": 0, "b": 0}}
-
-
-def test_another_definition_makes_a_set_beside_the_old_one(tmp_path: Path) -> None:
-    finished(tmp_path, line(0, a=1, b=1))
-    other = {**PLAN, "metrics": [{"metric": "m", "version": "2"}]}
-    assert not covers(tmp_path, plan=other)
-    finished(tmp_path, line(0, a=0, b=0), plan=other)
-    plans = [json.loads(path.read_text()) for path in tmp_path.rglob("plan.json")]
-    assert sorted(plan["metrics"][0]["version"] for plan in plans) == ["1", "2"]
-    assert covers(tmp_path)
-
-
-def test_a_set_without_rows_leaves_no_folder(tmp_path: Path) -> None:
-    assert finished(tmp_path) == {}
-    assert not (tmp_path / "scores").exists()
 
 
 def test_a_full_disk_is_an_error_and_whole_rows_before_it_stay(tmp_path: Path) -> None:

@@ -57,9 +57,3 @@ def test_only_the_last_samples_are_kept(worker: ScoringWorker, tmp_path: Path, d
     for index in (0, *range(1, SAMPLES_KEPT + 1), 0):
         worker.score([item(tmp_path, index, 0)])
     assert decoded["wanted0.png"] == 2
-
-
-def test_another_sample_of_the_same_name_is_another_one(worker: ScoringWorker, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    first, second = worker.score([item(tmp_path, 0, 0), item(tmp_path / "other", 0, 1)]).rows
-    assert (b'"scored"' in first, b'"scored"' in second, first != second) == (True, True, True)

@@ -39,10 +39,10 @@ def written(folder: Path, **answers: Response) -> Path:
     return max((folder / "journal").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
 
 
-def text_of(folder: Path, key: str) -> str | None:
+def texts_of(folder: Path) -> dict[str, str]:
     with opened(folder) as journal:
-        entry = journal.get(key)
-        return None if entry is None else entry.response.text
+        keys = ("k", "a", "b", "c", "\ud800\u2028\x00", *(f"k{at}" for at in range(MAX_READERS + 3)))
+        return {key: entry.response.text for key in keys if (entry := journal.get(key))}
 
 
 def kept_in(folder: Path, key: str = "k") -> tuple[str, Response, list[bytes]]:
@@ -57,71 +57,43 @@ class Killed(BaseException):
     """What nothing catches, in place of a signal."""
 
 
-def test_an_answer_comes_back_with_everything_in_it(tmp_path: Path) -> None:
+def test_an_answer_is_readable_at_once_and_a_later_session_reads_everything_in_it(tmp_path: Path) -> None:
     reasoning = Part("reasoning", text="hm", raw="<think>hm</think>")
-    parts = Interleaved((reasoning, text_part("a pictu\u0000re: "), media_part(picture(3))))
+    parts = Interleaved((reasoning, text_part("a \u0000 \ud800: "), media_part(picture(3))))
     kept = Response(parts, finish_reason="length", usage=Usage(5, 9), latency=0.25, served="m-2", warnings=("w",))
-    written(tmp_path, k=kept)
-    assert kept_in(tmp_path) == ("digest of k", kept, [picture(3).data])
-
-
-@pytest.mark.parametrize("text", ["\ud800 alone", "line\nbreak\u2028and more", "\x00", '"}\\'], ids=ascii)
-def test_awkward_characters_survive_in_keys_and_answers(tmp_path: Path, text: str) -> None:
-    written(tmp_path, **{text: reply(text)})
-    assert text_of(tmp_path, text) == text
-
-
-def test_an_answer_is_readable_at_once_and_a_later_session_knows_it_as_an_earlier_one(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
-        journal.append("k", "d", reply("now"))
-        entry = journal.get("k")
-        assert entry is not None
-        assert (entry.response.text, entry.earlier, "k" in journal, len(journal)) == ("now", False, True, 1)
         assert journal.since == ""
-    with opened(tmp_path) as journal:
+        journal.append("k", "d", kept)
         entry = journal.get("k")
-        assert entry is not None
-        assert (entry.earlier, journal.since[:2]) == (True, "20")
+        assert entry and (entry.response, entry.earlier, "k" in journal, len(journal)) == (kept, False, True, 1)
+    with opened(tmp_path, writable=False) as journal:
+        entry = journal.get("k")
+        assert entry and (entry.earlier, journal.since[:2]) == (True, "20")
+    assert kept_in(tmp_path) == ("d", kept, [picture(3).data])
+    assert len(list((tmp_path / "journal").glob("*.jsonl"))) == 1
 
 
 def test_a_failure_is_recorded_and_never_answers_and_the_answer_after_it_counts(tmp_path: Path) -> None:
     segment = written(tmp_path, k=Response.failed("server", "gone"))
-    assert ('"failed":{' in segment.read_text(), text_of(tmp_path, "k")) == (True, None)
-    written(tmp_path, k=reply("back"))
-    assert text_of(tmp_path, "k") == "back"
-
-
-def test_segments_of_several_writers_are_read_together(tmp_path: Path) -> None:
-    with opened(tmp_path) as one, opened(tmp_path) as other:
-        one.append("a", "d", reply("first"))
-        other.append("b", "d", reply("second"))
-    assert (text_of(tmp_path, "a"), text_of(tmp_path, "b")) == ("first", "second")
+    assert ('"failed":{' in segment.read_text(), texts_of(tmp_path)) == (True, {})
+    written(tmp_path, **{"k": reply("back"), "\ud800\u2028\x00": reply("odd")})
+    assert texts_of(tmp_path) == {"k": "back", "\ud800\u2028\x00": "odd"}
 
 
 @pytest.mark.parametrize("names", ["ab", "ba"])
 def test_of_two_answers_to_a_call_the_newer_counts_in_any_order_of_segments(tmp_path: Path, names: str) -> None:
     (tmp_path / "journal").mkdir()
     for age, (name, text) in enumerate(zip(names, ("older", "newer"), strict=True)):
-        line = {"k": "key", "d": f"asked {age}", "to": [], "t": 100.0 + age, "r": reply(text).to_json()}
+        line = {"k": "k", "d": f"asked {age}", "to": [], "t": 100.0 + age, "r": reply(text).to_json()}
         (tmp_path / "journal" / f"{name}.jsonl").write_bytes(to_line(line) + b"\n")
-    assert text_of(tmp_path, "key") == "newer"
+    assert texts_of(tmp_path) == {"k": "newer"}
 
 
-def test_a_torn_last_line_is_ignored(tmp_path: Path) -> None:
-    segment = written(tmp_path, a=reply("whole"), b=reply("torn"))
-    segment.write_bytes(segment.read_bytes()[:-10])
-    with opened(tmp_path) as journal:
-        assert ("a" in journal, "b" in journal, journal.damaged) == (True, False, [])
-
-
-DAMAGE = [b"{not json", b"\xff\xfe", b"[1]", b'{"k": 7, "d": "d", "r": {}}', b'{"r": {}}']
-
-
-@pytest.mark.parametrize("damage", DAMAGE, ids=repr)
-def test_a_damaged_line_is_reported_by_its_number_and_left_out(tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize("damage", [b"\xff{", b"[1]", b'{"k": 7, "d": "d", "r": {}}', b'{"r": {}}'], ids=repr)
+def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp_path: Path, damage: bytes) -> None:
     segment = written(tmp_path, a=reply("one"), b=reply("two"), c=reply("three"))
     lines = segment.read_bytes().splitlines()
-    segment.write_bytes(b"\n".join([lines[0], damage, lines[2]]) + b"\n")
+    segment.write_bytes(b"\n".join([lines[0], damage, lines[2], lines[1][:-10]]))
     with opened(tmp_path) as journal:
         assert ("a" in journal, "b" in journal, "c" in journal) == (True, False, True)
         assert [place.split(": ")[0] for place in journal.damaged] == [f"{segment}:2"]
@@ -137,7 +109,7 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
         usual(*given, **more)
         raise Killed
 
-    written(tmp_path, k=reply("to the question before"), earlier=reply("before"))
+    written(tmp_path, k=reply("to the question before"), a=reply("before"))
     with opened(tmp_path) as journal:
         monkeypatch.setattr(Segment, step, killed)
         with pytest.raises(Killed):
@@ -146,14 +118,13 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
     for _ in range(2):
         digest, response, media = kept_in(tmp_path)
         assert (digest, response.text, media) == ("d", "see <image1>", [picture(7).data])
-    assert (text_of(tmp_path, "earlier"), list((tmp_path / "journal" / "inbox").iterdir())) == ("before", [])
+    assert (texts_of(tmp_path)["a"], list((tmp_path / "journal" / "inbox").iterdir())) == ("before", [])
 
 
 def test_a_finished_receipt_keeps_the_type_that_only_a_name_shows(tmp_path: Path) -> None:
-    # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
-    answer = Response(Interleaved((media_part(table),)))
     with opened(tmp_path) as journal:
+        answer = Response(Interleaved((media_part(table),)))
         journal._own._write_receipt({"k": "k", "d": "d", "to": []}, answer, [table])
     _, response, media = kept_in(tmp_path)
     assert response.output is not None and media == [table.data]
@@ -171,15 +142,6 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut:
         assert journal.damaged[0].startswith(str(aside))
 
 
-def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
-    # The second answer repeats a stored picture, as an agent does that passes on what it was given.
-    with opened(tmp_path / "old") as journal:
-        stored = journal.append("a", "d", reply("<image1>", picture(5))).response
-        journal.append("b", "d", stored)
-    (tmp_path / "old").rename(tmp_path / "new")
-    assert [kept_in(tmp_path / "new", key)[2] for key in "ab"] == [[picture(5).data]] * 2
-
-
 @pytest.mark.parametrize("in_place", [True, False], ids=["of a data set", "of a model"])
 def test_files_of_a_data_set_stay_where_they_are_and_those_of_a_model_are_kept(tmp_path: Path, in_place: bool) -> None:
     given = tmp_path / "given.png"
@@ -192,46 +154,30 @@ def test_files_of_a_data_set_stay_where_they_are_and_those_of_a_model_are_kept(t
     assert (tmp_path / "media").exists() is not in_place
 
 
-def test_a_process_that_asks_nothing_leaves_no_segment(tmp_path: Path) -> None:
-    with opened(tmp_path):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_with_more_segments_than_may_be_open_is_read(tmp_path: Path) -> None:
     answers = {f"k{number}": f"answer {number}" for number in range(MAX_READERS + 3)}
     for key, text in answers.items():
         written(tmp_path, **{key: reply(text)})
+    assert texts_of(tmp_path) == answers
     with opened(tmp_path) as journal:
-        assert {key: entry.response.text for key in answers if (entry := journal.get(key))} == answers
+        assert all(journal.get(key) for key in answers)
         assert len(journal._readers) == MAX_READERS
 
 
-@pytest.mark.parametrize(
-    "big", [reply("x" * 9000), reply("<image1>", Media.from_bytes(bytes(9000)))], ids=["text", "media"]
-)
+@pytest.mark.parametrize("big", [reply("x" * 9000), reply("<image1>", Media.from_bytes(bytes(9000)))])
 def test_a_full_disk_is_one_error_and_what_came_before_stays(tmp_path: Path, big: Response) -> None:
     with opened(tmp_path) as journal:
         journal.append("a", "d", reply("before"))
         with file_limit(4000), pytest.raises(StorageError, match="File too large"):
             journal.append("b", "d", big)
         journal.append("c", "d", reply("after"))
-    with opened(tmp_path) as journal:
-        assert ("a" in journal, "b" in journal, "c" in journal, journal.damaged) == (True, False, True, [])
+    assert texts_of(tmp_path) == {"a": "before", "c": "after"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text("a file where the folder should be")
     with pytest.raises(StorageError, match=r"journal.*--output_path"), opened(tmp_path) as journal:
         journal.append("k", "d", reply("an answer"))
-
-
-def test_a_journal_that_is_only_read_writes_nothing(tmp_path: Path) -> None:
-    written(tmp_path, k=reply("kept"))
-    before = sorted((tmp_path / "journal").iterdir())
-    with opened(tmp_path, writable=False) as journal:
-        assert "k" in journal
-    assert sorted((tmp_path / "journal").iterdir()) == before
 
 
 class Worker:
@@ -250,6 +196,10 @@ class Worker:
         self.journal.adopt(ticket, request(key).digest, self.segment.path, line)
         return line
 
+    def receipt(self, key: str, response: Response, *, draw: int = 0) -> None:
+        head = raw_head(Ticket("trial", key, to=MODEL, draw=draw), request(key))
+        self.segment._write_receipt(head, response, [picture(7)])
+
 
 @contextmanager
 def with_worker(folder: Path) -> Iterator[tuple[Journal, Worker]]:
@@ -261,27 +211,20 @@ def calls(journal: Journal) -> int:
     return journal.spending.total.calls
 
 
-def test_what_a_worker_has_written_is_an_answer_that_is_counted_and_not_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["as it came", "as it is kept"])
+def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands_for_it(
+    tmp_path: Path, kept: str
+) -> None:
+    raw = kept == "as it came"
     with with_worker(tmp_path) as (journal, worker):
-        line = worker.report("k", reply("<image1>", picture(5)))
-        entry = journal.append("k", request("k").digest, line.response, to=MODEL, attempt=1)
-        assert (entry.response, entry.raw, "k" in journal, calls(journal)) == (line.response, True, True, 2)
+        line = worker.report("k", reply("as it came"))
+        answer = line.response if raw else reply(kept)
+        journal.append("k", request("k").digest, answer, to=MODEL, attempt=1)
+        assert ("k" in journal, calls(journal)) == (True, 2)
     with opened(tmp_path) as journal:
         found = journal.get("k")
-        assert found is not None
-        assert (found.response, found.raw, found.earlier, calls(journal)) == (line.response, True, True, 2)
-    assert len(list((tmp_path / "journal").glob("*.jsonl"))) == 1
-
-
-def test_what_is_made_of_a_workers_answer_stands_for_it_and_costs_nothing(tmp_path: Path) -> None:
-    with with_worker(tmp_path) as (journal, worker):
-        worker.report("k", reply("as it came"))
-        journal.append("k", request("k").digest, reply("as it is kept"), to=MODEL, attempt=1)
-        assert calls(journal) == 2
-    with opened(tmp_path) as journal:
-        found = journal.get("k")
-        assert found is not None
-        assert (found.response.text, found.raw, calls(journal)) == ("as it is kept", False, 2)
+        assert found and (found.response.text, found.raw, found.earlier, calls(journal)) == (kept, raw, True, 2)
+    assert len(list((tmp_path / "journal").glob("*.jsonl"))) == (1 if raw else 2)
 
 
 @pytest.mark.parametrize("as_receipt", [False, True])
@@ -293,19 +236,17 @@ def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
         journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
         assert (journal.get("k"), journal.refusals("k")) == (None, 1)
         if as_receipt:
-            head = raw_head(Ticket("trial", "k", to=MODEL, draw=1), request("k"))
-            worker.segment._write_receipt(head, reply("yes <image1>", picture()), [picture()])
+            worker.receipt("k", reply("<image1>", picture(7)), draw=1)
         else:
             worker.keep("k", reply("yes"), draw=1)
-    assert text_of(tmp_path, "k") == ("yes <image1>" if as_receipt else "yes")
+    assert texts_of(tmp_path) == {"k": "<image1>" if as_receipt else "yes"}
 
 
 def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_path: Path) -> None:
     with with_worker(tmp_path) as (journal, worker):
         worker.report("reported", reply("reported"))
         worker.keep("line", reply("a line"))
-        head = raw_head(Ticket("trial", "receipt", to=MODEL), request("receipt"))
-        worker.segment._write_receipt(head, reply("<image1>", picture(7)), [picture(7)])
+        worker.receipt("receipt", reply("<image1>", picture(7)))
         with worker.segment.path.open("ab") as file:
             file.write(b'{"k":"torn')
         asked = {key: request(key).digest for key in ("line", "receipt", "torn", "never")}

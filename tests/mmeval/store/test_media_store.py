@@ -1,6 +1,5 @@
 import hashlib
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,13 +31,6 @@ def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path
     assert Media.from_json(row, tmp_path).read() == tiny.picture()
 
 
-def test_a_medium_is_written_once(tmp_path: Path) -> None:
-    store = MediaStore(tmp_path)
-    path = put(store)
-    os.utime(path, (1, 1))
-    assert put(store).stat().st_mtime == 1
-
-
 @pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
 def test_a_damaged_file_is_written_again(tmp_path: Path, damaged: bytes) -> None:
     store = MediaStore(tmp_path)
@@ -58,20 +50,6 @@ def test_what_was_written_since_the_last_time_is_pushed_to_the_disk(
     put(store)
     store.sync()
     assert pushed == [str(first)]
-
-
-def test_many_writers_of_the_same_media_leave_whole_files_and_nothing_else(tmp_path: Path) -> None:
-    contents = [bytes([number]) * 20_000 for number in range(4)]
-    with ThreadPoolExecutor(8) as pool:
-        kept = list(pool.map(lambda data: MediaStore(tmp_path).put(Media.from_bytes(data)), contents * 10))
-    assert len(files(tmp_path)) == 4
-    assert [media.read() for media in kept] == contents * 10
-
-
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
-    (tmp_path / "media").write_text("a file in the way")
-    with pytest.raises(StorageError, match=r"Not a directory|File exists"):
-        put(MediaStore(tmp_path / "media"))
 
 
 def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:

@@ -54,12 +54,6 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
         assert journal.spending.total.calls == 13
 
 
-def test_an_answer_for_which_no_call_was_sent_costs_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path) as journal:
-        journal.append("a", "d", answer(10, 5))
-    assert totals(tmp_path) == {}
-
-
 def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}

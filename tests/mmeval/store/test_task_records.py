@@ -21,7 +21,7 @@ def kept(folder: Path) -> list[tuple[int, int, str, str]]:
         return [(trial["i"], trial["n"], trial["d"], row["id"]) for trial, row in records.trials()]
 
 
-def test_trials_come_back_in_the_order_of_the_data_set_each_in_its_latest_form(tmp_path: Path) -> None:
+def test_trials_come_back_in_order_each_in_its_latest_form(tmp_path: Path) -> None:
     keep(tmp_path, (2, 0, "c"), (0, 1, "b"), (0, 0, "old"))
     keep(tmp_path, (0, 0, "new"), asked=sample("renamed"))
     assert kept(tmp_path) == [(0, 0, "new", "renamed"), (0, 1, "b", "renamed"), (2, 0, "c", "s2")]
@@ -41,8 +41,3 @@ def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(tmp_path
     assert kept(tmp_path) == [(0, 0, "a", "s0")]
     file.unlink()
     assert kept(tmp_path) == []
-
-
-def test_nothing_is_written_for_a_task_that_made_no_trial(tmp_path: Path) -> None:
-    assert kept(tmp_path) == []
-    assert list(tmp_path.iterdir()) == []

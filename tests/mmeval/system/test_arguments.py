@@ -27,18 +27,11 @@ def test_a_value_of_the_type_has_no_fault(value: object, hint: Hint) -> None:
     ("value", "hint", "expected", "more"),
     [
         ("loudd", Mode, "loud or quiet", '; did you mean "loud"?'),
-        (["loudd"], Mode | list[Mode], "loud or quiet or a list", ""),
-        ("false", bool, "true or false", ""),
-        (1, bool, "true or false", ""),
-        (True, int, "a whole number", ""),
-        (1.5, int, "a whole number", ""),
-        (False, float, "a number", ""),
-        (3, str, "a text", ""),
-        (3, PathOrName, "a text", ""),
-        ("x", int | None, "a whole number or null", ""),
-        ("ab", Sequence[str], "a list, each a text", ""),
-        ([1], list[str], "a list, each a text", ""),
-        ([], Mapping[str, Any], "a mapping", ""),
+        *((["loudd"], Mode | list[Mode], "loud or quiet or a list", ""), ("false", bool, "true or false", "")),
+        *((1, bool, "true or false", ""), (True, int, "a whole number", ""), (1.5, int, "a whole number", "")),
+        *((False, float, "a number", ""), (3, str, "a text", ""), (3, PathOrName, "a text", "")),
+        *(("x", int | None, "a whole number or null", ""), ("ab", Sequence[str], "a list, each a text", "")),
+        *(([1], list[str], "a list, each a text", ""), ([], Mapping[str, Any], "a mapping", "")),
         (1, Literal[True], "True", ""),
     ],
     ids=repr,
@@ -56,13 +49,11 @@ def typed(*, mode: Mode = "loud", home: PathOrName = "", later: Later = 1, bare=
 Later = int
 
 
-def test_annotations_are_read_as_they_are_written() -> None:
+def test_annotations_are_read_as_they_are_written_and_those_that_cannot_be_resolved_are_not_checked() -> None:
     hints = {name: hint_of(typed, name) for name in ("mode", "home", "later", "bare", "absent")}
     assert hints == {"mode": Mode, "home": PathOrName, "later": int, "bare": Any, "absent": Any}
     assert [name for name, hint in hints.items() if is_path("./here", hint)] == ["home"]
 
-
-def test_an_annotation_that_cannot_be_resolved_is_not_checked() -> None:
     def local(*, gone: NotThere = 1) -> None:  # type: ignore[name-defined]  # noqa: F821
         """As with a name that only a type checker imports."""
 

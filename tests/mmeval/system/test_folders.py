@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -37,15 +35,6 @@ def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 def test_a_system_that_cannot_exchange_folders_moves_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
     test_a_folder_takes_the_place_of_the_old_one(tmp_path)
-
-
-def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
-    (tmp_path / "report").mkdir()
-    (tmp_path / "report" / "old").touch()
-    with pytest.raises(ValueError, match="no"), replaced(tmp_path / "report"):
-        raise ValueError("no")
-    assert entries(tmp_path / "report") == ["old"]
-    assert entries(tmp_path) == ["report"]
 
 
 def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_path: Path) -> None:

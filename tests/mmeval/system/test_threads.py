@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys
@@ -8,13 +6,6 @@ import threading
 import pytest
 
 from mmeval.system.threads import OwnThread, any_at_work
-
-
-async def test_works_are_done_one_after_the_other_in_one_thread() -> None:
-    thread = OwnThread("own")
-    found = await asyncio.gather(*(thread.do(threading.get_ident) for _ in range(3)))
-    thread.end()
-    assert (len(set(found)), threading.get_ident() in found) == (1, False)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -59,30 +56,6 @@ def test_what_takes_too_long_is_interrupted(clock: Clock) -> None:
         limit.end()
 
 
-def test_each_answer_has_the_whole_time_and_what_lies_between_two_is_not_interrupted(clock: Clock) -> None:
-    limit = TimeLimit(8000, clock=clock)
-    with limit.alarmed():
-        for _ in range(4):
-            limit.begin()
-            clock.alarm_after(3000)
-            limit.end()
-        clock.alarm_after(90_000)
-        assert timers()[0] == about(8000)
-
-
-def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(clock: Clock) -> None:
-    limit = TimeLimit(8000, clock=clock)
-    with limit.alarmed():
-        assert timers() == (about(8000), about(2 * 8000 * (os.cpu_count() or 1)))
-        signal.setitimer(signal.ITIMER_REAL, 4000)
-        clock.now += 800
-        limit.begin()
-        assert timers()[0] == about(4000)
-        clock.now += 1
-        limit.begin()
-        assert timers()[0] == about(8000)
-
-
 def test_several_answers_at_once_have_the_time_of_as_many(clock: Clock) -> None:
     limit = TimeLimit(8000, clock=clock)
     with limit.alarmed():
@@ -113,15 +86,6 @@ def test_what_is_done_while_it_is_paused_takes_no_time_and_what_comes_after_it_d
         with paused():
             pass
         assert timers()[0] == about(8000)
-
-
-def test_without_a_limit_a_pause_changes_nothing() -> None:
-    signal.setitimer(signal.ITIMER_PROF, 1000)
-    try:
-        with paused():
-            assert timers()[1] > 0
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def test_in_any_other_thread_there_is_no_limit(clock: Clock) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.system.version_requirement import parse_specifier, satisfies
@@ -8,13 +6,8 @@ from mmeval.system.version_requirement import parse_specifier, satisfies
 @pytest.mark.parametrize(
     ("version", "specifier", "met"),
     [
-        ("0.2.0", ">=0.2", True),
-        ("0.1.9", ">=0.2", False),
-        ("0.10", ">=0.9", True),
-        ("1.0", ">=0.2,<1", False),
-        ("0.9.9", ">=0.2, <1", True),
-        ("1.0.0", "==1", True),
-        ("1.0.1", "!=1.0.1", False),
+        *(("0.2.0", ">=0.2", True), ("0.1.9", ">=0.2", False), ("0.10", ">=0.9", True), ("1.0", ">=0.2,<1", False)),
+        *(("0.9.9", ">=0.2, <1", True), ("1.0.0", "==1", True), ("1.0.1", "!=1.0.1", False)),
         ("0.2.dev1", ">=0.2", True),
     ],
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,6 @@ def hostile_run(folder: Path) -> Path:
 
 
 def _renamed(one: Any, alias: str) -> Any:
-    from dataclasses import replace
-
     return replace(one, alias=alias, config={**one.config, "task_alias": alias, "breakdown": ["label", "<u>name</u>"]})
 
 
@@ -90,14 +89,9 @@ class Hostile:
         number, _, text = request.messages[-1].content.text.partition("|")
         if number.isdigit() and int(number) % FAILING == 3:
             return Response.failed("server", text)
-        parts = (
-            Part("reasoning", text=text),
-            text_part(text),
-            Part("code", text=f"```{text}\n{text}\n```"),
-            Part("code", text=f"```html\n{text}\n```"),
-            Part("document", media=Media.from_bytes(b"plain " + text.encode("utf-8", "replace"), name="x.txt")),
-            *_media(text),
-        )
+        code = [Part("code", text=f"```{language}\n{text}\n```") for language in (text, "html")]
+        words = Media.from_bytes(b"plain " + text.encode("utf-8", "replace"), name="x.txt")
+        parts = (Part("reasoning", text=text), text_part(text), *code, Part("document", media=words), *_media(text))
         return Response(Interleaved(parts), served=text, warnings=(text,))
 
     async def close(self) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import Watched, drawn
+from tests.support.chromium import Watched
 from tests.support.cli import mmeval_process
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 # In a process of its own, as the event loop of Chromium's driver runs in this one.
 mmeval = mmeval_process
@@ -42,25 +42,6 @@ def test_the_page_of_a_run_has_what_was_asked_and_its_slices_lead_to_their_trial
     expect(page.locator("svg.chart").first).to_be_visible()
     page.get_by_role("link", name="natural_science").first.click()
     expect(page.locator("#count")).to_have_text("5 of 32 trials")
-
-
-def test_a_sound_of_a_data_set_plays(seen: Watched, demo_run: Path) -> None:
-    page = seen.open(demo_run, "#task=mmmg_audio_text_order")
-    page.keyboard.press("j")
-    sound = page.locator(".block-output audio").first
-    sound.evaluate("sound => sound.play()")
-    page.wait_for_function("sound => sound.played.length > 0 && sound.currentTime > 0", arg=sound.element_handle())
-
-
-def test_a_mesh_of_a_data_set_turns(seen: Watched, demo_run: Path) -> None:
-    page = seen.open(demo_run, "#kinds=text%2B3d")
-    page.keyboard.press("j")
-    page.locator(".block-output .viewer").scroll_into_view_if_needed()
-    canvas = page.locator(".block-output canvas")
-    expect(canvas).to_be_visible()
-    before = drawn(canvas)
-    canvas.press("ArrowRight")
-    assert drawn(canvas) != before
 
 
 def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_run: Path) -> None:

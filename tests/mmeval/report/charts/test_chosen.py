@@ -34,13 +34,12 @@ def titles(*documents: dict[str, Any], **more: Any) -> list[str]:
     return [chart.title for chart in charts(*documents, **more)]
 
 
-def test_a_number_alone_makes_no_chart() -> None:
-    assert titles(document(result("t"))) == []
-
-
-def test_tasks_of_one_range_share_a_chart() -> None:
+def test_tasks_of_one_range_share_a_chart_and_one_that_is_too_large_shows_a_part() -> None:
     found = document(result("a"), result("b"), result("b", "seconds"), result("a", "seconds"))
     assert titles(found, ranges={"m": (0, 1), "seconds": None}) == ["Tasks and groups", "Tasks and groups: seconds"]
+    (slices,) = titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)}))
+    (tasks,) = titles(document(*(result(f"t{at}") for at in range(MOST_BARS + 1))))
+    assert (slices.endswith("60 of 75 slices)"), tasks.endswith("60 of 61 rows)")) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +55,6 @@ def test_tasks_of_one_range_share_a_chart() -> None:
 )
 def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None], expected: list[str]) -> None:
     assert titles(breakdown(**values)) == expected
-
-
-def test_a_chart_that_cannot_show_all_has_how_many_it_shows() -> None:
-    (slices,) = titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)}))
-    (tasks,) = titles(document(*(result(f"t{at}") for at in range(MOST_BARS + 1))))
-    assert (slices.endswith("60 of 75 slices)"), tasks.endswith("60 of 61 rows)")) == (True, True)
 
 
 def test_the_words_of_a_chart_name_every_run() -> None:
@@ -80,12 +73,6 @@ def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
     assert float(whiskers[0].attrib["x2"]) - float(whiskers[0].attrib["x1"]) == pytest.approx(whole / 2, abs=0.02)
 
 
-def test_a_number_that_is_not_known_is_no_bar() -> None:
-    tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
-    assert list(tree.iter(f"{NAME}rect")) == []
-    assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_labels_are_text_whatever_they_hold(text: str) -> None:
     for drawing in (
@@ -98,21 +85,16 @@ def test_labels_are_text_whatever_they_hold(text: str) -> None:
         assert not any(name.startswith("on") for item in tree.iter() for name in item.attrib)
 
 
-def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
-    markup = radar("t", ["a", "b", "c"], [("x", [0.5, None, 0.25]), ("y", [1, 1, 1])]).markup()
-    assert not re.search(r"style|#[0-9a-f]{3,6}|rgb\(", markup)
-    assert set(re.findall(r'class="([^"]+)"', markup)) <= {
-        *("chart", "grid", "axis", "label", "value", "whisker"),
-        *(f"{kind} series-{number}" for kind in ("bar", "line", "area") for number in range(6)),
-    }
+def test_a_chart_becomes_a_png() -> None:
+    drawing = bars("t", [("a", [ChartBar(0.5)])])
+    data = png(drawing)
+    assert (data[:4], int.from_bytes(data[16:20], "big")) == (b"\x89PNG", 2 * drawing.width)
 
 
-def test_values_stand_in_a_column_beyond_every_interval() -> None:
-    tree = drawn(bars("t", [("a", [ChartBar(0.0, (0.0, 1.0)), ChartBar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
-    ends = {item.attrib["x"] for item in tree.iter(f"{NAME}text") if item.attrib["class"] == "value"}
-    furthest = max(float(line.attrib["x2"]) for line in tree.iter(f"{NAME}line"))
-    assert len(ends) == 1
-    assert float(ends.pop()) - furthest > 50
+def test_a_number_that_is_not_known_is_no_bar() -> None:
+    tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
+    assert list(tree.iter(f"{NAME}rect")) == []
+    assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
 
 
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
@@ -120,9 +102,3 @@ def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
     legend = [item.attrib["class"] for item in tree.iter(f"{NAME}rect")]
     assert legend == ["bar series-1", "bar series-2"]
     assert not {"x"} & {item.text for item in tree.iter(f"{NAME}text")}
-
-
-def test_a_chart_becomes_a_png() -> None:
-    drawing = bars("t", [("a", [ChartBar(0.5)])])
-    data = png(drawing)
-    assert (data[:4], int.from_bytes(data[16:20], "big")) == (b"\x89PNG", 2 * drawing.width)

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
-from mmeval.installation import install_command
-from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results, need_package, table_rows
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results
 from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.task.task import Group, GroupMetric
@@ -70,12 +69,6 @@ def test_a_logger_that_cannot_be_made_is_found_before_the_run(
         create_loggers(named)
 
 
-def test_a_package_that_is_missing_is_named_with_what_installs_it() -> None:
-    with pytest.raises(MissingExtraError) as caught:
-        need_package("no_such_package", "wandb")
-    assert caught.value.command == install_command("wandb")
-
-
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
     numbers = flat_numbers(made(tmp_path)[0])
     assert numbers == {
@@ -83,8 +76,3 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
         **{"a/other_scored": 10, "a/other_n": 10},
         **{"g/half": 0.25, "g/half_stderr": 0.1, "g/half_scored": 10, "g/half_n": 10},
     }
-
-
-def test_a_table_of_all_results_has_slices_and_groups(tmp_path: Path) -> None:
-    columns, rows = table_rows(made(tmp_path)[0])
-    assert [dict(zip(columns, row, strict=True))["slice"] for row in rows] == ["", "level=1", "", ""]

@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -13,46 +13,20 @@ from mmeval.report.loggers.trackio import TrackioLogger
 from tests.support.logged import finished, log_apart
 
 
-class Stub:
-    """trackio's calls as far as they are used, noted; ``log`` fails when ``broken``."""
-
-    def __init__(self) -> None:
-        self.begun: dict[str, Any] = {}
-        self.logged: dict[str, Any] = {}
-        self.finished = self.broken = False
-
-    def init(self, **given: Any) -> None:
-        self.begun = given
-
-    def log(self, numbers: dict[str, Any]) -> None:
-        if self.broken:
-            raise OSError("no space")
-        self.logged = numbers
-
-    def finish(self) -> None:
-        self.finished = True
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    made = Stub()
-    monkeypatch.setitem(sys.modules, "trackio", made)
+def test_numbers_and_settings_are_logged_and_a_run_that_cannot_be_logged_is_ended_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trackio = MagicMock()
+    monkeypatch.setitem(sys.modules, "trackio", trackio)
     monkeypatch.setattr("mmeval.report.loggers.trackio.need_package", lambda package, extra: None)
-    return made
-
-
-def test_numbers_and_settings_are_logged(tmp_path: Path, stub: Stub) -> None:
     TrackioLogger(name="mine", space_id="me/space").log(*finished(tmp_path))
-    assert {"project": "mmeval", "name": "mine", "space_id": "me/space"}.items() <= stub.begun.items()
-    assert stub.begun["config"]["versions"] == {"a": "1.0"}
-    assert (stub.logged["a/half"], stub.logged["exit_code"], stub.finished) == (0.5, 0, True)
-
-
-def test_a_run_that_cannot_be_logged_is_ended_all_the_same(tmp_path: Path, stub: Stub) -> None:
-    stub.broken = True
+    begun, (logged,) = trackio.init.call_args.kwargs, trackio.log.call_args.args
+    assert {"project": "mmeval", "name": "mine", "space_id": "me/space"}.items() <= begun.items()
+    assert (begun["config"]["versions"], logged["a/half"], logged["exit_code"]) == ({"a": "1.0"}, 0.5, 0)
+    trackio.log.side_effect = OSError("no space")
     with pytest.raises(OSError, match="no space"):
         TrackioLogger().log(*finished(tmp_path))
-    assert stub.finished
+    assert trackio.finish.call_count == 2
 
 
 def test_without_the_package_the_logger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

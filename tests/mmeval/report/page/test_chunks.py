@@ -24,11 +24,8 @@ def test_no_text_can_end_the_script_or_name_a_prototype(text: str) -> None:
     assert value_of(written) == {"key " + text: [text], text: text}
 
 
-def test_lone_surrogates_are_kept_and_what_is_no_number_is_null() -> None:
+def test_what_json_has_no_place_for_is_null_and_a_prototype_is_a_key_as_any_other() -> None:
     assert value_of(script("index", ["\ud800 <", math.nan, math.inf, 1.5])) == ["\ud800 <", None, None, 1.5]
-
-
-def test_a_key_that_would_be_a_prototype_is_a_key_as_any_other() -> None:
     assert script("index", {"__proto__": {"a": 1}}) == b'mmeval.index({["__proto__"]:{"a":1}});\n'
 
 

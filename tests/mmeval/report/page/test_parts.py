@@ -49,18 +49,13 @@ def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
     assert (shown["dangling"], shown["label"], shown["raw"]) == (True, "image3", "<<image3>>")
 
 
-@pytest.mark.parametrize(
-    ("kind", "shown"), [("text", "text"), ("reasoning", "reasoning"), ("code", "code"), ("something newer", "text")]
-)
-def test_words_stay_words(kind: str, shown: str, tmp_path: Path) -> None:
-    found = writer(tmp_path).part({"type": kind, "text": "<b>words</b>"})
-    assert (found["kind"], found["text"]) == (shown, "<b>words</b>")
-
-
-def test_svg_is_shown_as_the_picture_that_it_draws(tmp_path: Path) -> None:
+def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> None:
     shown = part(tmp_path, "image", SVG)
     assert shown["src"] == f"media/{hashlib.sha256(SVG).hexdigest()}.png"
     assert (tmp_path / "new" / shown["src"]).read_bytes().startswith(b"\x89PNG")
+    shown = part(tmp_path, "3d", tiny_media.glb())
+    sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
+    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (shown["sha256"], 2, True)
 
 
 def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(tmp_path: Path) -> None:
@@ -70,12 +65,6 @@ def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_
     (tmp_path / "new").rename(tmp_path / "before")
     again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
     assert (again["pages"], (tmp_path / "new" / again["pages"][0]).exists()) == (first["pages"], True)
-
-
-def test_a_mesh_is_vertices_and_faces(tmp_path: Path) -> None:
-    shown = part(tmp_path, "3d", tiny_media.glb())
-    sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
-    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (shown["sha256"], 2, True)
 
 
 def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
@@ -90,29 +79,14 @@ def png_of(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
 
 
-def jpeg_of(width: int, height: int) -> bytes:
-    data = bytearray(tiny_media.picture("JPEG"))
-    at = data.index(b"\xff\xc0")
-    data[at + 5 : at + 9] = struct.pack(">HH", height, width)
-    return bytes(data)
-
-
-GIF = b"GIF89a" + struct.pack("<HH", 60_000, 60_000) + b"\0" * 9
-
-
 @pytest.mark.parametrize(
     ("kind", "data", "note"),
     [
-        ("image", tiny_media.wav(), "audio/wav"),
-        ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip"),
-        ("image", png_of(60_000, 60_000), "limit"),
-        ("image", GIF, "limit"),
-        ("image", jpeg_of(60_000, 60_000), "limit"),
-        ("document", b"%PDF-1.7 and nothing else", ""),
-        ("3d", b"ply\nformat ascii 1.0\n", ""),
-        ("image", b"<svg></sv", ""),
+        *(("image", tiny_media.wav(), "audio/wav"), ("document", b"PK\x03\x04" + b"\0" * 40, "application/zip")),
+        *(("image", png_of(60_000, 60_000), "limit"), ("document", b"%PDF-1.7 and nothing else", "")),
+        *(("3d", b"ply\nformat ascii 1.0\n", ""), ("image", b"<svg></sv", "")),
     ],
-    ids=["another kind", "no medium", "large png", "large gif", "large jpeg", "bad pdf", "bad ply", "bad svg"],
+    ids=["another kind", "no medium", "large png", "bad pdf", "bad ply", "bad svg"],
 )
 def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note: str, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data)
@@ -121,10 +95,6 @@ def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note:
 
 def test_without_time_left_a_preview_is_left_over(tmp_path: Path) -> None:
     assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
-
-
-def test_a_truncated_picture_is_left_to_the_browser(tmp_path: Path) -> None:
-    assert part(tmp_path, "image", png_of(8, 8))["src"] != ""
 
 
 @pytest.mark.parametrize(("name", "shown"), [("ab" * 32 + ".png", ""), ("ab" * 16, ""), ("cat.png", "cat.png")])

@@ -26,8 +26,3 @@ def test_csv_has_every_number_with_all_fields() -> None:
 def test_no_text_is_a_formula_or_a_row_of_its_own(text: str) -> None:
     (row,) = lines(document(result("t", metric=text)))
     assert row["metric"] == (f"'{text}" if text[0] in "=+-@\uff1d" else text.replace("\n", " "))
-
-
-def test_each_line_has_the_notes_of_its_own_run() -> None:
-    rows = lines(document(result("a", scored=3, failed=1)), document(result("a", scored=2, unscored=2)))
-    assert [row["notes"] for row in rows] == ["1 failed", "2 unscored"]
