@@ -1,7 +1,5 @@
 """The page about publishing leads from an empty folder to an installed package, where only mmeval is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
