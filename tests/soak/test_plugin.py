@@ -71,6 +71,6 @@ def test_its_judge_and_its_metrics_score_and_an_unknown_verdict_leaves_bounds(
 
     assert (code, found["story_graph"]["question_graph,none"]) == (3, 0.5)
     assert found["story_rubric"]["story_rubric,none"] == 0.75
-    assert 0 < found["story_draws"]["distinct_words,none"] <= 1
+    assert found["story_draws"]["distinct_words,none"] == pytest.approx(7 / 3)
     assert [scores[name]["value"] for name in ("fox", "sea", "owl")] == [0.5, 0.5, None]
     assert scores["owl"]["bounds"] == pytest.approx([2 / 6, 4 / 6])

@@ -88,7 +88,7 @@ def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they
         running.process.wait(DEADLINE)
     last = runs.whole(delay=0)
 
-    assert last.lines[1].startswith("kept 12 answers from ")
+    assert any(line.startswith("kept 12 answers from ") for line in last.lines)
     assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
 
 

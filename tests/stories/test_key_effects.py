@@ -1,7 +1,5 @@
 """What each key of a task file and of a group file changes, seen from outside, or that it is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
