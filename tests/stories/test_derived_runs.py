@@ -123,13 +123,6 @@ def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_
     assert (number(after).value, number(after).unscored, after.score_sets) == (0.5, 0, outcome.score_sets)
 
 
-def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("no\nserver\n")
-    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-
-    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)
-
-
 def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("met\nauth\n")
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
@@ -271,17 +264,6 @@ def test_the_results_file_and_the_csv_count_them(tmp_path: Path) -> None:
     assert Result.from_json(row).inapplicable == 0
 
 
-def test_the_same_command_and_a_later_scoring_score_none_of_them_again(tmp_path: Path) -> None:
-    first = ran(tmp_path, HEARD, LOUD, QUIET)
-    file = first.score_sets["t"] / "scores.jsonl"
-    before = file.stat().st_mtime_ns
-    second, third = ran(tmp_path, HEARD, LOUD, QUIET), again(first)
-
-    assert (second.counts.kept, second.counts.new, file.stat().st_mtime_ns) == (2, 0, before)
-    assert number(first, "sound_worth") == number(second, "sound_worth") == number(third, "sound_worth")
-    assert (third.exit_code, third.notes) == (EXIT_OK, first.notes)
-
-
 def test_an_answer_that_never_came_is_failed_and_moves_the_bounds(tmp_path: Path) -> None:
     break_model(tmp_path, LOUD)
     outcome = ran(tmp_path, HEARD, LOUD, QUIET, SOFT)
@@ -300,10 +282,8 @@ def test_an_item_without_a_quality_is_unscored_and_not_inapplicable(tmp_path: Pa
     assert (found.unscored, found.inapplicable, found.bounds, outcome.exit_code) == (1, 1, (0.5, 1.0), EXIT_INCOMPLETE)
 
 
-def test_what_is_made_of_it_is_inapplicable_too(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, PRODUCT, LOUD, BOTH, QUIET)
-    found = number(outcome)
+def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "judge").write_text("no\nserver\n")
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
 
-    assert (found.value, found.scored, found.inapplicable, outcome.exit_code) == (0.5, 1, 2, EXIT_OK)
-    reason = f"picture_worth: {NO_PICTURE}"
-    assert rows(outcome)[0] == {"value": None, "status": "inapplicable", "reason": reason}
+    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)

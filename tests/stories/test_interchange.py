@@ -116,16 +116,6 @@ def test_a_replay_spends_nothing_and_continues(exported: Path, tmp_path: Path) -
     assert any(line.startswith("kept ") and line.endswith("nothing new to ask") for line in again.lines)
 
 
-def test_changed_files_are_another_model(copy: Path, tmp_path: Path) -> None:
-    replay(copy, tmp_path, format="mmmg")
-    (copy / "audio" / "a_structure_0.wav").write_bytes(b"RIFF....WAVE")
-    done = replay(copy, tmp_path, format="mmmg")
-
-    assert done.code == 2
-    assert "model.answers" in done.error
-    assert "--model_tag" in done.error
-
-
 def test_missing_answers_are_said_first_and_fail_and_nothing_is_put_in_their_place(copy: Path, tmp_path: Path) -> None:
     file = copy / "a_structure.jsonl"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:20]))
@@ -247,3 +237,13 @@ def test_an_export_of_unim_is_found_by_the_rules_of_both_released_scripts(releas
             assert paths
             assert all((file.parent / path).is_file() for path in paths)
             assert all((released / row["domain"] / row["subdomain"] / path).is_file() for path in paths)
+
+
+def test_changed_files_are_another_model(copy: Path, tmp_path: Path) -> None:
+    replay(copy, tmp_path, format="mmmg")
+    (copy / "audio" / "a_structure_0.wav").write_bytes(b"RIFF....WAVE")
+    done = replay(copy, tmp_path, format="mmmg")
+
+    assert done.code == 2
+    assert "model.answers" in done.error
+    assert "--model_tag" in done.error

@@ -68,40 +68,6 @@ def test_the_tail_of_a_reply_decides_in_the_official_profile(
         assert (done.code, values(done), asked(server)) == found  # what is unreadable is asked three times
 
 
-@pytest.mark.parametrize(
-    ("said", "value"), [("Answer: A", 1.0), ("**Answer: D**", 0.0), ("first Answer: A then Answer: B", 1.0)]
-)
-def test_the_first_letter_that_is_stated_decides_in_the_official_profile(
-    tmp_path: Path, said: str, value: float
-) -> None:
-    file = pictured(tmp_path, {"metadata": {"constraint": [["kite", "bottom left"]]}})
-    with judge_server(tmp_path, {"shows this": "Yes", "In which": said}) as server:
-        done = mmeval("metric", "judge_position", "--cases", file, "--profile", "official", *judge(server))
-
-    assert values(done) == [value]
-
-
-def test_two_judges_read_chinese(tmp_path: Path) -> None:
-    file = pictured(tmp_path, {"metadata": {"text": "和平"}})
-    with (
-        judge_server(tmp_path / "a", {"Chinese": {"answer": "和平"}}) as first,
-        judge_server(tmp_path / "b", {"Chinese": {"answer": "和"}}) as second,
-    ):
-        other = ("--role", f"second_judge=openai,model=g,base_url={second.url}")
-        done = mmeval("metric", "judge_ocr_multilingual", "--cases", file, *judge(first), *other)
-
-    assert (done.code, values(done)) == (0, [0.5])
-
-
-def test_a_judge_that_only_fails_is_unscored_and_wrong_for_the_release(tmp_path: Path) -> None:
-    file = pictured(tmp_path, {"metadata": {"object": "kites", "count": 3}})
-    with judge_server(tmp_path, {"": ""}) as server:
-        words: tuple[str | Path, ...] = ("metric", "judge_count", "--cases", file, *judge(server), "--profile")
-        ends = [mmeval(*words, profile) for profile in ("standard", "official")]
-
-    assert [(end.code, values(end)) for end in ends] == [(3, [None]), (0, [0.0])]
-
-
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_judge_that_cannot_be_reached_gives_no_verdict_in_any_profile(profile: str) -> None:
     score = judged("judge_presence", trial_of("", RED, object="a"), {"": DOWN}, profile).score
@@ -135,18 +101,6 @@ def test_what_the_judge_will_be_asked_is_counted_beforehand(tmp_path: Path, role
 
     rows = [line.split("|")[4].strip() for line in done.out.splitlines() if f"|{role}" in line and line.startswith("|")]
     assert rows[: len(wanted)] == wanted, done.out + done.err
-
-
-@pytest.mark.parametrize("verb", ["run", "score"])
-def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, verb: str) -> None:
-    tasks = ("--tasks", "mmmg_object_count,mmmg_object_exclusion", "--data", "bundled", "--model", "reference", *QUIET)
-    with judge_server(tmp_path, {"": "I am a teapot"}) as server:
-        done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
-        if verb == "score":
-            done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
-
-    (said,) = [line for line in done.warnings if "count as wrong" in line]
-    assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
 
 
 BOTH: list[dict[str, Any]] = [
@@ -262,3 +216,15 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
         *((0.0, "scored"), (0.0, "scored"), (None, "unscored"), (None, "unavailable"), (None, "unavailable"))
     ]
     assert "application/msword" in rows[2]["reason"]
+
+
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, verb: str) -> None:
+    tasks = ("--tasks", "mmmg_object_count,mmmg_object_exclusion", "--data", "bundled", "--model", "reference", *QUIET)
+    with judge_server(tmp_path, {"": "I am a teapot"}) as server:
+        done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
+        if verb == "score":
+            done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
+
+    (said,) = [line for line in done.warnings if "count as wrong" in line]
+    assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said

@@ -1,7 +1,6 @@
 import json
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from mmeval.authoring.metric_cases import Case, trial_of
 from mmeval.content.parts import PartKind
 from tests.support.applying import NO_SOUND, registered
 
-PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -63,28 +61,6 @@ def cases(folder: Path, *rows: Any) -> Path:
 
 def results(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "mode"), [("sts", "strict", "occurrences"), ("les", "lenient", "unique_no_echo")]
-)
-def test_the_published_structure_cases_agree_when_run_through_the_verb(
-    name: str, key: str, mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = cases(
-        tmp_path,
-        *(
-            {"answer": row["answer"], "target": row["reference"], "input": row["input"], "params": {"mode": mode}}
-            for row in PARITY
-        ),
-    )
-
-    main(["metric", name, "--cases", str(file)])
-
-    expected = [row["modes"][mode][key] for row in PARITY]
-    found = results(capsys)
-    assert [row["evidence"].get("fraction") for row in found] == expected
-    assert [row["value"] for row in found] == [None if it is None else float(Fraction(it)) for it in expected]
 
 
 def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
