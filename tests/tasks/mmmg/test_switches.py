@@ -1,4 +1,4 @@
-"""Each switch of MMMG's metrics has its documented value; ``tests/soak/test_mmmg_switches.py`` has what they change."""
+"""Switches of MMMG's metrics have their documented values; ``tests/soak/tables/test_mmmg_switches.py`` has their effects."""
 
 from __future__ import annotations
 

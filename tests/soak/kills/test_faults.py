@@ -1,7 +1,7 @@
 """Faults of servers, over a socket: what can succeed when it is asked again is not lost, and the exit code is true.
 
 Each scenario is a row of the table in ``docs/reliability.md``. Its test runs it and compares the row;
-``REWRITE_DOCS=1 python -m pytest tests/soak/test_faults.py`` writes the rows instead.
+``REWRITE_DOCS=1 python -m pytest tests/soak/kills/test_faults.py`` writes the rows instead.
 """
 
 import contextlib
