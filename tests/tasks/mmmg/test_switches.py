@@ -1,4 +1,4 @@
-"""Switches of MMMG's metrics have their documented values; their effects: ``tests/soak/tables/test_mmmg_switches.py``."""
+"""Switches of MMMG have their documented values; their effects are in ``tests/soak/tables/test_mmmg_switches.py``."""
 
 from __future__ import annotations
 
