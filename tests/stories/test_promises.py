@@ -75,18 +75,16 @@ def test_the_same_command_and_a_later_scoring_send_nothing_and_give_the_same_num
         score_files(tmp_path),
         asked(server),
     )
+    rows_of_samples = {name: len(read_samples(file)) for name, file in latest(tmp_path)[1].items()}
     again = mmeval(*shipped)
     score = mmeval("score", run_folder(tmp_path), *QUIET)
 
+    assert rows_of_samples == {"unim_hard": 8, "mmmg_audio_text_order": 6}
     assert found["new"] == before == server.stats()["unique"] > 24
     assert found["unsupported"] > 0 == found["failed"]
     assert (again.code, score.code, asked(server)) == (0, 0, before), again.err
     assert again.lines[0].startswith(f"kept {before} answers from ") and again.lines[0].endswith("nothing new to ask")
     assert (results(tmp_path)["results"], score_files(tmp_path)) == (numbers, rows)
-    assert {name: len(read_samples(file)) for name, file in latest(tmp_path)[1].items()} == {
-        "unim_hard": 8,
-        "mmmg_audio_text_order": 6,
-    }
 
 
 def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: MockServer, tmp_path: Path) -> None:

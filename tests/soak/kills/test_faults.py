@@ -156,7 +156,7 @@ def gone(tmp_path: Path) -> Seen:
     with server_process(die_after=50) as server:
         arguments = [*asking(tmp_path, "--max_connections", "1"), *openai_at(server)]
         done = impatient(*arguments)
-        assert re.search(r"127\.0\.0\.1:\d+ .* for \d s\.", done.error)
+        assert re.search(r"127\.0\.0\.1:\d+ .* for \d+ s\.", done.error)
         found = Seen(kept(tmp_path), failed(tmp_path), done.code)
         server.start(die_after=0)
         mended = mmeval_process(*arguments)
