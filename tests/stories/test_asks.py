@@ -1,8 +1,6 @@
 """The key ``asks`` of a metric: which role of the run plays a role that the metric names."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,60 +43,41 @@ def built(folder: Path, asks: str, *, name: str = "toy_verdict", roles: tuple[st
     return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
 
 
-def test_without_the_role_the_reason_names_it_and_its_flag(tmp_path: Path) -> None:
-    assert "--role gemini=BACKEND" in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
-    assert built(tmp_path, GEMINI, roles=("gemini",)).metrics[0].unavailable == ""
-
-
-def test_a_role_that_plays_itself_is_not_written_down(tmp_path: Path) -> None:
-    assert built(tmp_path, "{judge: judge}").metrics[0].bound == built(tmp_path, "{}").metrics[0].bound
-
-
-def test_who_is_asked_names_the_score_set_and_the_verdicts(tmp_path: Path) -> None:
-    backends = {role: create_backend("toy", {"model": role}) for role in ("judge", "gemini")}
-    usual = built(tmp_path, "{}", roles=("judge", "gemini"))
-    other = built(tmp_path, GEMINI, roles=("judge", "gemini"))
-    definitions = [score_definition(task, backends)["metrics"][0] for task in (usual, other)]
-    assert [list(one["roles"]) for one in definitions] == [["judge"], ["gemini"]]
-    assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
-    assert key(tmp_path, usual) != key(tmp_path, other)
-
-
-def key(folder: Path, task: Task) -> str:
+def key(folder: Path, task: Task, bound: Any = None) -> str:
     run = task_run(folder, task, scoring_plan(task, folder), {}, scoring=False)
     try:
-        return run.judging_key(task.metrics[0].bound)
+        return run.judging_key(bound or task.metrics[0].bound)
     finally:
         run.close()
 
 
-def test_the_parameters_are_those_of_the_role_that_is_asked(tmp_path: Path) -> None:
-    warm, cold = (
-        built(tmp_path, GEMINI, roles=("gemini",), more=f"roles: {{gemini: {{temperature: {heat}}}}}\n")
-        for heat in (1, 0)
-    )
-    assert key(tmp_path, warm) != key(tmp_path, cold)
+def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(tmp_path: Path) -> None:
+    backends = {role: create_backend("toy", {"model": role}) for role in ("judge", "gemini")}
+    usual = built(tmp_path, "{}", roles=("judge", "gemini"))
+    other = built(tmp_path, GEMINI, roles=("judge", "gemini"))
+    definitions = [score_definition(task, backends)["metrics"][0] for task in (usual, other)]
+    heats = (f"roles: {{gemini: {{temperature: {heat}}}}}\n" for heat in (1, 0))
+
+    assert "--role gemini=BACKEND" in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
+    assert other.metrics[0].unavailable == ""
+    assert built(tmp_path, "{judge: judge}").metrics[0].bound == usual.metrics[0].bound
+    assert [list(one["roles"]) for one in definitions] == [["judge"], ["gemini"]]
+    assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
+    keys = [key(tmp_path, built(tmp_path, GEMINI, roles=("gemini",), more=heat)) for heat in heats]
+    assert len({key(tmp_path, usual), key(tmp_path, other), *keys}) == 4, "parameters are those of the role asked"
 
 
-def ran(tmp_path: Path, roles: Mapping[str, BackendSpec]) -> Any:
+def test_the_role_answers_in_a_run_and_in_a_later_scoring_and_a_dry_run_counts_it(tmp_path: Path) -> None:
     built(tmp_path / "tasks", GEMINI)
-    selection = select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset(roles))
-    return selection, run_toy(tmp_path, *selection.tasks, roles=roles)
-
-
-def test_the_role_answers_in_a_run_and_in_a_later_scoring(tmp_path: Path) -> None:
-    _, outcome = ran(tmp_path, {"gemini": BackendSpec("toy", {"model": "toy-strict"})})
+    selection = select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset({"gemini"}))
+    roles = {"gemini": BackendSpec("toy", {"model": "toy-strict"})}
+    outcome = run_toy(tmp_path, *selection.tasks, roles=roles)
+    ahead = forecast(selection, RunOptions(BackendSpec("toy"), tmp_path / "other", roles=roles))
     assert (outcome.results[0].value, [one.role for one in outcome.judges["t"]]) == (0.0, ["gemini"])
+    assert set(ahead.tasks[0].loads) == {"model", "gemini"}
 
     options = RescoreOptions(outcome.folder, roles={"gemini": BackendSpec("toy")}, score_workers=0)
     assert rescore(options, progress=Quiet()).results[0].value == 1.0
-
-
-def test_a_dry_run_counts_its_calls_under_the_role_that_is_asked(tmp_path: Path) -> None:
-    roles = {"gemini": BackendSpec("toy")}
-    selection, _ = ran(tmp_path, roles)
-    options = RunOptions(BackendSpec("toy"), tmp_path / "other", roles=roles)
-    assert set(forecast(selection, options).tasks[0].loads) == {"model", "gemini"}
 
 
 def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
@@ -106,18 +85,15 @@ def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
     return Score(float(len(replies)))
 
 
-def test_two_roles_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
+def test_each_argument_gets_its_own_role_and_two_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
     made = bind(metric(range=(0, 2), version="1", source="")(two))
-    swapped = type(made)(made.metric, made.params, made.profile, {"judge": "second", "second": "judge"})
+    swapped, bound = (
+        type(made)(made.metric, made.params, made.profile, roles)
+        for roles in ({"judge": "second", "second": "judge"}, {"second": "gemini"})
+    )
     task = built(tmp_path, "{}")
-    run = task_run(tmp_path, task, scoring_plan(task, tmp_path), {}, scoring=False)
-    assert run.judging_key(made) != run.judging_key(swapped)
-    run.close()
-
-
-def test_each_argument_gets_its_own_role() -> None:
-    made = bind(metric(range=(0, 2), version="1", source="")(two))
-    bound = type(made)(made.metric, made.params, made.profile, {"second": "gemini"})
     calls: Any = next(score_judged(bound, Trial(sample()), Role))
+
+    assert key(tmp_path, task, made) != key(tmp_path, task, swapped)
     assert [call.role for call in calls] == ["judge", "gemini"]
     assert (bound.roles, bind(toy_verdict).roles) == (("judge", "gemini"), ("judge",))

@@ -1,16 +1,17 @@
 """Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was answered is lost."""
 
-from __future__ import annotations
-
 import base64
+import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cli import at_work, mmeval, openai, results, run_folder, score_files, started
+from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions, write_task
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
@@ -30,8 +31,13 @@ def server() -> Iterator[MockServer]:
 
 def questions(tmp_path: Path, count: int = 12) -> list[str]:
     """The flags that name a task of so many questions, and where its runs go."""
-    folder = write_questions(tmp_path / "tasks", "ask", range(count))
-    return ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs"), *QUIET]
+    write_questions(tmp_path / "tasks", "ask", range(count))
+    return where(tmp_path)
+
+
+def where(tmp_path: Path) -> list[str]:
+    tasks, runs = str(tmp_path / "tasks"), str(tmp_path / "runs")
+    return ["--tasks", "ask", "--include_path", tasks, "--output_path", runs, *QUIET]
 
 
 @pytest.fixture
@@ -84,46 +90,27 @@ def test_a_row_that_is_no_json_ends_the_run_after_keeping_what_was_asked(server:
     assert (server.stats()["unique"], server.stats()["repeated"]) == (40, 0)
 
 
-def looking(tmp_path: Path, media: Mapping[str, bytes | None], kind: str = "image") -> list[str]:
-    """A task with one medium in each question; None leaves the file out."""
-    rows = [
-        {"id": name, "input": {"text": f"Describe <<{kind}1>>.", "media": {f"{kind}1": name}}, "reference": "a cat"}
-        for name in media
-    ]
-    folder = write_task(tmp_path / "tasks", "look", rows)
-    for name, content in media.items():
-        if content is not None:
-            (folder / "look_data" / name).write_bytes(content)
-    return ["--tasks", "look", "--include_path", str(folder), "--output_path", str(tmp_path / "runs"), *QUIET]
-
-
-def test_a_medium_that_is_missing_costs_its_row_alone(server: MockServer, tmp_path: Path) -> None:
-    pictures = {f"{i}.png": picture(size=(i + 1, 1)) for i in range(3)}
-    arguments = [*looking(tmp_path, {**pictures, "b.png": None}), *openai(server)]
-    done, kept = mmeval(*arguments), server.stats()["answered"]
-    (tmp_path / "tasks" / "look_data" / "b.png").write_bytes(picture(size=(30, 3)))
-    mended = mmeval(*arguments)
-
-    assert (done.code, kept, mended.code, "row 4: " in done.err) == (3, 3, 0, True), mended.err
-    assert (server.stats()["unique"], server.stats()["repeated"]) == (4, 0)
-
-
 def test_an_empty_medium_fails_alone_and_a_torn_one_is_for_the_model_to_judge(
     server: MockServer, tmp_path: Path
 ) -> None:
-    media = {"a.wav": wav(), "b.wav": b"", "c.wav": wav(900)[:60]}
-    done = mmeval(*looking(tmp_path, media, "audio"), *openai(server))
+    files = {"a.wav": wav(), "b.wav": b"", "c.wav": wav(900)[:60]}
+    media: dict[str, Any] = {name: {"text": "Hear <<audio1>>.", "media": {"audio1": name}} for name in files}
+    rows = ({"id": name, "input": content, "reference": "a cat"} for name, content in media.items())
+    folder = write_task(tmp_path / "tasks", "ask", rows)
+    for name, content in files.items():
+        (folder / "ask_data" / name).write_bytes(content)
+    done = mmeval(*where(tmp_path), *openai(server))
     counts = results(tmp_path)["mmeval"]["counts"]
 
     assert (done.code, counts["new"], counts["failed"]) == (3, 2, 1), done.err
-    assert any("bad_request" in said and "b.wav" in said for said in done.warnings)
+    assert any("bad_request" in warning and "b.wav" in warning for warning in done.warnings)
     assert server.stats()["answered"] == 2
 
 
 @pytest.mark.parametrize(
     ("data", "failed"),
-    [(picture(size=(64, 64))[:50], 0), (wav()[:30], 0), (b"no picture at all", 0), (b"", 1)],
-    ids=["torn picture", "torn sound", "text", "nothing"],
+    [(picture(size=(64, 64))[:50], 0), (b"no picture at all", 0), (b"", 1)],
+    ids=["torn picture", "text", "nothing"],
 )
 def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, tmp_path: Path) -> None:
     folder = write_story_tasks(tmp_path / "tasks", 2)
@@ -141,30 +128,20 @@ def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, t
     assert (row["n"], row["scored"], row["failed"]) == (4, 4 - failed, failed)
 
 
-def test_a_damaged_line_of_the_journal_is_named_and_its_question_is_asked_again(
+def test_a_damaged_line_and_a_torn_end_of_the_journal_are_asked_again_and_the_line_is_named(
     server: MockServer, asked: list[str], tmp_path: Path
 ) -> None:
     [segment] = (run_folder(tmp_path / "runs") / "journal").glob("*.jsonl")
     lines = segment.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3][:20] + b"\xff\x00" + lines[3][22:]
-    segment.write_bytes(b"".join(lines))
+    segment.write_bytes(b"".join(lines)[:-30])
     done = mmeval(*asked)
 
     assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (0, [True]), done.err
-    assert server.stats()["requests"] == 13
+    assert server.stats()["requests"] == 14
 
 
-def test_a_torn_end_of_the_journal_is_asked_again_in_silence(
-    server: MockServer, asked: list[str], tmp_path: Path
-) -> None:
-    [segment] = (run_folder(tmp_path / "runs") / "journal").glob("*.jsonl")
-    segment.write_bytes(segment.read_bytes()[:-30])
-    done = mmeval(*asked)
-
-    assert (done.code, done.warnings, server.stats()["requests"]) == (0, [], 13)
-
-
-@pytest.mark.parametrize("content", [b"", b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])
 def test_a_torn_run_file_is_refused_and_nothing_is_touched(content: bytes, asked: list[str], tmp_path: Path) -> None:
     file = run_folder(tmp_path / "runs") / "run.json"
     whole = file.read_bytes()
@@ -189,9 +166,8 @@ def test_what_can_be_made_again_is_made_again(
     assert (done.code, server.stats()["requests"], score_files(tmp_path)) == (0, 12, before), done.err
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_is_refused_ends_the_run_at_once(status: int, tmp_path: Path) -> None:
-    refusal = Scripted({"error": {"message": "Incorrect key provided"}}, status)
+def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
+    refusal = Scripted({"error": {"message": "Incorrect key provided"}}, 401)
     with ScriptedServer(refusal) as server:
         model = ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
         done = mmeval(*questions(tmp_path, 200), *model, "--max_connections", "4")
@@ -200,7 +176,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once(status: int, tmp_path: Path)
     assert (done.code, "Incorrect key provided" in done.error) == (4, True)
 
 
-@pytest.mark.parametrize("group", ["mmeval.metrics", "mmeval.model_backends", "mmeval.loaders"])
+@pytest.mark.parametrize("group", ["mmeval.metrics", "mmeval.model_backends"])
 def test_a_broken_plugin_stops_those_alone_that_name_it(
     group: str, server: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,3 +191,87 @@ def test_a_broken_plugin_stops_those_alone_that_name_it(
     else:
         assert named.code == 2
     assert not (tmp_path / "other").exists()
+
+
+BAD = {"id": "1", "input": "<<image1>>", "media": {"image1": "gone.png"}, "reference": "answer 1", "level": "hard"}
+PLACE = 'test.jsonl: row 2: media image1 "gone.png" is missing'
+
+
+def write(folder: Path, *bad: int) -> list[str]:
+    """A task of three questions, of which some lack their picture; the flags that name it."""
+    rows = (
+        {**BAD, "id": str(n)}
+        if n in bad
+        else {"id": str(n), "input": f"question {n}", "reference": f"answer {n}", "level": "easy"}
+        for n in range(3)
+    )
+    write_task(folder / "tasks", "ask", rows, more="breakdown: [level]\n")
+    return where(folder)
+
+
+def test_a_bad_row_costs_itself_its_slice_and_the_bounds_and_is_asked_when_it_is_mended(
+    server: MockServer, tmp_path: Path
+) -> None:
+    flags = [*write(tmp_path, 1), *openai(server)]
+    first, again = mmeval(*flags), mmeval(*flags)
+    asked = server.stats()["requests"]
+    found = {row["slice"]: row for row in results(tmp_path)["mmeval"]["results"]}
+    write(tmp_path)
+    mended = mmeval(*flags)
+
+    assert (first.code, again.code, asked, mended.code) == (3, 3, 2, 0), mended.err
+    assert "kept 2 answers" in again.err and "nothing new to ask" in again.err
+    assert any(PLACE in line for line in first.warnings) and "(bad_sample)" in first.err
+    assert (found[""]["n"], found[""]["scored"], found[""]["failed"]) == (3, 2, 1)
+    assert found[""]["bounds"][1] - found[""]["bounds"][0] == pytest.approx(1 / 3)
+    assert (found["level=hard"]["n"], found["level=hard"]["failed"], found["level=hard"]["value"]) == (1, 1, None)
+    assert "kept 2 answers" in mended.err and "asking 1 new" in mended.err
+    assert (server.stats()["unique"], server.stats()["repeated"]) == (3, 0)
+
+
+def test_a_medium_that_goes_and_comes_back_costs_no_answer(server: MockServer, tmp_path: Path) -> None:
+    flags = [*write(tmp_path, 1), *openai(server)]
+    medium = tmp_path / "tasks" / "ask_data" / "gone.png"
+    codes = []
+    for there in (True, False, True):
+        medium.write_bytes(picture()) if there else medium.unlink()
+        codes.append(mmeval(*flags).code)
+
+    assert (codes, server.stats()["requests"]) == ([0, 3, 0], 3)
+
+
+def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServer, tmp_path: Path) -> None:
+    ahead = mmeval(*write(tmp_path, 0, 1), *openai(server), "--dry_run")
+    assert (ahead.code, server.stats()["requests"], "problem: ask: 2 samples" in ahead.out) == (0, 0, True)
+    assert PLACE in ahead.out and PLACE.replace("row 2", "row 1") in ahead.out
+    assert "|ask  | 3 of 3|model|    1|" in ahead.out
+
+    mmeval(*write(tmp_path, 1), *openai(server), "--log_samples", "--report", "true")
+    line = read_samples(latest(tmp_path / "runs")[1]["ask"])[1]
+    page = "".join(file.read_text() for file in (run_folder(tmp_path / "runs") / "report" / "data").glob("*.js"))
+    assert line["error"][0]["kind"] == "bad_sample" and PLACE in line["doc"]["fault"]
+    assert (line["resps"], line["arguments"]["gen_args_0"]["arg_0"]) == ([[""]], "")
+    assert json.dumps(PLACE)[1:-1] in page and "bad_sample" in page
+
+
+def test_backends_that_answer_from_the_sample_are_not_asked_for_a_bad_one(tmp_path: Path) -> None:
+    done = mmeval(*write(tmp_path, 1), "--model", "reference")
+
+    (found,) = [row for row in results(tmp_path / "runs")["mmeval"]["results"] if not row["slice"]]
+    assert (done.code, found["scored"], found["failed"], found["unsupported"]) == (3, 2, 1, 0)
+
+
+@pytest.mark.parametrize("logged", [False, True], ids=["run folder", "samples file"])
+def test_a_replay_takes_the_answers_that_were_given_and_misses_the_one_that_was_not(
+    server: MockServer, tmp_path: Path, logged: bool
+) -> None:
+    mmeval(*write(tmp_path, 1), *openai(server), "--log_samples")
+    path = latest(tmp_path / "runs")[1]["ask"] if logged else run_folder(tmp_path / "runs")
+    replay = ["--model", "replay", "--model_args", f"path={path},name=again"]
+
+    bad = mmeval(*write(tmp_path, 1), *replay)
+    mended = mmeval(*write(tmp_path), *replay, "--fresh")
+
+    assert (bad.code, mended.code) == (3, 3)
+    assert "replaying 2 answers" in bad.err and "2 of 2" in bad.err
+    assert "3 answers" in mended.err and "(no_answer 1)" in mended.err

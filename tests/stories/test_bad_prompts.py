@@ -1,7 +1,5 @@
 """Bad input to a local model: a typed error or a warning for the row that brought it, nothing for its neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,6 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
-
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 HUM = Media.from_bytes(wav(8000))
@@ -48,18 +43,12 @@ def test_a_written_end_of_turn_does_not_end_the_turn() -> None:
     assert adapter.tokenizer.eos_token_id not in adapter.encode([row])["input_ids"][0].tolist()
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 3), (3, 1), (2, 2)], ids=str)
+@pytest.mark.parametrize("size", [(1, 3), (2, 2)], ids=str)
 @pytest.mark.parametrize("name", ["llava", "idefics3", "qwen2_5_vl"])
 def test_the_smallest_pictures_are_enlarged_and_seen(name: str, size: tuple[int, int]) -> None:
     dot = says(loaded(name), asked("What", drawn(size=size)))
     assert dot.error is None
     assert dot.warnings[0].startswith(f"a picture of {size[0]}x{size[1]} pixels was enlarged to")
-
-
-def test_a_sound_of_one_sample_is_heard_with_silence_behind_it() -> None:
-    click = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(1))))
-    assert click.error is None
-    assert "silence" in click.warnings[0]
 
 
 def test_a_sound_that_the_model_cuts_is_warned_of() -> None:
@@ -145,3 +134,9 @@ def test_a_system_message_that_the_template_drops_is_not_answered(tmp_path: Path
     assert lost.error is not None
     assert lost.error.kind == "unsupported"
     assert "drops the system message" in lost.error.message
+
+
+def test_a_sound_of_one_sample_is_heard_with_silence_behind_it() -> None:
+    click = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(1))))
+    assert click.error is None
+    assert "silence" in click.warnings[0]

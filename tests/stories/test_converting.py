@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import replace
@@ -38,24 +36,6 @@ def describe(medium: Media = MODEL) -> Program[Reply]:
 
 
 @in_loop
-async def test_a_medium_is_converted_away_from_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    where: list[threading.Thread] = []
-    route = ROUTES["3d->renders"]
-
-    def watched(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-        where.append(threading.current_thread())
-        return route.convert(media, limits)
-
-    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(route, convert=watched)})
-    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
-    async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
-        await broker.run(describe(), scope(by_content=True))
-
-    assert len(where) == 1
-    assert where[0] is not threading.main_thread()
-
-
-@in_loop
 async def test_what_was_done_stays_with_the_answer_and_the_answer_with_the_medium(tmp_path: Path) -> None:
     for _ in range(2):
         judge = Toy(takes="text+image", answers=lambda _: reply("a triangle"))
@@ -79,9 +59,7 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, mo
     monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
 
     assert before == [1, 0, 1]
-    assert (await asked("text+image"), await asked("text+3d")) == (1, 0), (
-        "who takes models as they are is not concerned"
-    )
+    assert (await asked("text+image"), await asked("text+3d")) == (1, 0), "it takes models as they are"
 
 
 @in_loop
@@ -117,20 +95,29 @@ async def test_a_damaged_medium_is_neither_sent_nor_kept(tmp_path: Path) -> None
         assert len(broker.journal) == 0
 
     assert said.response.error is not None
-    assert said.response.error.kind == "bad_media"
-    assert judge.asked == []
+    assert (said.response.error.kind, judge.asked) == ("bad_media", [])
 
 
 @in_loop
-async def test_calls_at_the_same_time_convert_a_medium_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_at_the_same_time_convert_a_medium_once_away_from_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     converted: list[Call] = []
+    where: list[threading.Thread] = []
+    route = ROUTES["3d->renders"]
 
-    def watched(call: Call, able: Capabilities) -> sendable.Sendable:
+    def prepared(call: Call, able: Capabilities) -> sendable.Sendable:
         converted.append(call)
         return sendable.sendable(call, able)
 
-    monkeypatch.setattr("mmeval.broker.broker.sendable", watched)
+    def drawn(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+        where.append(threading.current_thread())
+        return route.convert(media, limits)
+
+    monkeypatch.setattr("mmeval.broker.broker.sendable", prepared)
+    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(route, convert=drawn)})
+    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
     async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
         await asyncio.gather(*(broker.run(describe(), scope(f"t{i}", by_content=True)) for i in range(5)))
 
-    assert len(converted) == 1
+    assert (len(converted), len(where), threading.main_thread() in where) == (1, 1, False)

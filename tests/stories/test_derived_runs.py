@@ -1,8 +1,6 @@
 """Scores that are made of scores, in whole runs: pieces of a process and of a judge, pieces that are missing, and
 answers of which a metric says nothing."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator
@@ -100,9 +98,6 @@ def table(outcome: RunOutcome) -> str:
     return render(document(outcome), outcome.selection, ReportContext("toy"))
 
 
-# --- pieces of a process and of a judge -------------------------------------------------------------------------------
-
-
 def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> None:
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
     found = document(outcome)
@@ -126,13 +121,6 @@ def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_
     (tmp_path / "judge").unlink()
     after = again(outcome, roles=judge(tmp_path))
     assert (number(after).value, number(after).unscored, after.score_sets) == (0.5, 0, outcome.score_sets)
-
-
-def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("no\nserver\n")
-    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-
-    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)
 
 
 def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Path) -> None:
@@ -197,15 +185,6 @@ def test_another_combination_is_another_score_set_and_asks_no_judge_again(tmp_pa
     assert (number(after).value, number(after).unscored, before.score_sets != after.score_sets) == (0.75, 0, True)
 
 
-def test_a_dry_run_counts_the_judge_once(tmp_path: Path) -> None:
-    selection = chosen(tmp_path, OVERALL, "yes", "no", roles=("judge",))
-    options = RunOptions(BackendSpec("toy"), tmp_path / "runs", roles=judge(tmp_path))
-    assert forecast(selection, options).tasks[0].loads["judge"].calls == 2
-
-
-# --- pieces that are missing ------------------------------------------------------------------------------------------
-
-
 def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -230,11 +209,6 @@ def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere(
     assert "partial: t: " in forecast_text(ahead)
 
 
-def test_a_strict_run_is_refused_for_the_piece(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="text_worth is unavailable"):
-        ran(tmp_path, THERE, *SOME, strict=True)
-
-
 def test_a_judge_that_comes_later_makes_it_whole(tmp_path: Path) -> None:
     later = again(ran(tmp_path, THERE, *SOME), roles=judge(tmp_path, "no"))
 
@@ -242,17 +216,6 @@ def test_a_judge_that_comes_later_makes_it_whole(tmp_path: Path) -> None:
     assert statuses == [{"scored"}, {"scored", "inapplicable"}]
     assert (number(later, "what_there_is").value, number(later, "what_there_is").scored) == (0.125, 2)
     assert "partial" not in table(later)
-
-
-def test_a_judge_that_is_lost_in_the_middle_suspends_it(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("sounds\nauth\n")
-    outcome = ran(tmp_path, THERE, *SOME, roles=judge(tmp_path, "no"))
-    found = number(outcome, "what_there_is")
-
-    assert (found.value, found.suspended, outcome.exit_code) == (None, True, EXIT_MISSING)
-    (tmp_path / "judge").unlink()
-    mended = again(outcome, roles=judge(tmp_path, "no"))
-    assert (number(mended, "what_there_is").value, mended.exit_code) == (0.125, EXIT_OK)
 
 
 def test_a_piece_that_is_skipped_is_left_out_and_scoring_it_later_brings_it_back(tmp_path: Path) -> None:
@@ -263,9 +226,6 @@ def test_a_piece_that_is_skipped_is_left_out_and_scoring_it_later_brings_it_back
     assert "partial: without sound_worth" in table(outcome)
     later = again(outcome, roles=judge(tmp_path, "no"), metrics=("what_there_is",))
     assert (number(later, "what_there_is").value, "partial" in table(later)) == (0.125, False)
-
-
-# --- answers of which a metric says nothing ---------------------------------------------------------------------------
 
 
 def test_the_value_is_over_the_answers_that_hold_something_and_the_run_ends_well(tmp_path: Path) -> None:
@@ -304,17 +264,6 @@ def test_the_results_file_and_the_csv_count_them(tmp_path: Path) -> None:
     assert Result.from_json(row).inapplicable == 0
 
 
-def test_the_same_command_and_a_later_scoring_score_none_of_them_again(tmp_path: Path) -> None:
-    first = ran(tmp_path, HEARD, LOUD, QUIET)
-    file = first.score_sets["t"] / "scores.jsonl"
-    before = file.stat().st_mtime_ns
-    second, third = ran(tmp_path, HEARD, LOUD, QUIET), again(first)
-
-    assert (second.counts.kept, second.counts.new, file.stat().st_mtime_ns) == (2, 0, before)
-    assert number(first, "sound_worth") == number(second, "sound_worth") == number(third, "sound_worth")
-    assert (third.exit_code, third.notes) == (EXIT_OK, first.notes)
-
-
 def test_an_answer_that_never_came_is_failed_and_moves_the_bounds(tmp_path: Path) -> None:
     break_model(tmp_path, LOUD)
     outcome = ran(tmp_path, HEARD, LOUD, QUIET, SOFT)
@@ -333,17 +282,8 @@ def test_an_item_without_a_quality_is_unscored_and_not_inapplicable(tmp_path: Pa
     assert (found.unscored, found.inapplicable, found.bounds, outcome.exit_code) == (1, 1, (0.5, 1.0), EXIT_INCOMPLETE)
 
 
-def test_what_is_made_of_it_is_inapplicable_too(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, PRODUCT, LOUD, BOTH, QUIET)
-    found = number(outcome)
+def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "judge").write_text("no\nserver\n")
+    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
 
-    assert (found.value, found.scored, found.inapplicable, outcome.exit_code) == (0.5, 1, 2, EXIT_OK)
-    reason = f"picture_worth: {NO_PICTURE}"
-    assert rows(outcome)[0] == {"value": None, "status": "inapplicable", "reason": reason}
-
-
-def test_the_rule_for_a_missing_output_counts_on_every_metric(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, HEARD, QUIET, LOUD, more="missing_output: 0\n", model=BackendSpec("empty"))
-
-    assert [number(outcome, name).value for name in HEARD] == [0.0, 0.0]
-    assert number(outcome, "sound_worth").inapplicable == 0
+    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)

@@ -1,7 +1,5 @@
 """What each flag changes, seen from outside: a request, a file, a number or the exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path

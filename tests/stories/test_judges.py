@@ -1,7 +1,5 @@
 """Judging from outside: two judges, re-judging, wording, repeats, lost verdicts and prompts, over real sockets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,13 +39,9 @@ class Judged:
     def task(self, text: str) -> None:
         (self.folder / "greet.yaml").write_text(text)
 
-    @property
-    def words(self) -> list[str | Path]:
-        where = ("--tasks", self.folder / "greet.yaml", "--output_path", self.folder / "runs")
-        return [*where, *openai(self.model), "--score_workers", "0", "--report", "false"]
-
     def run(self, *flags: str | Path) -> Ended:
-        return mmeval(*self.words, *flags)
+        where = ("--tasks", self.folder / "greet.yaml", "--output_path", self.folder / "runs")
+        return mmeval(*where, *openai(self.model), "--score_workers", "0", "--report", "false", *flags)
 
     def score(self, *flags: str | Path) -> Ended:
         return mmeval("score", run_folder(self.folder / "runs"), *flags)
@@ -106,8 +100,7 @@ def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(jud
         before = requests(kind)
         done = judged.score(*judge(kind), "--metric_args", '{"rubric_judge": {"repeats": 3}}')
 
-        assert done.code == 0, done.err
-        assert requests(kind) - before == ROWS * 2 * 2
+        assert (done.code, requests(kind) - before) == (0, ROWS * 2 * 2), done.err
     (first, *_) = judged.score_rows()[0]["evidence"]["criteria"]
     assert ([vote["met"] for vote in first["votes"]], first["spread"]) == ([True] * 3, {"met": 0.0})
 
@@ -117,17 +110,15 @@ def test_a_reply_that_never_fits_is_unscored_within_bounds_and_asked_alone_when_
 ) -> None:
     with judge_server(judged.folder / "odd", {"short": "I would say so."}) as odd:
         done = judged.run(*judge(odd))
-        port = odd.url
-        assert (done.code, requests(odd)) == (3, ROWS * (1 + 3))
         lost = judged.score_rows()[0]
-        assert (lost["status"], lost["bounds"]) == ("unscored", [0.25, 1.0])
-        assert lost["reason"].count("bad_reply") == 1
+        assert (done.code, requests(odd)) == (3, ROWS * (1 + 3))
+        assert (lost["status"], lost["bounds"], lost["reason"].count("bad_reply")) == ("unscored", [0.25, 1.0], 1)
 
         (judged.folder / "odd" / "replies.jsonl").write_text(json.dumps({"reply": '{"met": "yes"}'}) + "\n")
         odd.state.configure(odd.state.settings)
         before = requests(odd)
         mended = judged.score(*judge(odd))
-        assert (mended.code, requests(odd) - before, odd.url) == (0, ROWS, port), mended.err
+        assert (mended.code, requests(odd) - before) == (0, ROWS), mended.err
 
 
 def test_equal_answers_of_a_sample_share_their_verdicts(tmp_path: Path) -> None:
@@ -141,22 +132,16 @@ def test_equal_answers_of_a_sample_share_their_verdicts(tmp_path: Path) -> None:
         assert len(task.score_rows()) == ROWS * 4
 
 
-# --- prompts ----------------------------------------------------------------------------------------------------------
-
 PROMPT = "Criterion: {{ criterion }}\nAnswer: {{ answer }}\n{{ form }}\n"
 
 
-def test_the_users_own_prompt_is_asked_with_and_its_sha256_is_told(judged: Judged) -> None:
+def test_the_users_own_prompt_is_asked_with_and_the_run_keeps_its_words(judged: Judged) -> None:
     mine = judged.folder / "mine"
     mine.mkdir()
     (mine / "rubric_judge.md").write_text(PROMPT)
     with judge_server(judged.folder / "kind", {"Answer: mock": {"met": "no"}}) as kind:
         done = judged.run(*judge(kind), "--judge_prompts", mine)
         assert (done.code, judged.value()) == (0, 0.0), done.err
-        switches = results(judged.folder / "runs")["mmeval"]["metrics"]["greet"]["rubric_judge"]["switches"]
-        assert switches["prompt"]["name"] == "rubric_judge"
-        assert len(switches["prompt"]["sha256"]) == 64
-
         (mine / "rubric_judge.md").unlink()
         before = requests(kind)
         again = judged.score(*judge(kind))
@@ -176,33 +161,20 @@ def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gon
     assert record["tasks"]["greet"]["metric_list"][0]["prompt"]["text"] == PROMPT
 
 
-# --- flags ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_judge_is_named_in_each_spelling_alike(judged: Judged) -> None:
     with judge_server(judged.folder / "kind") as kind:
-        url = kind.url
-        file = judged.folder / "judge.yaml"
+        url, file = kind.url, judged.folder / "judge.yaml"
         file.write_text(f"backend: openai\nmodel: j\nbase_url: {url}\n")
         spellings: list[tuple[str, ...]] = [
             ("--role", f"judge=openai,model=j,base_url={url}"),
             ("--role", f"judge={file}"),
-            ("--judge", f"openai,model=j,base_url={url}"),
             ("--judge", str(file)),
             ("--judge", "openai", "--judge_args", f"model=j,base_url={url}"),
             ("--judge", "openai,model=j", "--judge_base_url", url),
         ]
         codes = [judged.run(*words).code for words in spellings]
 
-        assert (codes, requests(kind)) == ([0] * len(spellings), ROWS * 2), "one judge, whoever names it"
-
-
-def test_a_metric_on_the_command_line_asks_its_judge(tmp_path: Path) -> None:
-    with judge_server(tmp_path / "kind") as kind:
-        done = mmeval("metric", "judge_grade", "--answer", "Hello.", "--json", *judge(kind))
-
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["value"] == 0.75
+        assert (codes, requests(kind)) == ([0] * len(spellings), ROWS * 2), "one judge, whatever names it"
 
 
 def test_a_run_is_scored_again_by_its_own_judge_unless_another_is_named(judged: Judged) -> None:
@@ -218,10 +190,10 @@ def test_a_run_is_scored_again_by_its_own_judge_unless_another_is_named(judged: 
         assert "model=j" not in json.dumps(results(judged.folder / "runs")["mmeval"]["settings"])
 
 
-def test_a_judge_that_is_not_sure_is_told_with_the_ways_out_and_not_to_be_tried_again(judged: Judged) -> None:
+def test_a_judge_that_is_not_sure_is_reported_with_its_remedies_and_not_to_be_tried_again(judged: Judged) -> None:
     judged.task(TASK.replace("rubric_judge", "judge_yes_no"))
     with judge_server(judged.folder / "vague", {"asked": {"verdict": "not sure"}}) as vague:
         done = judged.run(*judge(vague))
 
-    (said,) = [line for line in done.warnings if "unscored by judge_yes_no" in line]
-    assert ("try" in said, "not_sure" in said, "repeats" in said) == (False, True, True)
+    (line,) = [line for line in done.warnings if "unscored by judge_yes_no" in line]
+    assert ("try" in line, "not_sure" in line, "repeats" in line) == (False, True, True)

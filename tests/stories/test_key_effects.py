@@ -1,7 +1,5 @@
 """What each key of a task file and of a group file changes, seen from outside, or that it is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Any
 import pytest
 
 from mmeval.task.schema import (
-    REFUSED,
     ByHandKeys,
     ExpectedKeys,
     GroupKeys,
@@ -299,11 +296,3 @@ def test_an_option_of_an_aggregation_reaches_it(interval: str, iters: int, bench
 def test_a_task_that_is_not_partial_is_not_asked_of_a_model_that_gives_a_part(bench: Bench) -> None:
     bench.task(**BOTH)
     assert bench.run("--model_args", "gives=text").asked == []
-
-
-@pytest.mark.parametrize("key", sorted(REFUSED))
-def test_each_key_known_from_elsewhere_is_refused(key: str, bench: Bench) -> None:
-    bench.task(**{key: "x"})
-    left = bench.run()
-
-    assert (left.code, left.asked, key in left.err) == (2, [], True)

@@ -1,7 +1,5 @@
 """Runs whose metrics use models, from outside: killed and continued, scored again, many cases at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -43,21 +41,14 @@ class Runs:
         self.tasks = write_task(folder / "tasks", "modelled", rows)
         file = self.tasks / "modelled.yaml"
         file.write_text(file.read_text().replace("exact_match", metric))
-        self.env = environment(TOY_NOTES=str(self.notes_file))
+        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
 
     def words(self, *flags: str) -> list[str]:
         where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
         return ["--tasks", "modelled", "--model", "reference", *where, *flags]
 
-    def run(self, *flags: str) -> Ended:
-        return mmeval(*self.words(*flags), env=self.env)
-
     def of(self, what: str) -> list[Note]:
         return notes(self.notes_file, what)
-
-    @property
-    def number(self) -> Any:
-        return results(self.folder / "runs")["results"]["modelled"]["batched,none"]
 
     @property
     def rows(self) -> list[tuple[int, Any]]:
@@ -69,28 +60,20 @@ class Runs:
 WHOLE = [(i, float(i % 2)) for i in range(ROWS)]
 
 
-def test_a_run_loads_its_model_once_and_says_which_it_was(tmp_path: Path) -> None:
-    runs = Runs(tmp_path)
-
-    done = runs.run()
-
-    assert (done.code, runs.number, runs.rows) == (0, 0.5, WHOLE), done.err
-    assert [note.more for note in runs.of("load")] == [metric_device()]
-    assert results(tmp_path / "runs")["mmeval"]["metric_device"] == metric_device()
-    said = json.dumps(results(tmp_path / "runs"))
-    assert '"name": "model"' in said
-    assert str(tmp_path / "model") not in said.replace(str(runs.tasks), "")
-
-
-def test_a_finished_run_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:
+def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     write_files(tmp_path / "other", {**MODEL, "config.json": "[]"})
-    runs.run()
+    done = mmeval(*runs.words(), env=runs.env)
+    found = results(tmp_path / "runs")
     (folder,) = (path.parent for path in (tmp_path / "runs").rglob("run.json"))
+
+    assert (done.code, found["results"]["modelled"]["batched,none"], runs.rows) == (0, 0.5, WHOLE), done.err
+    assert [note.more for note in runs.of("load")] == [found["mmeval"]["metric_device"]] == [metric_device()]
+    assert '"name": "model"' in json.dumps(found)
+    assert str(tmp_path / "model") not in json.dumps(found).replace(str(runs.tasks), "")
 
     same = mmeval("score", folder, "--metric_device", "cpu", env=runs.env)
     again = mmeval("score", folder, "--metric_args", '{"batched": {"model": "./other"}}', env=runs.env, cwd=tmp_path)
-
     assert (same.code, again.code) == (0, 0), again.err
     assert len(runs.of("load")) == 2, "the same model scores nothing again"
     assert len(list((folder / "scores/modelled").iterdir())) == 2

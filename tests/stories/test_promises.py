@@ -1,7 +1,5 @@
 """What a run promises, tried from outside: nothing is asked twice, and the exit code tells the truth."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -68,46 +66,25 @@ def shipped(server: MockServer, tmp_path: Path) -> list[str]:
     return arguments
 
 
-def test_the_same_command_again_sends_nothing_and_says_so_first(
+def test_the_same_command_and_a_later_scoring_send_nothing_and_give_the_same_numbers(
     shipped: list[str], server: MockServer, tmp_path: Path
 ) -> None:
-    found = results(tmp_path)["mmeval"]["counts"]
-    before = asked(server)
+    found, numbers, rows, before = (
+        results(tmp_path)["mmeval"]["counts"],
+        results(tmp_path)["results"],
+        score_files(tmp_path),
+        asked(server),
+    )
+    rows_of_samples = {name: len(read_samples(file)) for name, file in latest(tmp_path)[1].items()}
     again = mmeval(*shipped)
+    score = mmeval("score", run_folder(tmp_path), *QUIET)
 
+    assert rows_of_samples == {"unim_hard": 8, "mmmg_audio_text_order": 6}
     assert found["new"] == before == server.stats()["unique"] > 24
     assert found["unsupported"] > 0 == found["failed"]
-    assert (again.code, asked(server)) == (0, before), again.err
+    assert (again.code, score.code, asked(server)) == (0, 0, before), again.err
     assert again.lines[0].startswith(f"kept {before} answers from ") and again.lines[0].endswith("nothing new to ask")
-
-
-def test_results_and_samples_are_what_readers_of_the_layout_expect(shipped: list[str], tmp_path: Path) -> None:
-    document, samples = latest(tmp_path)
-
-    assert {number.task for number in read_numbers(document)} == {"unim_hard", "mmmg_audio_text_order"}
-    rows = {name: len(read_samples(file)) for name, file in samples.items()}
-    assert rows == {"unim_hard": 8, "mmmg_audio_text_order": 6}
-
-
-def test_scoring_again_asks_no_model_and_gives_the_same_numbers(
-    shipped: list[str], server: MockServer, tmp_path: Path
-) -> None:
-    before, numbers, rows = asked(server), results(tmp_path)["results"], score_files(tmp_path)
-
-    assert mmeval("score", run_folder(tmp_path), *QUIET).code == 0
-    assert (asked(server), results(tmp_path)["results"], score_files(tmp_path)) == (before, numbers, rows)
-
-
-def test_answers_without_scores_are_scored_later_as_in_another_run(
-    shipped: list[str], server: MockServer, tmp_path: Path
-) -> None:
-    asking = mmeval(*shipped, "--run_id", "halves", "--predict_only")
-    halves, whole = (run_folder(tmp_path, run_id=name) for name in ("halves", "default"))
-
-    assert (asking.code, score_files(halves)) == (0, {})
-    before = asked(server)
-    assert (mmeval("score", halves, *QUIET).code, asked(server)) == (0, before)
-    assert score_files(halves) == score_files(whole) != {}
+    assert (results(tmp_path)["results"], score_files(tmp_path)) == (numbers, rows)
 
 
 def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: MockServer, tmp_path: Path) -> None:
@@ -217,15 +194,6 @@ def test_the_key_is_nowhere_although_the_server_repeats_it(status: int, tmp_path
     assert (done.code, len(written) > 10) == (0 if status == 200 else 3, True)
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
     assert KEY not in done.out + done.err
-
-
-def test_samples_of_unsupported_and_failed_trials_say_why(tmp_path: Path) -> None:
-    with MockServer(rate_500=1.0) as server:
-        rest = ["--log_samples", "--retry_on_error", "0"]
-        mmeval(*SHIPPED, *openai(server), "--output_path", tmp_path, *rest)
-    rows = [row for file in latest(tmp_path)[1].values() for row in read_samples(file)]
-
-    assert {error["kind"] for row in rows for error in row["error"]} == {"server", "unsupported"}
 
 
 def test_a_run_writes_nowhere_but_into_its_folder(server: MockServer, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What may be answered from what was answered before: never another question, never another model."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import shutil
@@ -17,10 +15,6 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_task
 from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture
-
-pytestmark = pytest.mark.xdist_group("reuse")
-"""The runs that its tests share are made once."""
-
 
 ROWS = 4
 PROMPT = 'prompt: "Look: {{ input }}"\n'
@@ -194,15 +188,6 @@ def test_fresh_starts_over_and_keeps_what_was_there(asking: Asking) -> None:
     assert len(list((asking.folder / "runs").glob("same/*/journal"))) == 2
 
 
-def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(asking: Asking) -> None:
-    asking.model["timeout"] = "never"
-    assert asking.run("--fresh").code == 2
-    del asking.model["timeout"]
-
-    assert asking.run().lines[0].endswith("nothing new to ask")
-    assert asking.asked == 0
-
-
 def test_a_changed_step_of_an_episode_is_refused_by_name(server: MockServer, tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 1)
     where: tuple[str | Path, ...] = ("--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "r")
@@ -214,3 +199,12 @@ def test_a_changed_step_of_an_episode_is_refused_by_name(server: MockServer, tmp
     refused = mmeval(*words)
 
     assert (refused.code, "step 1 of tale_turns/t0/" in refused.error, server.stats()["requests"]) == (2, True, before)
+
+
+def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(asking: Asking) -> None:
+    asking.model["timeout"] = "never"
+    assert asking.run("--fresh").code == 2
+    del asking.model["timeout"]
+
+    assert asking.run().lines[0].endswith("nothing new to ask")
+    assert asking.asked == 0

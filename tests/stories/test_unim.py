@@ -1,7 +1,5 @@
 """UniM from end to end: model, judge and captioner behind a server, on the bundled samples and on damaged data."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -15,10 +13,6 @@ import pytest
 from tests.support.cli import ROOT, Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer, png
 from tests.support.unim_judges import asks, honest_server
-
-pytestmark = pytest.mark.xdist_group("unim")
-"""The runs that its tests share are made once."""
-
 
 QUIET = ("--report", "false", "--score_workers", "0")
 ALL_KINDS = "text+image+audio+video+document"
@@ -84,9 +78,6 @@ def captions(output: Path, task: str = "unim_hard") -> set[str]:
     evidence = [row["scores"]["semantic_correctness"]["evidence"] for row in score_rows(output, task)]
     shown = [one for found in evidence for one in (*found["captions"], *found.get("reference_captions", ()))]
     return {one["text"] for one in shown if one["kind"] != "code"}
-
-
-# --- the run ----------------------------------------------------------------------------------------------------------
 
 
 class Whole(NamedTuple):
@@ -178,9 +169,6 @@ def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path
     assert int(counted["captioner"]) == 2 * (whole.asked["caption"] - 2 * whole.supported)
 
 
-# --- judged again -----------------------------------------------------------------------------------------------------
-
-
 def test_another_judge_asks_for_verdicts_alone_and_keeps_every_caption(whole: Whole, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(whole.output, tmp_path / "copy"))
     with honest_server() as second:
@@ -208,28 +196,6 @@ def test_a_judge_that_is_lost_leaves_verdicts_out_and_the_next_command_asks_for_
     assert ended(tmp_path, done).scored(*JUDGED) == [whole.supported] * 4
 
 
-def test_a_captioner_that_takes_no_sound_is_warned_of_and_costs_the_answers_with_sounds_alone(tmp_path: Path) -> None:
-    with honest_server(reply="See <<image2>>.") as server:
-        deaf = (*asks(server, "judge"), *asks(server, "captioner", inputs="text+image+video+document"))
-        finished = run(tmp_path, *model(server, outputs="text+image"), *deaf)
-
-    said = next(said for said in finished.done.warnings if "captioner" in said and "audio" in said)
-    assert "--role captioner.audio=" in said
-    status = {
-        row["labels"]["combination"].partition("->")[2]: row["scores"]["semantic_correctness"]["status"]
-        for row in score_rows(tmp_path)
-    }
-    assert finished.done.code == 3
-    assert {wanted for wanted in status if status[wanted] == "unscored"} == {w for w in status if "A" in w}
-    assert len(set(status.values())) == 2
-    reasons = [row["scores"]["semantic_correctness"].get("reason", "") for row in score_rows(tmp_path)]
-    assert all("audio" in reason for reason in reasons if reason)
-    assert finished.scored(*COHERENCE) == [len(reasons)] * 3
-
-
-# --- bounds -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Path) -> None:
     with honest_server() as server:
         right = run(tmp_path / "right", "--model", "reference", *judged(server), tasks="unim")
@@ -240,8 +206,6 @@ def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Pat
         assert right.values(*STRUCTURE, *JUDGED, task=task) == [1.0, 1.0, 1.0, 0.75, 1.0, pytest.approx(0.8)]
         assert none.values(*STRUCTURE, *JUDGED, task=task) == [0.0] * 6
 
-
-# --- damaged data -----------------------------------------------------------------------------------------------------
 
 LEVELS = ("unim_easy", "unim_medium", "unim_hard")
 DAMAGED = {2: "image_image.jsonl:", 4: "gone.png", 5: "gone_too.png", 6: "int", 7: "'x'", 9: "text/html"}
@@ -273,15 +237,3 @@ def test_damaged_records_fail_by_name_the_others_are_scored_and_a_mended_one_is_
     assert (first.done.code, mended.done.code) == (3, 3)
     assert asked["answer"] <= sum(row["scored"] for row in rows) == sum(row["scored"] for row in after) - 1
     assert all(row["scored"] + row["failed"] + row["unsupported"] == row["n"] for row in (*rows, *after))
-
-
-# --- profiles, interchange --------------------------------------------------------------------------------------------
-
-
-def test_the_released_scripts_can_be_followed_to_the_letter(whole: Whole, tmp_path: Path) -> None:
-    with honest_server(reply=ANSWER) as server:
-        finished = run(tmp_path, *model(server), *judged(server), "--profile", "official")
-
-    assert finished.done.code == 0, finished.done.err
-    assert finished.scored(*STRUCTURE, *JUDGED) == [whole.supported] * 6
-    assert finished.values(*STRUCTURE) == whole.run.values(*STRUCTURE)

@@ -24,13 +24,6 @@ def mmeval(*words: object) -> int:
         return main(["report", *map(str, words)])
 
 
-def test_a_run_may_stand_behind_a_flag(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = write_run(run.with_name("other"), [], results={})
-
-    assert mmeval(run, "-o", "both", other) == 0
-    assert capsys.readouterr().out == "both/index.html\n"
-
-
 def test_with_a_folder_tables_and_charts_are_files_beside_the_page(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from mmeval.__main__ import main
 from mmeval.cli.run import read_settings, show_config
@@ -33,18 +32,6 @@ def results(tmp_path: Path) -> dict[str, Any]:
     return latest(tmp_path / "runs")[0]
 
 
-def test_the_results_file_is_in_the_run_folder_and_readers_of_the_layout_load_it(
-    command: list[str], tmp_path: Path
-) -> None:
-    main([*command, "--run_id", "r1", "--metadata", '{"note": "x"}'])
-
-    file = next((tmp_path / "runs" / "reference" / "r1").glob("results_*.json"))
-    document = json.loads(file.read_text())
-    assert [number.metric for number in read_numbers(document)] == ["exact_match"]
-    assert document["n-samples"] == {"tiny": {"original": 3, "effective": 3}}
-    assert document["config"]["note"] == "x"
-
-
 def test_samples_are_written_when_they_are_asked_for_and_only_those_of_this_run(
     command: list[str], tmp_path: Path
 ) -> None:
@@ -58,12 +45,6 @@ def test_samples_are_written_when_they_are_asked_for_and_only_those_of_this_run(
         (1, "answer 1", [["answer 1"]], 1.0),
     ]
     assert results(tmp_path)["task_hashes"]["tiny"]
-
-
-def test_no_samples_are_written_unasked(command: list[str], tmp_path: Path) -> None:
-    main(command)
-
-    assert latest(tmp_path / "runs")[1] == {}
 
 
 def test_an_output_path_that_is_a_file_names_the_results(command: list[str], tmp_path: Path) -> None:
@@ -86,15 +67,6 @@ def test_the_configuration_that_is_shown_can_be_read_back(tmp_path: Path) -> Non
 
     values = {name: setting.value for name, setting in again.items() if name != "config"}
     assert values == {name: setting.value for name, setting in settings.items() if name != "config"}
-
-
-def test_a_run_can_be_described_by_a_file_alone(command: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    keys = {command[i].removeprefix("--"): command[i + 1] for i in range(0, len(command), 2)}
-    file.write_text(yaml.safe_dump({**keys, "limit": 2}))
-
-    assert main(["-C", str(file)]) == 0
-    assert results(tmp_path)["config"]["limit"] == 2
 
 
 def test_the_environment_alone_can_name_a_run(

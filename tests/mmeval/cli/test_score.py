@@ -1,11 +1,10 @@
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mmeval.__main__ import main
-from tests.support.lm_eval_reader import latest, read_numbers, read_samples
+from tests.support.lm_eval_reader import latest, read_numbers
 from tests.support.log_level import restored_log
 from tests.support.tiny_benchmark import write_benchmark
 
@@ -27,21 +26,6 @@ def folder(tmp_path: Path) -> Path:
 
 def score(folder: Path, *words: str) -> int:
     return main(["score", str(folder), "--score_workers", "0", *words])
-
-
-def test_samples_are_written_when_they_are_asked_for(folder: Path) -> None:
-    assert main(["score", "--score_workers", "0", "--log_samples", str(folder)]) == 0
-
-    rows = read_samples(latest(folder)[1]["tiny"])
-    assert [row["exact_match"] for row in rows] == [1.0, 1.0, 1.0]
-
-
-def test_other_switches_make_a_score_set_beside_the_old_one(folder: Path) -> None:
-    score(folder)
-
-    score(folder, "--metric_args", json.dumps({"exact_match": {"ignore_case": True}}))
-
-    assert len(list((folder / "scores" / "tiny").iterdir())) == 2
 
 
 def test_the_model_in_the_report_is_the_one_that_answered(folder: Path) -> None:
@@ -89,16 +73,3 @@ def test_other_metrics_are_computed_from_each_source(
 
     assert [number.metric for number in read_numbers(latest(folder)[0])] == ["choice", "exact_match"]
     assert "MMEVAL_METRICS" not in capsys.readouterr().err
-
-
-def test_the_numbers_of_another_scoring_can_be_logged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[float | None] = []
-    monkeypatch.setattr("mmeval.report.loggers.wandb.need_package", lambda package, extra: None)
-    monkeypatch.setattr(
-        "mmeval.report.loggers.wandb.WandbLogger.log",
-        lambda self, outcome, published: taken.append(outcome.results[0].value),
-    )
-
-    score(folder, "--wandb_args", "project=p")
-
-    assert taken == [1.0]

@@ -67,18 +67,6 @@ def test_a_judge_is_asked_as_often_as_was_said_before(tmp_path: Path, capfd: pyt
     assert f"up to {asked} judge calls" in printed.err
 
 
-def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with judge_server(tmp_path / "judge", expire_after=1) as server:
-        assert main(["validate", "rubric_example", *judge(server, max_connections="1")]) == 2
-        asked = server.stats()["requests"]
-
-    printed = capfd.readouterr()
-    assert "its role stopped" in printed.out
-    assert asked == 2, "the shuffled and the empty answers are not judged"
-
-
 def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,3 +102,15 @@ def test_media_for_which_there_was_no_time_are_a_warning_that_counts(
     assert warning.startswith("warning: 1 of 2 media")
     assert warning.endswith("[decoding]")
     assert last == "0 errors, 1 warning"
+
+
+def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with judge_server(tmp_path / "judge", expire_after=1) as server:
+        assert main(["validate", "rubric_example", *judge(server, max_connections="1")]) == 2
+        asked = server.stats()["requests"]
+
+    printed = capfd.readouterr()
+    assert "its role stopped" in printed.out
+    assert asked == 2, "the shuffled and the empty answers are not judged"

@@ -10,7 +10,7 @@ from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.reader_environment import reader_environment
 
-FOLLOWED_BY = {"publish-a-benchmark.md": "tests/soak/test_publish_a_benchmark.py"}
+FOLLOWED_BY = {"publish-a-benchmark.md": "tests/soak/packages/test_publish_a_benchmark.py"}
 """Pages that a test of their own follows, in an environment that holds nothing but what the page has named."""
 
 

@@ -1,4 +1,4 @@
-"""Each switch of MMMG's metrics has its documented value; ``tests/soak/test_mmmg_switches.py`` has what they change."""
+"""Switches of MMMG have their documented values; their effects are in ``tests/soak/tables/test_mmmg_switches.py``."""
 
 import json
 from collections.abc import Mapping

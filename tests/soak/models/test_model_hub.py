@@ -1,7 +1,5 @@
 """Models of the hub on the command line: what is fetched and when, what is pinned, what is said when it cannot be."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,8 +78,7 @@ MISSING: dict[str, tuple[str, dict[str, str], str]] = {
     "gated": ("me/gated", {}, "gated"),
     "revision": (f"me/tiny,revision={OTHER}", {}, "no such revision"),
     "offline": ("me/tiny", {"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE=0"),
-    "models offline": ("me/tiny", {"TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE=0"),
-    "models offline alone": ("me/tiny", {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE=0"),
+    "models offline": ("me/tiny", {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE=0"),
     "no model": ("me/empty", {}, "config.json: "),
     "hostile": ("..me", {}, "no such folder"),
     "bare": ("", {"HF_HUB_OFFLINE": "1"}, "bare --model hf"),

@@ -1,7 +1,5 @@
 """Every adapter under the conformance kit, on a tiny model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -29,15 +27,15 @@ class Case:
         return f"{self.model}-{'+'.join(self.wants)}"
 
 
-LONG_ENOUGH_FOR_A_PICTURE = GenerationParams(max_tokens=100)
+LONG = GenerationParams(max_tokens=100)
 A_FEW_CODES = GenerationParams(max_tokens=6, options={"audio.max_tokens": 4})
 PLAIN = GenerationParams()
 
 CASES = (
     *map(Case, ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")),
     *map(Case, ("emu3", "janus", "chameleon", "qwen2_5_omni", "qwen3_omni")),
-    Case("emu3", ("image",), LONG_ENOUGH_FOR_A_PICTURE),
-    Case("emu3", ("text", "image"), LONG_ENOUGH_FOR_A_PICTURE),
+    Case("emu3", ("image",), LONG),
+    Case("emu3", ("text", "image"), LONG),
     Case("janus", ("image",)),
     Case("qwen2_5_omni", ("audio",), A_FEW_CODES, prompts=3),
     Case("qwen2_5_omni", ("text", "audio"), A_FEW_CODES, prompts=3),

@@ -35,7 +35,7 @@ for switches in json.loads(sys.argv[1]):
 def scores_in_a_fresh_process(home: Path, *switches: dict[str, Any]) -> list[dict[str, Any]]:
     environment = os.environ | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
     command = [sys.executable, "-c", PROGRAM, json.dumps(switches)]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -1,7 +1,5 @@
 """Local models where a package that they need is not installed: one message with the command that installs it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -25,12 +23,7 @@ sys.meta_path.insert(0, Absent())
 
 @pytest.mark.parametrize(
     ("model", "folder", "package", "extra"),
-    [
-        ("hf", "llm", "torch", "hf"),
-        ("hf", "llm", "transformers", "hf"),
-        ("diffusers", "sd", "torch", "diffusers"),
-        ("diffusers", "sd", "diffusers", "diffusers"),
-    ],
+    [("hf", "llm", "torch", "hf"), ("hf", "llm", "transformers", "hf"), ("diffusers", "sd", "diffusers", "diffusers")],
 )
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     model: str, folder: str, package: str, extra: str, tmp_path: Path

@@ -1,7 +1,5 @@
 """Media never sit in memory: a run over more pictures needs no more of it, whoever holds, makes or reads them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page about publishing leads from an empty folder to an installed package, where only mmeval is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from tests.support.fresh_environment import FreshEnvironment, build_wheel, closu
 from tests.support.judges import judge_server
 from tests.support.reader_environment import add_commands
 
-PAGE = Path(__file__).parents[2] / "docs" / "publish-a-benchmark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "publish-a-benchmark.md"
 TOOLS = ("pip", "setuptools", "pytest")
 
 

@@ -10,7 +10,7 @@ from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 from tests.support.cli import mmeval_process
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RULES = "E,F,W,I,N,UP,B,C4,SIM,RUF,RET,A,ARG,PTH,T20"
 SOURCES = ("tasks", "metrics", "model_backends")
 

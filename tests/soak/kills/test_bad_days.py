@@ -1,0 +1,164 @@
+"""Bad days: whatever ends a run, there is one message with the way out, and nothing that was answered is lost."""
+
+import json
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stories.test_bad_days import questions
+from tests.support.bad_disks import small_disk, unwritable
+from tests.support.cli import (
+    at_work,
+    environment,
+    mmeval_process,
+    openai,
+    results,
+    run_folder,
+    score_files,
+    started,
+    wait_for,
+)
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import write_task
+from tests.support.story_tasks import write_story_tasks
+
+UNWRITTEN = 2
+"""With one connection: the answer that the disk could not take, and the one that was asked for meanwhile."""
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+def test_a_stopped_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    with MockServer(latency=0.1) as server:
+        arguments = [*questions(tmp_path, 48), *openai(server), "--max_connections", "2", "--score_workers", "2"]
+        with started(*arguments, start_new_session=True) as running:
+            at_work(server, 4)
+            os.killpg(running.process.pid, signal.SIGINT)
+            running.ended()
+            wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
+
+
+def group_exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kibibytes", [24, 96])
+def test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take(kibibytes: int, tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 8)
+    with MockServer() as server, small_disk(tmp_path / "runs", kibibytes=kibibytes) as disk:
+        arguments = ["--tasks", "tale_turns,tale_first", "--include_path", str(tasks), "--output_path", str(disk.path)]
+        arguments += [*openai(server, outputs="text+image"), "--max_connections", "1"]
+        full = mmeval_process(*arguments)
+        disk.remount("size=64m")
+        freed = mmeval_process(*arguments)
+        stats, scores = server.stats(), score_files(disk.path)
+
+    assert (full.code, "No space left" in full.error, freed.code, len(scores)) == (1, True, 0, 2), freed.err
+    assert (stats["unique"], stats["repeated_after_answer"] <= UNWRITTEN) == (8 * 2 * 4, True)
+
+
+def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(server: MockServer, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, resource.RLIM_INFINITY))
+
+    arguments = [*questions(tmp_path, 100), *openai(server), "--max_connections", "1"]
+    # Python would write cut-off byte code under this limit, and the next process would stumble over it.
+    full = mmeval_process(*arguments, env=environment(PYTHONDONTWRITEBYTECODE="1"), preexec_fn=limit)
+    freed = mmeval_process(*arguments)
+    stats = server.stats()
+
+    assert (full.code, "File too large" in full.error, freed.code) == (1, True, 0), freed.err
+    assert (stats["unique"], stats["repeated_after_answer"] <= UNWRITTEN) == (100, True)
+
+
+@pytest.mark.parametrize(
+    ("folder", "flags", "code", "named"),
+    [("runs", [], 2, "--output_path"), ("cache", ["--use_cache", "cache/mine"], 1, "--use_cache")],
+)
+def test_a_folder_that_cannot_be_written_is_reported_before_anything_is_asked(
+    folder: str, flags: list[str], code: int, named: str, server: MockServer, tmp_path: Path
+) -> None:
+    with unwritable(tmp_path / folder):
+        words = [str(tmp_path / word) if "/" in word else word for word in flags]
+        done = mmeval_process(*questions(tmp_path), *openai(server), *words)
+
+    assert (done.code, named in done.error, server.stats()["requests"]) == (code, True, 0)
+
+
+def test_temporary_files_are_not_needed(server: MockServer, tmp_path: Path) -> None:
+    with unwritable(tmp_path / "tmp") as folder:
+        done = mmeval_process(*questions(tmp_path), *openai(server), env=environment(TMPDIR=str(folder)))
+    assert (done.code, server.stats()["unique"]) == (0, 12), done.err
+
+
+@pytest.mark.parametrize("flags", [[], ["--fresh"]], ids=["again", "fresh"])
+def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp_path: Path) -> None:
+    with MockServer(latency=0.5) as server:
+        arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "2"]
+        with started(*arguments) as first:
+            at_work(server, 2)
+            second = mmeval_process(*arguments, *flags)
+            server.state.settings.latency = 0.0
+            done = first.ended()
+        stats = server.stats()
+
+    assert (second.code, f"pid {first.process.pid}" in second.error, "--run_id" in second.error) == (2, True, True)
+    assert (done.code, stats["unique"], stats["repeated"]) == (0, 60, 0), done.err
+    assert len(list((tmp_path / "runs" / "m").iterdir())) == 1
+
+
+def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 4)
+    with MockServer(latency=0.3) as server:
+        arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
+        arguments += openai(server, outputs="text+image")
+        with started(*arguments) as running:
+            at_work(server, 8)
+            running.signal(signal.SIGINT)
+            assert running.ended().code == 130
+        server.state.settings.latency = 0.0
+        victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
+        aside = victim.rename(tmp_path / "aside.png")
+        lost = mmeval_process(*arguments)
+        aside.rename(victim)
+        found = mmeval_process(*arguments)
+        stats = server.stats()
+
+    assert (lost.code, any(str(victim) in warning for warning in lost.warnings), found.code) == (3, True, 0), found.err
+    assert (stats["unique"], stats["repeated"]) == (4 * 2 * 3, 0)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}],
+    ids=["C locale", "ascii streams"],
+)
+def test_a_locale_without_unicode_prints_the_tables(env: dict[str, str], server: MockServer, tmp_path: Path) -> None:
+    rows = [{"id": "ä", "input": "Wie heißt das ☃?", "reference": "Schnee"}]
+    folder = write_task(tmp_path / "täsks", "frage", rows)
+    done = mmeval_process(
+        *("--tasks", "frage", "--include_path", folder, "--output_path", tmp_path / "läufe", "--log_samples"),
+        *openai(server),
+        env=environment(**env),
+        errors="replace",
+    )
+    assert (done.code, "exact_match" in done.out) == (0, True), done.err
+    assert json.loads(next((tmp_path / "läufe").rglob("samples_*")).read_text("utf-8"))["doc"]["id"] == "ä"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
+def test_a_stream_that_is_closed_does_not_matter(number: int, server: MockServer, tmp_path: Path) -> None:
+    done = mmeval_process(*questions(tmp_path), *openai(server), preexec_fn=lambda: os.close(number))
+    assert (done.code, server.stats()["answered"], results(tmp_path)["mmeval"]["exit_code"]) == (0, 12, 0), done
