@@ -1,11 +1,13 @@
 """What every test can rely on: nothing of the caller's environment reaches it."""
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.log_level import restored_log
 from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
@@ -23,13 +25,16 @@ _TOGETHER = ("tests/model_backends/hf", "tests/model_backends/diffusers", "tests
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No settings of the caller, and the log as it was before."""
     for name in os.environ:
         if name.startswith("MMEVAL_") or name in _OF_THE_CALLER:
             monkeypatch.delenv(name)
+    with restored_log():
+        yield
 
 
-class _ByFile(LoadScopeScheduling):
+class _ByFile(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types
     """Runs the tests of one file, or of one of the folders above, in one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -39,4 +44,4 @@ class _ByFile(LoadScopeScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
-    return _ByFile(config, log)  # type: ignore[arg-type]  # the class of the log is private
+    return _ByFile(config, log)

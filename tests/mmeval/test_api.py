@@ -137,7 +137,8 @@ def test_a_configuration_file_is_read_keywords_win_and_variables_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Path("run.yaml").write_text("model: reference\ntasks: tiny\nlimit: 1\nscore_workers: 0\ninclude_path: tasks\n")
-    assert [mmeval.evaluate(config="run.yaml", **more).results[0].n for more in ({}, {"limit": 2})] == [1, 2]
+    assert mmeval.evaluate(config="run.yaml").results[0].n == 1
+    assert mmeval.evaluate(config="run.yaml", limit=2).results[0].n == 2
     monkeypatch.setenv("MMEVAL_LIMIT", "1")
     assert evaluated().results[0].n == 3
 

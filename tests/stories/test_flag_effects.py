@@ -10,7 +10,6 @@ import pytest
 from mmeval.metric.device import asked_device
 from mmeval.settings.flags import FLAGS
 from tests.support.bench import Bench, Left, Noting, NotingLocal, set_up
-from tests.support.log_level import restored_log
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
 JUDGED: dict[str, Any] = {"metric_list": [{"metric": "toy_verdict"}]}
@@ -21,7 +20,7 @@ MEDIAN = {"metric_list": [{"metric": "exact_match", "aggregation": "median"}]}
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
-    with restored_log(), set_up(tmp_path, monkeypatch, capsys) as made:
+    with set_up(tmp_path, monkeypatch, capsys) as made:
         yield made
 
 

@@ -17,7 +17,6 @@ from mmeval.task.schema import (
     TaskKeys,
 )
 from tests.support.bench import Bench, Left, set_up
-from tests.support.log_level import restored_log
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
 KEYS = {
@@ -40,7 +39,7 @@ ABSENT = {"dataset_name": "gone", "by_hand": [HAND]}
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """Beside ``tiny``, whose three answers are right: other data, and data of two levels, one of them right."""
-    with restored_log(), set_up(tmp_path, monkeypatch, capsys) as made:
+    with set_up(tmp_path, monkeypatch, capsys) as made:
         places = (("other", "test"), ("data/part", "test"), ("data", "mine"), ("data", "dev"), ("few", "test"))
         for folder, split in places:
             made.rows(f"question of {folder} {split}", folder=f"tasks/{folder}", split=split)

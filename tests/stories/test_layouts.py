@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.bench import Bench, set_up
-from tests.support.log_level import restored_log
 
 TITLE = "MMMG, image: tasks"
 
@@ -14,7 +13,7 @@ TITLE = "MMMG, image: tasks"
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """The task ``tiny`` beside one that has the name and the number of a task of MMMG."""
-    with restored_log(), set_up(tmp_path, monkeypatch, capsys) as made:
+    with set_up(tmp_path, monkeypatch, capsys) as made:
         metrics = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
         made.task("mmmg_region_fill", metric_list=metrics, repeats=2, layout="mmmg")
         yield made

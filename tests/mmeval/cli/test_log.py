@@ -1,15 +1,6 @@
-from collections.abc import Iterator
-
 import pytest
 
 from mmeval.cli.log import begin_log
-from tests.support.log_level import restored_log
-
-
-@pytest.fixture(autouse=True)
-def _log() -> Iterator[None]:
-    with restored_log():
-        yield
 
 
 def test_a_log_begins_with_the_variables_that_nothing_reads(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,7 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.cli.run import read_settings, show_config
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
-from tests.support.log_level import restored_log
 from tests.support.tiny_benchmark import write_benchmark
-
-
-@pytest.fixture(autouse=True)
-def _log() -> Iterator[None]:
-    with restored_log():
-        yield
 
 
 @pytest.fixture

@@ -1,18 +1,10 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mmeval.__main__ import main
 from tests.support.lm_eval_reader import latest, read_numbers
-from tests.support.log_level import restored_log
 from tests.support.tiny_benchmark import write_benchmark
-
-
-@pytest.fixture(autouse=True)
-def _log() -> Iterator[None]:
-    with restored_log():
-        yield
 
 
 @pytest.fixture

@@ -1,17 +1,9 @@
 import logging
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from mmeval.report import log
-from tests.support.log_level import restored_log
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    with restored_log():
-        yield
 
 
 def test_a_line_has_time_level_place_and_message_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ def torn(id: str = "torn", **labels: Any) -> Sample:
     return Sample(id, (), metadata=labels, fault="row 2: torn")
 
 
-HARD = {"filter": {"level": "hard"}}
+HARD: dict[str, Any] = {"filter": {"level": "hard"}}
 
 
 def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:

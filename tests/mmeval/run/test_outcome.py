@@ -1,6 +1,7 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None
     ],
     ids=str,
 )
-def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, int], starts: list[str]) -> None:
+def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, Any], starts: list[str]) -> None:
     found = list(unasked_complaints(RunCounts(**{"unsupported": 6, **counts})))
     assert [complaint.partition(" could")[0] for complaint in found] == starts
 

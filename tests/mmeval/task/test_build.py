@@ -142,6 +142,7 @@ def test_a_protocol_of_the_run_replaces_the_task_s_own_whose_options_else_apply(
 def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     made = built(tmp_path, "output_modalities: per_sample")
     assert made.wanted(Sample("s", (), (), {"output_modalities": ["text", "image"]})) == ("text", "image")
-    for wrong in ({}, {"output_modalities": "text"}, {"output_modalities": []}, {"output_modalities": ["text", 3]}):
+    labels: tuple[dict[str, Any], ...] = ({}, *({"output_modalities": kinds} for kinds in ("text", [], ["text", 3])))
+    for wrong in labels:
         with pytest.raises(UsageError, match="task 't', sample 's'"):
             made.wanted(Sample("s", (), (), wrong))
