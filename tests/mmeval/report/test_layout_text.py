@@ -25,10 +25,10 @@ def test_markdown_latex_and_csv_have_title_rows_and_notes_and_escape_what_comes_
     rows = [r"Task & Value & Why \\", r"a\_b & 0.123 &  \\", r"=x & N/A & lost \textbar{} gone \\"]
     assert [line for line in lines if line.endswith(r"\\")] == rows
     assert (lines[2], lines[-1]) == (r"\begin{tabular}{lrl}", r"\par{\footnotesize Note\par}")
-    title, *cells = csv.reader(io.StringIO(csv_tables([TABLE])))
-    assert title == ["table", "row", "column", "value"]
+    head, *cells = csv.reader(io.StringIO(csv_tables([TABLE])))
+    assert head == ["table", "row", "column", "value"]
     assert {row[0] for row in cells} == {TABLE.title}
-    assert [row[1:] for row in rows] == [
+    assert [row[1:] for row in cells] == [
         *(["a_b", "Value", "0.12345"], ["a_b", "Why", ""], ["'=x", "Value", ""], ["'=x", "Why", "lost | gone"]),
         *(["", "note", "Note"],),
     ]
