@@ -430,6 +430,15 @@ async def test_repeats_of_a_verdict_are_drawn_each_for_itself_and_shared_one_by_
     assert len(set(seeds(judge))) == len(judge.asked) == 3
 
 
+async def test_an_agents_verdict_does_not_depend_on_the_repeat_that_asks_first(tmp_path: Path) -> None:
+    drawn = []
+    for repeat in (0, 3):
+        helper, verdict = saying("yes"), asks("question 1", role="judge")
+        await run(tmp_path / str(repeat), verdict, by_content(repeat=repeat), judge=ToyAgent(), helper=helper)
+        drawn.append(seeds(helper))
+    assert drawn[0] == drawn[1] != []
+
+
 def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -> None:
     """An answer that a worker has written, and that its process was killed before checking."""
     asked = Call("model", request(question))

@@ -144,6 +144,18 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(answered: bo
     assert len(backend.asked) == tries
 
 
+async def test_an_outage_that_ended_is_forgotten_when_the_next_begins() -> None:
+    backend = Away(away=False)
+    role = runtime(backend)
+    await role.ask(request("question 0"), Ticket("before"))
+    for _ in range(3):
+        backend.away = True
+        [call] = await asked(role, 1)
+        await asyncio.sleep(200)
+        backend.away = False
+        assert (await call)[0].error is None
+
+
 @pytest.mark.parametrize(("kind", "on"), [("connection", True), ("timeout", True), ("server", False)])
 async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_life(kind: ErrorKind, on: bool) -> None:
     backend = Away()

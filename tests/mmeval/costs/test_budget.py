@@ -66,6 +66,15 @@ async def test_calls_of_equal_cost_meet_the_limit_however_many_are_in_flight(
     assert (len(answered), len(toy.asked), budget.reached) == (made, made, reached)
 
 
+async def test_calls_of_uneven_cost_pass_the_limit_by_no_more_than_what_is_in_flight_costs_above_the_mean() -> None:
+    def uneven(asked: Request) -> Response:
+        return paid(5 if int(asked.messages[0].content.text.split()[1]) % 2 else 25)
+
+    _, runtime, _ = asked(Limits(tokens=1000), uneven)
+    answered = await outcomes(runtime, 200)
+    assert 1000 <= sum(response.usage.output_tokens for response in answered) <= 1000 + 64 * 10 + 25
+
+
 async def test_what_earlier_sessions_have_spent_counts() -> None:
     before = Spending()
     before.add(Payee("model", "toy-1"), paid(95), tries=3)
@@ -83,6 +92,16 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     with pytest.raises(StoppedError):
         await runtime.send(request(), Ticket("t"))
     assert len(toy.asked) == 4
+
+
+async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopped() -> None:
+    budget, runtime, toy = asked(Limits(tokens=1000))
+    calls = [asyncio.create_task(runtime.ask(request(f"question {i}"), Ticket(f"t/{i}"))) for i in range(3)]
+    await asyncio.sleep(0.5)
+    runtime.stop()
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    assert ([type(item) for item in found], len(toy.asked)) == ([tuple, StoppedError, StoppedError], 1)
+    assert not budget.reached
 
 
 async def test_a_model_that_does_not_report_its_tokens_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

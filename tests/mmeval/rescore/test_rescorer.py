@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from mmeval.costs.budget import BudgetSpentError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
+from mmeval.report.numbers import is_subset
 from mmeval.report.progress_bar import Quiet
 from mmeval.rescore.rescorer import rescore
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
 from tests.support.task_folder import write_files, write_rows
@@ -73,6 +75,16 @@ def test_a_run_that_only_predicted_is_scored_later_without_its_model_and_where_i
 
 def sets_of(folder: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in folder.glob("scores/asked/*/scores.jsonl")}
+
+
+def test_another_judge_and_other_switches_make_sets_beside_the_old_one(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "oui", roles=JUDGE)
+    before = sets_of(folder)
+    assert values(again(folder, roles=STRICT))["asked toy_verdict"] == 0.0
+    outcome = again(folder, roles=JUDGE, overrides=TaskOverrides(metric_args={"toy_yes": {"word": "i"}}))
+    plan = json.loads((outcome.score_sets["asked"] / "plan.json").read_text())
+    assert (values(outcome)["asked toy_yes"], plan["metrics"][0]["switches"]) == (0.5, {"word": "i"})
+    assert (sets_of(folder).items() > before.items(), len(sets_of(folder))) == (True, 3)
 
 
 def broken_judge(tmp_path: Path, file: str = "broken") -> dict[str, BackendSpec]:
@@ -213,6 +225,24 @@ def test_a_judge_of_the_run_that_cannot_be_made_again_is_an_error_with_the_whole
         again(folder, roles_of_run={"judge": spec}, metrics=("toy_verdict",))
     assert f": mmeval score {folder} --role " in str(raised.value)
     assert str(raised.value).endswith(" --metrics toy_verdict")
+
+
+def test_a_subset_stays_one_and_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(
+    tmp_path: Path,
+) -> None:
+    part = again(ran(tmp_path / "part", *map(str, range(7)), limit=3, sample_shuffle=1))
+    assert part.subsets["asked"].to_json() == {"of": 7, "chosen": 3, "how": ["limit", "shuffle"]}
+    ran(tmp_path, "a", "b", "c")
+    assert not is_subset(again(ran(tmp_path, "a", "b", "c", limit=1)).subsets["asked"].to_json())
+
+
+def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", predict_only=True)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["data"]["asked"]["trials"] == 2
+    record["data"]["asked"]["trials"], record["finished"] = 300, False
+    (folder / "run.json").write_text(json.dumps(record))
+    assert again(folder, roles=JUDGE).unfinished == {"asked": Unfinished(2, 300)}
 
 
 def test_a_spent_budget_is_an_error_with_the_number_of_scored_trials(tmp_path: Path) -> None:

@@ -142,6 +142,14 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut:
         assert journal.damaged[0].startswith(str(aside))
 
 
+def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
+    with opened(tmp_path / "old") as journal:  # the second answer repeats a stored picture, as an agent's may
+        stored = journal.append("a", "d", reply("<image1>", picture(5))).response
+        journal.append("b", "d", stored)
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert [kept_in(tmp_path / "new", key)[2] for key in "ab"] == [[picture(5).data]] * 2
+
+
 @pytest.mark.parametrize("in_place", [True, False], ids=["of a data set", "of a model"])
 def test_files_of_a_data_set_stay_where_they_are_and_those_of_a_model_are_kept(tmp_path: Path, in_place: bool) -> None:
     given = tmp_path / "given.png"

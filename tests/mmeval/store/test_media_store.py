@@ -1,5 +1,6 @@
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path
     assert Media.from_json(row, tmp_path).read() == tiny.picture()
 
 
+def test_a_medium_is_written_once(tmp_path: Path) -> None:
+    store = MediaStore(tmp_path)
+    os.utime(put(store), (1, 1))
+    assert put(store).stat().st_mtime == 1
+
+
 @pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
 def test_a_damaged_file_is_written_again(tmp_path: Path, damaged: bytes) -> None:
     store = MediaStore(tmp_path)
@@ -50,6 +57,13 @@ def test_what_was_written_since_the_last_time_is_pushed_to_the_disk(
     put(store)
     store.sync()
     assert pushed == [str(first)]
+
+
+def test_many_writers_of_the_same_media_leave_whole_files_and_nothing_else(tmp_path: Path) -> None:
+    contents = [bytes([number]) * 20_000 for number in range(4)] * 10
+    with ThreadPoolExecutor(8) as pool:
+        kept = list(pool.map(lambda data: MediaStore(tmp_path).put(Media.from_bytes(data)), contents))
+    assert (len(files(tmp_path)), [media.read() for media in kept]) == (4, contents)
 
 
 def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:

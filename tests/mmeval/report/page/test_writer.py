@@ -97,6 +97,16 @@ def test_a_layout_that_is_not_installed_costs_only_its_tables(tmp_path: Path) ->
     assert ("The tables nowhere" in page, "Tables of the layout" in page) == (True, False)
 
 
+def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_written_twice(tmp_path: Path) -> None:
+    steps = [("tool", [text("c")]), ("model", [text("d")])]
+    agent = Told([text("a")], [text("b")], steps=steps)
+    single = Told([text("a")], [text("b")], reply={"finish_reason": "length"})
+    many, one = report(tmp_path, agent, single).trials
+    found = [(step["path"], step["role"], step["parts"][0]["text"]) for step in many["steps"]]
+    assert found == [("0", "model", "b"), ("1", "tool", "c"), ("2", "model", "d")]
+    assert ([step["parts"] for step in one["steps"]], one["finish"]) == ([None], "length")
+
+
 def test_a_score_has_its_verdicts_with_the_reply_of_the_judge(tmp_path: Path) -> None:
     verdict = {"metric": "right", "role": "judge", "asked": "j", "served": "j-1", "at": 0, "parts": [text("yes")]}
     (trial,) = report(tmp_path, Told([text("a")], [text("b")], verdicts=[verdict])).trials
@@ -283,3 +293,9 @@ def test_a_baseline_stands_beside_the_numbers_of_a_run_or_why_it_does_not(
     page = report(tmp_path, results={"settings": {"baseline": str(other)}}).page
     assert re.search(found, page)
     assert str(file) in page
+
+
+def test_many_notes_are_folded_and_long_names_may_break_where_their_words_join(tmp_path: Path) -> None:
+    numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
+    page = report(tmp_path, results={"complaints": [f"note {at}" for at in range(9)], "results": numbers}).page
+    assert ("<summary>6 " in page, '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in page) == (True, True)
