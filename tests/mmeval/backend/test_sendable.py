@@ -59,7 +59,7 @@ def test_what_is_taken_is_sent_as_it_is() -> None:
     [
         ("video", ["image"] * 8, "video->frames: 8 frames"),
         ("document", ["text"], "document->excerpt: 5 characters"),
-        ("3d", ["image"], "3d->renders: three views"),
+        ("3d", ["image"], "3d->renders: "),
     ],
 )
 def test_what_is_not_taken_goes_by_a_route_and_is_noted(kind: PartKind, becomes: list[str], start: str) -> None:

@@ -70,7 +70,7 @@ def test_two_copies_answer_each_into_a_segment_of_its_own_and_what_they_answered
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(tmp_path: Path) -> None:
-    with pytest.raises(StartFailedError, match="the weights are not") as error:
+    with pytest.raises(StartFailedError, match="weights") as error:
         run(tmp_path, *questions(3), copies=0, broken="missing")
     assert (error.value.exit_code, lines(tmp_path)) == (4, [])
     again = run(tmp_path, *questions(3), copies=0)
@@ -105,10 +105,10 @@ def job(folder: Path, **args: Any) -> WorkerJob:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ({"broken": "missing"}, EXIT_MISSING, "the weights are not"),
-        ({"broken": "crash"}, EXIT_UNEXPECTED, "RuntimeError: no such luck ("),
-        ({"drift": True}, EXIT_USAGE, "the backend 'toy_parallel' "),
-        ({"copy": 0, "copies": 2}, EXIT_USAGE, "the backend 'toy_parallel', "),
+        ({"broken": "missing"}, EXIT_MISSING, "weights"),
+        ({"broken": "crash"}, EXIT_UNEXPECTED, "RuntimeError: no such luck"),
+        ({"drift": True}, EXIT_USAGE, "identity"),
+        ({"copy": 0, "copies": 2}, EXIT_USAGE, "'copies': 2"),
     ],
     ids=str,
 )
@@ -119,7 +119,7 @@ def test_a_worker_reports_why_it_cannot_start(
     made, parent, well = job(tmp_path), Parent(), Parent()
     backend = _started(replace(made, args={**made.args, **args}), parent)  # type: ignore[arg-type]
     (heard,) = parent.heard
-    assert (backend, heard.exit_code, heard.message.startswith(message)) == (None, code, True)
+    assert (backend, heard.exit_code, message in heard.message) == (None, code, True)
     assert isinstance(_started(made, well), ToyParallel)  # type: ignore[arg-type]
     assert well.heard == [WorkerMessage(logging.WARNING, "this model is a toy")]
 

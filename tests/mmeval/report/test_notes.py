@@ -20,10 +20,10 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
 @pytest.mark.parametrize(
     ("members", "value", "weighed", "words"),
     [
-        ([KNOWN, LOST], None, "ab", ["no value", "without b (4 failed, 6 unscored)"]),
+        ([KNOWN, LOST], None, "ab", ["b (4 failed, 6 unscored)"]),
         ([result("a", None, unscored=10), LOST], None, "ab", []),
-        ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["left out", "bad: b"]),
-        ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["left out", "bad: b"]),
+        ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["bad: b"]),
+        ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["bad: b"]),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
         ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 ", "and 2 more"]),
     ],

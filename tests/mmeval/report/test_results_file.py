@@ -84,5 +84,5 @@ def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "results_2026-01-31T12-00-00.000005.json").mkdir()
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match=MOMENT.strftime("results_%Y-%m-%dT")):
         write_results(outcome(tmp_path, tasks=TASKS), CONTEXT, moment=MOMENT)

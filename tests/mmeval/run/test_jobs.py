@@ -176,26 +176,23 @@ def doubts(of: Task, *, scoring: bool = True) -> list[str]:
 def test_samples_that_cannot_be_asked_are_counted_among_the_first_twenty() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
     (doubt,) = of.doubts(scoring=True)
-    assert (doubt.startswith("t: 1 of the first 20 "), "'torn': row 2" in doubt, of.bad_ahead) == (True, True, True)
+    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt, of.bad_ahead) == ("t: 1 of", True, True, True)
     assert LOOKED_AT == 20
 
 
 def test_samples_without_a_label_that_others_have_are_doubted() -> None:
     rows = levels(3)
     rows[1] = replace(rows[1], metadata={"levle": "easy"})
-    for more, start, verb in (
-        ([], "t: sample 's1' lacks ", "is"),
-        ([replace(rows[1], id="x")], "t: 2 of the first 4 samples lack ", "are"),
-    ):
+    for more, start, count in (([], "t: sample 's1' ", ""), ([replace(rows[1], id="x")], "t: 2 of ", " 4 ")):
         (doubt,) = doubts(replace(task("t", [*rows, *more]), breakdown=("level",)))
-        assert (doubt.startswith(start), f", and {verb} in " in doubt, '"levle"' in doubt) == (True, True, True)
+        assert (doubt.startswith(start), count in doubt, '"levle"' in doubt) == (True, True, True)
 
 
 def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores() -> None:
     of = replace(task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book")
     first, second = doubts(of)
-    assert (first.startswith("t: breakdown names "), '"level"' in first, "first 20 " in first) == (True, True, True)
-    assert second.startswith("t: cluster_key names ")
+    assert (first.startswith("t: breakdown "), '"level"' in first, " 20 " in first) == (True, True, True)
+    assert second.startswith("t: cluster_key ")
     assert (doubts(of, scoring=False), len(ids(plan(of)))) == ([], 30)
 
 
@@ -206,12 +203,12 @@ def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_gi
         doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
         for dataset in (lacking.dataset, data, OpenedData(data, data()))
     )
-    assert (there[0].count("(mmeval prepare t looks"), len(given), opened) == (1, 1, given)
-    assert f"(mmeval prepare t --data_dir {tmp_path} " in given[0]
+    assert (there[0].count("(mmeval prepare t "), "--data_dir" in there[0], opened) == (1, False, given)
+    assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [True]
 
 
 @pytest.mark.parametrize(("rubrics", "count"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"])
 def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], count: int) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
     found = doubts(replace(task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),)))
-    assert ["to the first sample " in one and " by rubric_judge: " in one for one in found] == [True] * count
+    assert ["rubric_judge" in one for one in found] == [True] * count

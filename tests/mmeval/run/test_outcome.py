@@ -18,15 +18,16 @@ from tests.support.outcomes import outcome
 @pytest.mark.parametrize(
     ("failed", "advice"),
     [
-        ({"server": 2}, "the same command asks"),
-        ({"too_long": 2}, "they fail again"),
-        ({"server": 2, "bad_request": 1}, "which helps 1 of"),
+        ({"server": 2}, (True, False, False)),
+        ({"too_long": 2}, (False, True, False)),
+        ({"server": 2, "bad_request": 1}, (True, True, True)),
     ],
     ids=["of the way", "of the request", "both"],
 )
-def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: str) -> None:
-    (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="the same command")
-    assert advice in complaint.partition("); ")[2]
+def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: tuple[bool, ...]) -> None:
+    (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
+    found = complaint.partition("); ")[2]
+    assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
 
 
 def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None:
@@ -38,35 +39,34 @@ def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None
 
 
 @pytest.mark.parametrize(
-    ("counts", "starts"),
+    ("counts", "counted"),
     [
-        ({}, ["none of the 6 trials"]),
-        *(({"unsupported": 1}, ["the only trial"]), ({"unsupported": 0}, [])),
+        *(({}, [True]), ({"unsupported": 1}, [False]), ({"unsupported": 0}, [])),
         *(({"kept": 1}, []), ({"new": 1}, []), ({"failed": 1}, [])),
     ],
     ids=str,
 )
-def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, Any], starts: list[str]) -> None:
+def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, Any], counted: list[bool]) -> None:
     found = list(unasked_complaints(RunCounts(**{"unsupported": 6, **counts})))
-    assert [complaint.partition(" could")[0] for complaint in found] == starts
+    assert [" 6 " in complaint for complaint in found] == counted
 
 
 @pytest.mark.parametrize(
-    ("counts", "code", "start"),
+    ("counts", "code", "why"),
     [
-        (RunCounts(new=4, failed=1, unscored=2), 3, "exit code 3: 1 trial failed, 2 "),
-        (RunCounts(unsupported=2), 3, "exit code 3: no trial "),
-        (RunCounts(new=4), 3, "exit code 3: scoring was "),
+        (RunCounts(new=4, failed=1, unscored=2), 3, "1 trial failed, 2 "),
+        (RunCounts(unsupported=2), 3, "asked"),
+        (RunCounts(new=4), 3, "suspended"),
         (RunCounts(new=4), 2, "error: row 3"),
         (RunCounts(new=4, failed=1), 0, ""),
     ],
     ids=["lost", "unsupported", "suspended", "an error", "tolerated"],
 )
 def test_the_last_line_of_a_run_that_is_not_whole_gives_the_reason(
-    counts: RunCounts, code: int, start: str, tmp_path: Path
+    counts: RunCounts, code: int, why: str, tmp_path: Path
 ) -> None:
     made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, error="row 3" if code == 2 else "")
-    assert last_line(made).startswith(start) and bool(last_line(made)) == bool(code)
+    assert why in last_line(made) and bool(last_line(made)) == bool(code)
 
 
 def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated() -> None:

@@ -125,12 +125,12 @@ def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_sc
     ("answer", "reason"),
     [
         *(("raise", "ValueError: no such luck"), ("nan", "the metric gave nan"), ("exit", "SystemExit: enough")),
-        ("odd", "the metric's evidence"),
+        ("odd", "evidence"),
     ],
 )
 def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(answer: str, reason: str) -> None:
     score = only(answered(answer), plan())["scores"]["toy_yes"]
-    assert (score["value"], score["status"], score["reason"][: len(reason)]) == (None, "unscored", reason)
+    assert (score["value"], score["status"], reason in score["reason"]) == (None, "unscored", True)
 
 
 def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> None:

@@ -27,22 +27,22 @@ def lacks(words: list[str], shown: str) -> list[str]:
     ("numbers", "ours", "words"),
     [
         ([], {}, ["teller (backend reference) ", "10 samples of Told", "protocol single"]),
-        ([{"ci95": [0.2, 0.8], "clusters": 10}], {}, ["right is 0.5000", "0.2000 and 0.8000", "10 independent groups"]),
+        ([{"ci95": [0.2, 0.8], "clusters": 10}], {}, ["right is 0.5000", "0.2000 and 0.8000", " 10 independent"]),
         ([{"n": 12}], {}, ["(12 trials with repeats)", "10 of 12 trials"]),
-        ([], {}, ["All 10 trials ", "by every metric.", "so few trials"]),
-        ([{"scored": 9, "failed": 1}], {}, ["9 of 10 trials ", "every metric; 1 failed", "None of these"]),
-        ([{"scored": 8, "unscored": 2}], {}, ["8 of 10 trials ", "2 could not be scored"]),
-        ([{"scored": 0, "value": None, "unsupported": 10}], {}, ["0 of 10 ", "10 could not be asked"]),
-        ([{"scored": 4, "inapplicable": 6}], {}, ["All 10 trials ", "applies to the answer"]),
-        ([{"value": None, "scored": 0, "unscored": 10}], {}, ["right has no value."]),
-        ([{"value": None, "scored": 0, "inapplicable": 10}], {}, ["right has nothing to"]),
-        ([{"value": None, "suspended": True}], {}, ["right has no value, ", "suspended"]),
+        ([], {}, ["All 10 trials ", "every metric.", "so few"]),
+        ([{"scored": 9, "failed": 1}], {}, ["9 of 10 trials ", "; 1 failed", " zero"]),
+        ([{"scored": 8, "unscored": 2}], {}, ["8 of 10 trials ", "; 2 could"]),
+        ([{"scored": 0, "value": None, "unsupported": 10}], {}, ["0 of 10 ", "; 10 could"]),
+        ([{"scored": 4, "inapplicable": 6}], {}, ["All 10 trials ", "applies"]),
+        ([{"value": None, "scored": 0, "unscored": 10}], {}, ["right has no"]),
+        ([{"value": None, "scored": 0, "inapplicable": 10}], {}, ["right has nothing"]),
+        ([{"value": None, "suspended": True}], {}, ["right has", "suspended"]),
         ([{"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}], {}, ["between 0.4500 and 0.5500"]),
         ([{"scored": 10, "higher_is_better": False}], {}, ["right (lower is better)"]),
-        ([{"scored": 8, "unsupported": 2}, LACKING], {}, ["8 of 10 trials ", "every metric but quality", "; 2 could"]),
-        ([], {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}}, ["The judge was j-26"]),
+        ([{"scored": 8, "unsupported": 2}, LACKING], {}, ["8 of 10 trials ", "but quality", "; 2 could"]),
+        ([], {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}}, ["judge was j-26"]),
         ([], {"spent": {**SPENT, "usd": 0.305}}, ["1,203 calls", "84,210 tokens in", " 9,120 out; ", "0.30 USD."]),
-        ([], {"spent": {**SPENT, "images": 2, "usd": None}}, ["2 images made; ", "is not known"]),
+        ([], {"spent": {**SPENT, "images": 2, "usd": None}}, ["2 images made; ", "not known"]),
     ],
     ids=[
         *("asked", "how sure", "repeats", "all", "failed", "unscored", "unsupported", "some inapplicable", "no value"),
@@ -73,10 +73,9 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
         )
     )
     words = [
-        *("Not comparable ", "unfinished: 10 of 40 ", "subset: 10 of 300 samples (chosen by limit)"),
+        *("told,", "unfinished: 10 of 40 ", "subset: 10 of 300 samples (chosen by limit)"),
         *("1 trial failed",),
     ]
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 4
     (several,) = notes(run(tmp_path, not_comparable=["told", "other"]))
-    assert (found[0].endswith(" the task."), several.endswith(" the tasks.")) == (True, True)
-    assert "told and other," in several
+    assert ("tasks" in found[0], "told and other," in several, "tasks" in several) == (False, True, True)

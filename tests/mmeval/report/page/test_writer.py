@@ -94,7 +94,7 @@ def test_what_was_never_asked_is_no_step(tmp_path: Path) -> None:
 
 def test_a_layout_that_is_not_installed_costs_only_its_tables(tmp_path: Path) -> None:
     page = report(tmp_path, config={"layout": "nowhere"}).page
-    assert ("The tables nowhere" in page, "Tables of the layout" in page) == (True, False)
+    assert ("nowhere" in page, page.count("<table")) == (True, 1)
 
 
 def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_written_twice(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> Non
 def test_a_damaged_record_is_counted_and_costs_no_other_trial(told: Told, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [told, PLAIN], results={}, config={"breakdown": ["x"]})
     made = write_report([run], run / "report")
-    assert (made.trials, made.damaged, made.damage[:12]) == (1, 1, "1 trial has ")
-    assert re.search("1 trial has .* is damaged", made.page.read_text())
+    assert (made.trials, made.damaged, made.damage[:8]) == (1, 1, "1 trial ")
+    assert re.search("1 trial .*damaged", made.page.read_text())
 
 
 def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(t
     ]
     page = report(tmp_path, results={"results": numbers}).page
     assert page.count("<figure") == MOST_CHARTS == 40
-    assert re.search(rf"3 more charts .*: mmeval report {tmp_path}/run --format svg ", page)
+    assert re.search(rf"3 more .*: mmeval report {tmp_path}/run --format svg ", page)
 
 
 def test_a_folder_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:
