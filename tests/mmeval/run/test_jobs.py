@@ -109,7 +109,7 @@ def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Pat
     [
         (levels(6), {"offset": 9}, {}, "of the 6 .*--offset 9"),
         (levels(6), {"samples": {"toy": ()}}, {}, r"--samples \[\]"),
-        (levels(6), {}, {"filter": {"levle": "hard"}}, "{'levle': 'hard'}.*the label 'levle'"),
+        (levels(6), {}, {"filter": {"levle": "hard"}}, "{'levle': 'hard'}.*'levle'"),
         (levels(6), {"offset": 3}, HARD, "{'level': 'hard'} or --offset 3"),
         ([], {}, {}, "toy: .*empty"),
         ([torn("x"), torn("y")], {}, {}, "toy: sample 'x': row 2"),
