@@ -62,7 +62,7 @@ def test_a_run_that_is_exported_and_replayed_has_the_same_answers_byte_for_byte(
 
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again")) == told(made)
-    assert f" of {MODEL} from {exported} (format mmmg)" in done.err
+    assert any(MODEL in line and f"{exported} (format mmmg)" in line for line in done.lines)
 
 
 def test_the_lines_are_those_of_the_layout(exported: Path) -> None:
@@ -110,10 +110,9 @@ def test_a_replay_spends_nothing_and_continues(exported: Path, tmp_path: Path) -
     first = replay(exported, tmp_path, format="mmmg")
     again = replay(exported, tmp_path, format="mmmg")
 
-    assert (first.code, again.code) == (0, 0)
+    assert (first.code, again.code, results(tmp_path)["mmeval"]["counts"]["new"]) == (0, 0, 0)
     spent = results(tmp_path)["mmeval"]["spent"]
     assert (spent["calls"], spent["usd"], spent["by_role"]) == (0, 0, [])
-    assert any(line.startswith("kept ") and line.endswith("nothing new to ask") for line in again.lines)
 
 
 def test_missing_answers_are_said_first_and_fail_and_nothing_is_put_in_their_place(copy: Path, tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_missing_answers_are_said_first_and_fail_and_nothing_is_put_in_their_pla
     done = replay(copy, tmp_path, format="mmmg")
 
     assert done.code == 3
-    assert any(said.startswith(f"{TASKS[0]}: 4 of 24") for said in done.warnings)
+    assert any(said.startswith(f"{TASKS[0]}: 4 ") and " 24 " in said for said in done.warnings)
     assert any("(no_answer 4)" in said for said in done.warnings)
     lost = [
         error for error in outcomes(run_folder(tmp_path, "again"), TASKS[0]).values() if not isinstance(error, tuple)
@@ -134,8 +133,8 @@ def test_fewer_generations_and_more_answers_than_are_asked_for_are_said_first(ex
     more = replay(exported, tmp_path / "more", "--repeats", "5", "--max_unscored", "0.9", format="mmmg")
     fewer = replay(exported, tmp_path / "fewer", "--repeats", "3", format="mmmg")
 
-    assert any("6 of 30 answers" in said and "--repeats 4" in said for said in more.warnings)
-    assert any(said.startswith("a_structure: 6 of 24 answers") for said in fewer.warnings)
+    assert any(": 6 " in said and " 30 " in said and "--repeats 4" in said for said in more.warnings)
+    assert any(said.startswith("a_structure: 6 ") and " 24 " in said for said in fewer.warnings)
 
 
 def test_answers_to_other_questions_are_not_taken(made: Path, tmp_path: Path) -> None:

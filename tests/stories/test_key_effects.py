@@ -168,12 +168,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
 """The keys of the task ``tiny``, the flags of its run, what is looked at, and what it is."""
 
 PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
-    "task.expected": ({"expected": {"rows": 3}}, 0, "ready  tiny: 3 of 3 rows"),
+    "task.expected": ({"expected": {"rows": 3}}, 0, "3 of 3"),
     "expected.rows": ({"expected": {"rows": 4}}, 4, "expects 4"),
     "expected.samples": ({"expected": {"rows": 3, "samples": 2}, "filter": {"level": "l1"}}, 4, "expects 2"),
     "expected.media": ({"expected": {"media": {"image": 7}}}, 4, "expects 7"),
-    "expected.files": ({"expected": {"files": {"test.jsonl": "0" * 64}}}, 4, "test.jsonl: its content"),
-    "task.by_hand": (ABSENT, 4, "gone is fetched by hand"),
+    "expected.files": ({"expected": {"files": {"test.jsonl": "0" * 64}}}, 4, "test.jsonl: "),
+    "task.by_hand": (ABSENT, 4, "by hand"),
     "by_hand.path": (ABSENT, 4, "data/gone"),
     "by_hand.source": (ABSENT, 4, "take a page"),
     "by_hand.note": (ABSENT, 4, "(a form)"),

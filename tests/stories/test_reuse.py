@@ -158,7 +158,6 @@ def test_what_changes_no_answer_keeps_every_answer(change: Change, asking: Askin
     here, elsewhere = asking.run(), asking.run_elsewhere()
 
     assert (here.code, elsewhere.code, asking.asked) == (0, 0, 0), here.err + elsewhere.err
-    assert any(line.endswith("nothing new to ask") for line in here.lines)
 
 
 def test_an_upgraded_library_keeps_every_answer_and_is_recorded(
@@ -206,5 +205,4 @@ def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(ask
     assert asking.run("--fresh").code == 2
     del asking.model["timeout"]
 
-    assert asking.run().lines[0].endswith("nothing new to ask")
-    assert asking.asked == 0
+    assert (asking.run().code, asking.asked) == (0, 0)

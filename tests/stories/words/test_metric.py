@@ -13,7 +13,6 @@ FILES: dict[str, str | bytes] = {
         "a.png": picture(size=(40, 40)),
         "b.png": picture(size=(40, 30)),
         "dot.png": picture(),
-        "torn.png": picture()[:40],
     },
     **{
         "a.wav": wav(8000),
@@ -28,8 +27,7 @@ WORDS = (
     *("wer --answer x --params {", "wer --answer x --params []", 'wer --answer \'[{"type": "text", \''),
     *("wer --answer x --cases c.jsonl", "wer --cases gone.jsonl", "wer --answer x gone.wav"),
     *("wer --answer x --judge empty", "exact_match --answer x --profile offical"),
-    *("image_quality a.txt", "audio_quality a.png"),
-    *("image_quality torn.png --answer '<<image2>>, <<image7>>'", "ssim a.png --target a.png"),
+    *("image_quality a.txt --answer '<<image2>>, <<image7>>'", "audio_quality a.png", "ssim a.png --target a.png"),
     "transcript a.wav --metric_device tpu",
     'ssim dot.png --target \'[{"type": "image", "path": "dot.png"}]\'',
     'ssim a.png --target \'[{"type": "image", "path": "b.png"}]\'',

@@ -31,7 +31,7 @@ FLAGS = (
 )
 BACKENDS = {
     "openai": (
-        *("modl=m", "model=1e5", "model=m,timeout=soon", "model=m,timeout=0", "model=m,send_seed=yes"),
+        *("modl=m", "model=1e5", "model=m,timeout=soon", "model=m,timeout=0"),
         *("model=m,base_url=localhost:80", "model=m,base_url=ftp://x", "model=m,base_url=http://u:p@x/v1"),
         *("model=m,base_url=http://x/v1/chat/completions", "model=m,base_url=http://x:y", f"model=m,api_key={KEY}"),
         *("model=m,api_key_file=gone", "model=m,endpoint=chatt", "model=m,outputs=text+imag", "model=m,inputs=txt"),
@@ -131,7 +131,6 @@ CASES = {
         f"{RUN} --model_cost_config p.yaml",
         {**TINY, "p.yaml": "models:\n  m: {input: 1, output: 2, as_of: yesterday}\n"},
     ),
-    "data that are not here beside others": Case(f"{RUN} --tasks t.yaml,u.yaml", {**TINY, "u.yaml": ABSENT}),
     "data of the hub": Case(RUN, {"t.yaml": TASK.replace("rows", "org/name"), "bundled/test.jsonl": DATA}),
     "data that are named wrongly": Case(RUN, {"t.yaml": TASK.replace("rows", "dat")}),
     "a score of a skipped piece": Case(

@@ -13,7 +13,7 @@ KEYS = (
     *("generation_kwarg: {}", "repeats: 0", "repeats: 1.5", "repeats: true", "tag: 3", "tag: [a, 3]", "tag: [a, a]"),
     *("dataset_name: 2024", "loader:", "profile: oficial", "missing_output: zero", "output_modalities: [text, imag]"),
     *("output_modalities: []", "input_modalities: [reasoning]", "placeholders: [tags]", "prompt: {systm: x}"),
-    *("generation_kwargs: {temprature: 1}", "generation_kwargs: {max_tokens: x}", "roles: {judge: {temprature: 1}}"),
+    *("generation_kwargs: {temprature: 1}", "roles: {judge: {temprature: 1}}"),
     *("roles: {judge: 1}", "prompt: {function: f, user: x}", "prompt: {}", "prompt_fields: id", "filter: {a: {b: 1}}"),
     *("protocol: {answer: last}", "dataset_kwargs: {trust_remote_code: true}", "requires_mmeval: newest"),
     *("requires_mmeval: '>=99'", "expected: {row: 3}", "expected: {rows: -1}", "expected: {rows: many}"),
@@ -37,7 +37,7 @@ KEYS = (
     *(f"{key}: x" for key in sorted(REFUSED)),
 )
 ENTRIES = (
-    *("{metric: exact_mach}", "{metric: exact_match, ignore_cas: true}", "{metric: exact_match, ignore_case: 'no'}"),
+    *("{metric: exact_mach}", "{metric: exact_match, ignore_cas: true}"),
     *("{metric: strict_structure, mode: uniqe}", "{metric: hf_evaluate, name: rouge, trust_remote_code: true}"),
     *("{metric: exact_match, aggregation: maen}", "{metric: exact_match, aggregation: {name: mean, p: 1}}"),
     *("{metric: exact_match, aggregation: {name: mean, interval: x}}", "{metrc: x}", "{metric: x, aggregation: 3}"),
