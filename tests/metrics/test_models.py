@@ -58,7 +58,7 @@ def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_pa
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     file = changed("wavlm_sv", tmp_path / "cut") / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(WeightsError, match=r"model\.safetensors is damaged"):
+    with pytest.raises(WeightsError, match=r"model\.safetensors .*damaged"):
         network_of("WavLMForXVector", file.parent, "cpu")
 
 

@@ -1,5 +1,6 @@
 import json
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -41,20 +42,20 @@ def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_its_name_is_no_pa
 
 
 @pytest.mark.parametrize(
-    ("asked", "begins"),
+    ("asked", "counts"),
     [
         (ahead(*SAMPLES[:2]), []),
-        (ahead(*SAMPLES), ["t: 1 of 3 answers are not"]),
-        (ahead(SAMPLES[0], repeats=2), ["t: 1 of 2 answers are not", "t: 1 of 2 answers there"]),
+        (ahead(*SAMPLES), [("1", "3")]),
+        (ahead(SAMPLES[0], repeats=2), [("1", "2"), ("1", "2")]),
     ],
     ids=["all", "missing", "repeats"],
 )
 def test_answers_that_are_missing_or_left_over_are_warned_of_before_the_run(
-    asked: list[TaskAhead], begins: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    asked: list[TaskAhead], counts: list[tuple[str, str]], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "mmeval"):
         replay(tmp_path, "an oak", "an elm").foresee(asked)
-    assert [message[: len(begin)] for message, begin in zip(caplog.messages, begins, strict=True)] == begins
+    assert [re.findall(r"^t: (\d+) of (\d+) ", message) for message in caplog.messages] == [[one] for one in counts]
 
 
 def test_an_answer_that_cannot_be_read_is_missing_and_not_left_over(
@@ -65,14 +66,14 @@ def test_an_answer_that_cannot_be_read_is_missing_and_not_left_over(
     file.write_text(json.dumps({"doc": SAMPLES[0].to_json(), "parts": [[part]]}) + "\n")
     with caplog.at_level(logging.WARNING, "mmeval"):
         ReplayBackend(str(file)).foresee(ahead(SAMPLES[0]))
-    assert ["1 of 1 answer are" in message for message in caplog.messages] == [True]
+    assert [message.startswith("t: 1 of 1 ") for message in caplog.messages] == [True]
 
 
 def test_a_protocol_that_is_not_followed_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "mmeval"):
         replay(tmp_path, "an oak").foresee(ahead(SAMPLES[0], protocol="episode"))
     assert ["episode" in message for message in caplog.messages] == [True, False]
-    assert "1 of 1 are" in caplog.messages[1]
+    assert "1 of 1 " in caplog.messages[1]
 
 
 def test_a_path_is_needed_and_must_be_there(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_the_words_go_with_their_hints_and_the_remark_has_their_beginning() -> N
 
 def test_of_a_long_document_the_beginning_goes_and_an_empty_one_is_damaged() -> None:
     text, about = gone(b"long words " * 5000, hints=False)
-    assert (len(text), about[:27], len(about) < 400) == (40_000, "the first 40,000 characters", True)
+    assert (len(text), "40,000 characters" in about[:40], len(about) < 400) == (40_000, True, True)
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")
     with pytest.raises(CorruptMediaError, match=NOTHING_SAID):
         gone(b" \n ")

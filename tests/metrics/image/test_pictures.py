@@ -1,4 +1,5 @@
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from PIL import Image
 
 from mmeval.content import Interleaved, Media, Part, wav
+from mmeval.errors import CorruptMediaError
 from mmeval.metrics.image import pictures
 from mmeval.metrics.image.pictures import (
     given,
@@ -95,3 +97,9 @@ def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscore
     for found in (produced(huge), given(huge)):
         assert isinstance(found, Score)
         assert (found.status, "max_pixels" in found.reason) == ("unscored", True)
+
+
+def test_a_file_that_has_changed_since_it_was_produced_is_no_wrong_answer(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(DAMAGED.read())
+    with pytest.raises(CorruptMediaError):
+        produced(Media.from_json({**medium(noise(9, 9)).to_json(), "path": str(tmp_path / "a.png")}, tmp_path))

@@ -90,3 +90,19 @@ def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytes
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
     assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
     assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "constraint", "switch", "standard"),
+    [
+        ("NATO met today", ["keyword_exclude", "NATO"], {"lower_keywords": False}, 0),
+        ("NATO met today", ["keyword_include", "NATO"], {"lower_keywords": False}, 1),
+        ("NATO met today", ["keyword_count", "NATO", "== 1"], {"lower_keywords": False}, 1),
+        (" \n", ["keyword_exclude", "war"], {"missing": "empty_text"}, 0),
+    ],
+)
+def test_the_release_finds_no_keyword_in_capitals_and_reads_no_text_as_an_empty_one(
+    answer: str, constraint: Any, switch: dict[str, Any], standard: int
+) -> None:
+    found = score(answer, constraint), score(answer, constraint, **switch), score(answer, constraint, "official")
+    assert [one.value for one in found] == [standard, 1 - standard, 1 - standard]

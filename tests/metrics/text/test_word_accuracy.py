@@ -72,3 +72,7 @@ def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: An
     fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
     assert (found.status, found.reason) == ("unscored", fault)
     assert "'text'" in fault
+
+
+def test_text_that_is_not_normalised_keeps_its_letters_and_points() -> None:
+    assert [score("Hello, you", "hello you", normalise=it).value for it in ("speech", "none")] == [1, 0.5]

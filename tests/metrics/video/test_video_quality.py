@@ -103,3 +103,9 @@ def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch
     (score,) = scored([with_videos(clip())], model=str(tmp_path))
     assert (score.status, score.cause) == ("unscored", "lost")
     assert str(tmp_path) in score.reason and word in score.reason
+
+
+def test_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
+    folders = model, model, saved(tmp_path, OneBranch())
+    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
+    assert marks[0] == marks[1] != marks[2]

@@ -27,7 +27,7 @@ def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
     [
         ("http://localhost:8000/v1", ["localhost:8000/v1"]),
         ("http address", ["ftp://host/v1", "http://", "http://a b/v1"]),
-        ("write it like", ["http://host:99999/v1"]),
+        ("99999|range", ["http://host:99999/v1"]),
         ("OPENAI_API_KEY", ["http://me:hunter2@host/v1", "me:hunter2@host/v1", "http://h/v1?k=hunter2", "http://h#k"]),
         ("before it", [f"http://h/v1/{end}" for end in ("chat/completions", "completions", "images/generations")]),
         ("before it", ["http://h/v1/audio/speech"]),

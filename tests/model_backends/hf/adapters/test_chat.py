@@ -77,6 +77,28 @@ def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_
     assert says(backend, asked("Tell", seed=1, temperature=0.0)).text == says(loaded("llm"), asked("Tell")).text
 
 
+def test_pictures_are_seen_and_their_order_counts() -> None:
+    requests = [asked("Look", RED, BLUE), asked("Look", BLUE, RED), asked("Look", RED, RED)]
+    assert len({response.text for response in answers(loaded("qwen2_5_vl"), requests)}) == 3
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
+def test_a_sound_of_any_rate_is_as_long_as_it_is(rate: int) -> None:
+    second = Media.from_bytes(wav(rate, rate=rate, channels=2))
+    (sound,) = chat_adapter("qwen2_audio").row(0, asked("Hear", second)).chat.objects("audio")
+    assert (sound.shape, str(sound.dtype)) == ((16000,), "float32")
+    assert abs(sound[1000:-1000] - 0.5).max() < 0.01
+
+
+def test_out_of_memory_is_raised_so_that_the_batch_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr(chat_adapter("llm"), "encode", full)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        answers(loaded("llm"), [asked("Hi"), asked("Ho")])
+
+
 def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Path) -> None:
     question = asked("Go on", max_tokens=5)
     response, _ = answers(loaded("llm"), [question, asked("A longer one, so that there is padding")])
@@ -97,9 +119,17 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Pa
 
 GENERATION: Mapping[str, Mapping[str, Any]] = {
     "penalty": {"repetition_penalty": 1.7},
+    "ngrams": {"no_repeat_ngram_size": 2},
     "least of prompt and answer": {"min_length": 60},
+    "least of the answer": {"min_new_tokens": 5},
+    "growing wish to end": {"exponential_decay_length_penalty": [3, 1.5]},
+    "forced end": {"forced_eos_token_id": 257},
+    "tokens left out": {"suppress_tokens": [70], "begin_suppress_tokens": [71]},
+    "bias": {"sequence_bias": [[[70], 5.0]]},
     "guidance": {"guidance_scale": 2.0},
+    "watermark": {"watermarking_config": {"bias": 5.0}},
     "several ends": {"eos_token_id": [257, 84, 94]},
+    "encoder": {"encoder_repetition_penalty": 1.5},
     "cuts": {"do_sample": True, "temperature": 2, "top_p": 0.9, "top_h": 0.9},
 }
 

@@ -3,8 +3,10 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import UsageError
+from mmeval.model_backends.hf import HFBackend
+from mmeval.model_backends.hf.checkpoint.loading import without_torchvision
 from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
-from tests.support.local_models import copied, files_of, rewritten
+from tests.support.local_models import asked, copied, drawn, files_of, loaded, rewritten, says
 from tests.support.tiny_models import tiny_model
 
 GIVEN = {"local_files_only": True}
@@ -28,5 +30,12 @@ def test_its_class_is_found_by_the_type_of_the_model_where_no_file_names_it(tmp_
     rewritten(folder / "processor_config.json", processor_class=None)
     assert type(processor_without_video(files_of(folder), GIVEN)).__name__ == "Qwen2_5_VLProcessorWithoutVideo"
     rewritten(folder / "processor_config.json", processor_class="OfTomorrow")
-    with pytest.raises(UsageError, match="pip install torchvision"):
+    with pytest.raises(UsageError, match="torchvision"):
         processor_without_video(files_of(folder), GIVEN)
+
+
+@pytest.mark.skipif(not without_torchvision(), reason="torchvision is installed")
+def test_lost_videos_are_a_warning_and_pictures_are_answered(caplog: pytest.LogCaptureFixture) -> None:
+    assert "video" not in HFBackend(pretrained=str(tiny_model("qwen2_5_vl"))).capabilities.inputs
+    assert [(one.levelname, "torchvision" in one.message) for one in caplog.records] == [("WARNING", True)]
+    assert says(loaded("qwen2_5_vl"), asked("Look", drawn())).error is None

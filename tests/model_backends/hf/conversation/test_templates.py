@@ -75,7 +75,7 @@ NUMBERED = TEXTS.replace("{{ m.content", "a {'type': number} {{ m.content")
 
 KEPT = {
     "lists": (LISTS, [SYSTEM, SHOWN, ANSWER], "<system>Be kind.<user>See[image]here<assistant>A dog."),
-    "plain texts": (TEXTS, [SYSTEM, USER], "<system>Be kind.<user>Who are you?"),
+    "plain": (TEXTS, [SYSTEM, USER], "<system>Be kind.<user>Who are you?"),
     "system last": (SYSTEM_LAST, [SYSTEM, USER, ANSWER, USER], f"<user>Who are you?<assistant>A dog.{LAST}"),
     "system last, picture": (SYSTEM_LAST_OF_LISTS, [SYSTEM, SHOWN, USER], f"<user>See[image]here{LAST}"),
     "words about types": (NUMBERED, [USER], "<user>a {'type': number} Who are you?"),
@@ -86,15 +86,15 @@ NO_SYSTEM_TURN = LISTS.replace("in messages", "in messages if m.role != 'system'
 ONLY_USER = TEXTS.replace("in messages", "in messages if m.role == 'user'")
 LONG = ("user", ["Who are you, and where do you come from?"])
 FAULTS = {
-    "a system message": (NO_SYSTEM_TURN, [SYSTEM, USER], "drops the system message"),
-    "an answer": (ONLY_USER, [USER, ANSWER, USER], "drops the assistant message"),
-    "the second text": (FIRST_TEXT_ONLY, [SHOWN], "drops text 2 of"),
-    "the second picture": (ONE_PICTURE, [("user", ["*", "or", "*"])], "drops image 2 of"),
-    "a picture in an answer": (ONE_PICTURE, [SHOWN, ("assistant", ["*", "it"]), USER], "image of the assistant"),
-    "words that it cuts": ("{% for m in messages %}{{ m.content[:20] }}{% endfor %}", [LONG], "drops words of"),
-    "a role that it does not know": (NO_SYSTEM, [SYSTEM, USER], "no system role"),
-    "a picture in a template for texts": (TEXTS, [SHOWN], "for plain texts"),
-    "the beginning of a message": ("{% for m in messages %}{{ m.content[:3] }}{% endfor %}", [USER], "plain texts"),
+    "a system message": (NO_SYSTEM_TURN, [SYSTEM, USER], "drops .*system"),
+    "an answer": (ONLY_USER, [USER, ANSWER, USER], "drops .*assistant"),
+    "the second text": (FIRST_TEXT_ONLY, [SHOWN], "drops text 2"),
+    "the second picture": (ONE_PICTURE, [("user", ["*", "or", "*"])], "drops image 2"),
+    "a picture in an answer": (ONE_PICTURE, [SHOWN, ("assistant", ["*", "it"]), USER], "image .*assistant"),
+    "words that it cuts": ("{% for m in messages %}{{ m.content[:20] }}{% endfor %}", [LONG], "where"),
+    "a role that it does not know": (NO_SYSTEM, [SYSTEM, USER], "system"),
+    "a picture in a template for texts": (TEXTS, [SHOWN], "plain"),
+    "the beginning of a message": ("{% for m in messages %}{{ m.content[:3] }}{% endfor %}", [USER], "plain"),
 }
 
 

@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
-from mmeval.model_backends.hf.generation.draws import seeded
+from mmeval.model_backends.hf.generation.draws import _ONE_AT_A_TIME, seeded
 
 CPU = torch.device("cpu")
 
@@ -23,3 +25,11 @@ def test_numbers_depend_on_the_seed_alone_and_the_library_goes_on_as_before() ->
     with pytest.raises(ValueError, match="no model"), seeded(7, CPU):
         raise ValueError("no model")
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_one_thread_draws_at_a_time() -> None:
+    with ThreadPoolExecutor(1) as other:
+        with seeded(1, CPU):
+            assert not other.submit(_ONE_AT_A_TIME.acquire, blocking=False).result()
+        assert other.submit(_ONE_AT_A_TIME.acquire, blocking=False).result()
+        other.submit(_ONE_AT_A_TIME.release).result()

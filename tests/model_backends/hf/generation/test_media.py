@@ -54,7 +54,7 @@ def test_grey_and_transparent_pictures_keep_their_mode(
 
 @pytest.mark.parametrize("shape", [(3,), (0, 4, 3), (2, 2, 2, 3), (5, 5, 2)], ids=str)
 def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="no picture"):
+    with pytest.raises(ValueError, match="picture"):
         to_picture(np.zeros(shape))
     with pytest.raises(ValueError, match="NaN"):
         to_picture(np.full((2, 2, 3), np.nan), "0..1")
@@ -71,5 +71,5 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
 
 @pytest.mark.parametrize("samples", [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)], ids=["two", "none", "nan"])
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
-    with pytest.raises(ValueError, match=r"no sound|NaN"):
+    with pytest.raises(ValueError, match=r"sound|NaN"):
         to_sound(samples, 16000)
