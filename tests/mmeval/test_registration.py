@@ -64,6 +64,7 @@ def test_registering_without_a_name_or_a_metric_of_anything_but_a_trial_is_refus
         (mmeval.register_loader, "mmeval.loaders"),
         (mmeval.register_aggregation, "mmeval.aggregators"),
         (mmeval.register_protocol, "mmeval.protocols"),
+        (mmeval.register_prompt, "mmeval.prompts"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

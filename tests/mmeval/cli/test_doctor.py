@@ -92,7 +92,7 @@ def test_all_stands_for_every_task_that_can_be_read(tmp_path: Path, monkeypatch:
             4,
             "1 of 2 tasks ",
         ),
-        ([Section(command.MODELS, (BLOCKING,))], ("mmmg_region_fill",), 4, "a backend "),
+        ([Section(command.MODELS, (BLOCKING,))], ("mmmg_region_fill",), 4, "a "),
         ([Section(command.MODELS, (OK,))], ("--model", "empty"), 0, "they can be asked"),
     ],
     ids=["sound", "broken", "two broken", "a task", "one of two", "a backend", "no task"],

@@ -79,7 +79,6 @@ def test_what_is_here_is_not_fetched_again_and_one_data_set_of_two_tasks_once(hu
     again = prepare(hub, tmp_path, *tasks)
     assert (first.code, again.code, states(first)["hard"]) == (0, 0, (True, ["1", "2", "1"]))
     assert ({*hub.fetched}, [path for path in hub.paths if "/resolve/" in path]) == ({*FILES}, asked)
-    assert "to fetch: nothing" in again.out
 
 
 def test_an_interrupted_preparation_ends_with_130(
@@ -107,8 +106,9 @@ def test_a_damaged_file_of_the_cache_is_named_and_fetched_again_if_deleted(hub: 
     (picture,) = (tmp_path / "home").rglob("a.png")
     picture.write_bytes(bytes(len(PNG)))
     done = prepare(hub, tmp_path, file)
-    assert (done.code, states(done)["trees"][0], "a.png: its content" in done.out) == (4, False, True)
-    Path(done.out.partition("; delete ")[2].partition(" and run")[0]).unlink()
+    assert (done.code, states(done)["trees"][0], "a.png: " in done.out) == (4, False, True)
+    assert str(picture.resolve()) in done.out
+    picture.resolve().unlink()
     assert prepare(hub, tmp_path, file).code == 0
 
 

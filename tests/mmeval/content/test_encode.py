@@ -19,7 +19,7 @@ def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
 
 @pytest.mark.parametrize(("count", "width"), [(0, 1), (3, 0), (4, 1)])
 def test_pixels_that_fill_no_rows_are_refused(count: int, width: int) -> None:
-    with pytest.raises(ValueError, match="no picture"):
+    with pytest.raises(ValueError, match=f"{count} bytes .* {width} "):
         rgb_png(bytes(count), width)
 
 
@@ -34,5 +34,5 @@ def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() 
     ("samples", "rate"), [([], 8000), ([0.1], 0), ([float("nan")], 8000), (0.5, 8000), ([[[0.5]]], 8000)], ids=str
 )
 def test_what_is_no_sound_is_refused(samples: object, rate: int) -> None:
-    with pytest.raises(ValueError, match=r"no sound|NaN"):
+    with pytest.raises(ValueError, match=rf"{rate} Hz|NaN"):
         wav(np.array(samples, np.float32), rate)

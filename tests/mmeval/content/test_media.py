@@ -68,7 +68,7 @@ def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Pat
 def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path, changed: bytes) -> None:
     media = recorded(file)
     file.write_bytes(changed)
-    with pytest.raises(CorruptMediaError, match=r"a\.png: the file has changed"):
+    with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
         media.read()
 
 

@@ -119,7 +119,7 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
         read_own(tmp_path / "runs")
     with pytest.raises(MissingDataError):
         read_own(tmp_path / "runs/m/default/media")
-    for changes, words in (({"format": 99}, "another format"), ({"format": 1, "tasks": ["told"]}, "is damaged")):
+    for changes, words in (({"format": 99}, "another format"), ({"format": 1, "tasks": ["told"]}, "damaged")):
         changed(tmp_path / "runs/n/default/run.json", **changes)
         with pytest.raises(UsageError, match=words):
             read_own(tmp_path / "runs/n/default")

@@ -175,7 +175,7 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(cac
     assert '\'{"model": "./folder"}\'' in bound.without_models("")
     with pytest.raises(MissingDataError, match="me/scorer"):
         model_folder(model_of(bound))
-    with pytest.raises(MissingDataError, match="no model"):
+    with pytest.raises(MissingDataError, match="switch"):
         model_folder(bound_model("", HubModel(FILES)))
 
 

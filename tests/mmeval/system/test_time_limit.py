@@ -1,3 +1,4 @@
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -54,6 +55,17 @@ def test_what_takes_too_long_is_interrupted(clock: Clock) -> None:
         with pytest.raises(TimeoutError, match="8000 seconds"):
             clock.alarm_after(2000)
         limit.end()
+
+
+def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(clock: Clock) -> None:
+    limit = TimeLimit(8000, clock=clock)
+    with limit.alarmed():
+        assert timers() == (about(8000), about(2 * 8000 * (os.cpu_count() or 1)))
+        signal.setitimer(signal.ITIMER_REAL, 4000)
+        for elapsed, left in ((800, 4000), (1, 8000)):
+            clock.now += elapsed
+            limit.begin()
+            assert timers()[0] == about(left)
 
 
 def test_several_answers_at_once_have_the_time_of_as_many(clock: Clock) -> None:

@@ -20,22 +20,22 @@ def test_a_value_is_what_it_looks_like(written: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "start"),
+    ("text", "line", "word"),
     [
-        *(("a: 1\nb: no", 2, "no means false"), ("on: 1", 1, "on means true"), ("a: 010", 1, "010 is no plain")),
-        *(("a: 1:30", 1, "1:30 is no plain"), ("a: .nan", 1, ".nan is no plain")),
-        *(("a: 1e999", 1, "1e999 is no plain"), ("a: 1\n\nb:\n  c: 1\n  c: 2", 5, "the key 'c' ")),
-        *(("a: !function x.y", 1, "!function is not"), ("a: !!python/name:os.system", 1, "the YAML tag python")),
-        *(("7: x", 1, "7 cannot be"), ("- a", 1, "must hold keys"), ("a: [\n", 2, "not valid YAML")),
-        *(("a: b: c", 1, "not valid YAML"), ("a: &a [*a]", 1, "is nested more")),
-        *(("a: " + "[" * 100_000, 1, "is nested too"), ("? " * 50_000, 1, "is nested too")),
+        *(("a: 1\nb: no", 2, "false"), ("on: 1", 1, "true"), ("a: 010", 1, "010")),
+        *(("a: 1:30", 1, "1:30"), ("a: .nan", 1, ".nan")),
+        *(("a: 1e999", 1, "1e999"), ("a: 1\n\nb:\n  c: 1\n  c: 2", 5, "'c'")),
+        *(("a: !function x.y", 1, "!function"), ("a: !!python/name:os.system", 1, "python")),
+        *(("7: x", 1, "7"), ("- a", 1, "keys"), ("a: [\n", 2, "valid")),
+        *(("a: b: c", 1, "valid"), ("a: &a [*a]", 1, "nested")),
+        *(("a: " + "[" * 100_000, 1, "nested"), ("? " * 50_000, 1, "nested")),
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_what_is_not_plain_is_refused_with_its_line(text: str, line: int, start: str) -> None:
+def test_what_is_not_plain_is_refused_with_its_line(text: str, line: int, word: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         parse_document(text, FILE)
-    assert (caught.value.file, caught.value.line, caught.value.message[: len(start)]) == (FILE, line, start)
+    assert (caught.value.file, caught.value.line, word in caught.value.message) == (FILE, line, True)
 
 
 def test_aliases_cannot_unfold_a_small_file_into_a_huge_one() -> None:
@@ -59,22 +59,22 @@ def test_every_key_knows_its_place_also_after_merging_and_laying_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "start"),
+    ("content", "line", "word"),
     [
-        *((b"a: 1\nb: \xff", 2, "is not UTF-8"), (b"#" * (MAX_FILE_BYTES + 1), 0, "is larger than")),
-        *((b"a: \x00", 0, "not valid YAML"), (None, 0, "cannot be read")),
+        *((b"a: 1\nb: \xff", 2, "UTF-8"), (b"#" * (MAX_FILE_BYTES + 1), 0, "larger")),
+        *((b"a: \x00", 0, "valid"), (None, 0, "read")),
     ],
     ids=["encoding", "size", "control character", "missing"],
 )
 def test_a_file_that_is_no_text_of_sane_size_is_refused(
-    tmp_path: Path, content: bytes | None, line: int, start: str
+    tmp_path: Path, content: bytes | None, line: int, word: str
 ) -> None:
     file = tmp_path / "bad.yaml"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(TaskFileError) as caught:
         read_document(file)
-    assert (caught.value.file, caught.value.line, caught.value.message[: len(start)]) == (file, line, start)
+    assert (caught.value.file, caught.value.line, word in caught.value.message) == (file, line, True)
 
 
 def test_a_byte_order_mark_and_an_empty_file_do_no_harm(tmp_path: Path) -> None:

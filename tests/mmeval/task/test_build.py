@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from mmeval.run.task_run import score_definition
 from mmeval.task.build import build
 from mmeval.task.schema import MAX_REPEATS
 from mmeval.task.task import FixedKinds, TaskOverrides
-from tests.support.task_folder import built, parsed, write_files
+from tests.support.task_folder import built, parsed, write_files, write_rows
 
 SAMPLE = Sample("s", (user("q"),))
 HEAD = "task: t\nmetadata: {version: 1}\n"
@@ -146,3 +147,11 @@ def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     for wrong in labels:
         with pytest.raises(UsageError, match="task 't', sample 's'"):
             made.wanted(Sample("s", (), (), wrong))
+
+
+def test_prompt_data_and_wanted_kinds_travel_to_another_process(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows", {"id": "s", "input": "q"})
+    made = built(tmp_path, "dataset_path: rows\nprompt: '{{ input }}!'")
+    prompt, dataset, wanted = pickle.loads(pickle.dumps((made.prompt, made.dataset, made.wanted)))
+    (sample,) = dataset()
+    assert (prompt(sample), wanted(sample)) == ((user("q!"),), ("text",))

@@ -93,5 +93,5 @@ def test_data_that_the_hub_does_not_give_have_other_ways(tmp_path: Path) -> None
             write_rows(tmp_path / "bundled", ROW)
         with pytest.raises(OutOfReachError) as caught:
             built(tmp_path, "dataset_path: org/no_such_name").dataset()
-        ways = ("mmeval prepare t", "--data_dir FOLDER", "--data bundled")
+        ways = ("prepare t", "--data_dir", "bundled")
         assert [way in str(caught.value) for way in ways] == [True, True, bundled]

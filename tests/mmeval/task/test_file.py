@@ -36,7 +36,7 @@ def parsed(text: str) -> TaskFile:
         ("roles: {judge: {temprature: 1}}", "roles.judge.temprature", "unknown"),
         ("prompt: {systm: x}", "prompt", '"system"'),
         ("prompt: {function: f, user: x}", "prompt", "not both"),
-        ("prompt: {}", "prompt", "needs user"),
+        ("prompt: {}", "prompt", "user"),
         ("prompt_fields: id", "prompt_fields", "'id'"),
         ("protocol: {answer: last}", "protocol", "name is missing"),
         ("filter: {a: {b: 1}}", "filter", "'a'"),

@@ -123,7 +123,7 @@ def test_a_missing_file_beside_the_tasks_is_a_warning_and_hidden_files_and_runs_
         ("[mmeval.metrics]\nx = her_own.metrics:his_own", "AttributeError"),
         ("[mmeval.metrics]\nx = her_own.metric:her_own", "her_own.metric is missing"),
         ("[mmeval.metric]\nx = her_own.metrics:her_own", "no such group"),
-        ("[mmeval.tasks]\nx = her_own", "no task file"),
+        ("[mmeval.tasks]\nx = her_own", "task file"),
     ],
 )
 def test_an_entry_point_that_leads_nowhere_is_an_error(entries: str, reason: str, tmp_path: Path) -> None:

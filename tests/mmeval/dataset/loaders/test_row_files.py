@@ -33,7 +33,7 @@ def test_files_of_a_split_are_found(
         ({"split": "tset"}, MissingDataError, '"test"'),
         ({"split": "*"}, MissingDataError, "test_split"),
         ({"name": "absent"}, MissingDataError, "absent"),
-        ({"name": "../up"}, UsageError, "leads out"),
+        ({"name": "../up"}, UsageError, "'../up'"),
         ({"options": {"data_file": "absent.jsonl"}}, MissingDataError, "absent.jsonl"),
         ({"options": {"data_file": "notes.txt"}}, UsageError, ".jsonl or .parquet"),
     ],
