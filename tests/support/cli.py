@@ -168,7 +168,7 @@ def started(*arguments: str | Path, env: Mapping[str, str] | None = None, **pope
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Fails when a condition does not come true in time."""
+    """Fails when a condition does not come true in time: other processes send nothing that could be waited for."""
     until = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < until, f"waited in vain for {what}"

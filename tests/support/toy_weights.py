@@ -43,7 +43,7 @@ def batched(trials: Sequence[Trial], *, model: Annotated[Model, HubModel(FILES)]
 
 def _load(folder: Path, device: str) -> str:
     note("load", device)
-    time.sleep(float(os.environ.get("TOY_LOADING", "0")))
+    time.sleep(float(os.environ.get("TOY_LOADING", "0")))  # a model that takes its time to load
     return (folder / "config.json").read_text()
 
 
@@ -53,9 +53,9 @@ def _score(text: str, loaded_words: str) -> Score:
     if "die" in text:
         os.kill(os.getpid(), signal.SIGKILL)
     if "slow" in text:
-        time.sleep(float(text.rsplit(maxsplit=1)[-1]))
+        time.sleep(float(text.rsplit(maxsplit=1)[-1]))  # a metric that takes its time
     if "hang" in text:
-        time.sleep(60)
+        time.sleep(60)  # a metric that never ends
     if "held" in text:
         Path(os.environ["TOY_GATE"]).read_text()  # a pipe: until a test writes into it
     return Score(float("yes" in text), evidence={"config": loaded_words})
