@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mmeval.report.page import write_report
-from tests.soak.report_page.hostile_run import FAILING, hostile_run, registered
-from tests.soak.report_page.injections import INJECTIONS
+from tests.support.hostile.report_run import FAILING, hostile_run, registered
+from tests.support.hostile.injections import INJECTIONS
 from tests.support.chromium import Watched, check, watched
 
 pytestmark = pytest.mark.timeout(1800)

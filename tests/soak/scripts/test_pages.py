@@ -35,8 +35,6 @@ EMPTY = {
 EVERY = [(part, study) for part, studies in STUDIES.items() for study in studies]
 ALIKE = 0.02
 """How far a number of the page may be from what another machine makes: other libraries of signals and pictures."""
-measures = pytest.mark.xdist_group("page of quality")
-"""One worker measures everything, once."""
 
 
 @pytest.mark.parametrize("script", EMPTY, ids=lambda script: script.__name__)
@@ -61,7 +59,6 @@ def test_the_chart_of_unim_is_the_one_of_today() -> None:
     assert chart.read_text("utf-8") == picture(), "run: python -m scripts.make_unim_page"
 
 
-@measures
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_of_a_page_makes_it_again(command: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
@@ -95,7 +92,6 @@ def stated(part: str, title: str) -> Mapping[str, Sequence[str]]:
     return {row[1].strip("`"): row[2:] for row in rows[at + 1 : at + 1 + len(PROFILES)]}
 
 
-@measures
 @pytest.mark.parametrize(("part", "study"), EVERY, ids=[f"{part}: {study.title}" for part, study in EVERY])
 def test_the_page_of_quality_says_what_the_metrics_give_today(part: str, study: Study) -> None:
     for profile, cells in stated(part, study.title).items():

@@ -23,17 +23,17 @@ from mmeval.records.trial import Trial
 from mmeval.report.results_file import write_results
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
-from tests.soak.report_page.injections import INJECTIONS
+from tests.support.hostile.injections import INJECTIONS
 from tests.support.task_folder import installed
 from tests.support.toy import picture, run_toy, task
 
 _PLUGINS = """
 [mmeval.metrics]
-hostile_evidence = tests.soak.report_page.hostile_run:hostile_evidence
-hostile_verdict = tests.soak.report_page.hostile_run:hostile_verdict
+hostile_evidence = tests.support.hostile.report_run:hostile_evidence
+hostile_verdict = tests.support.hostile.report_run:hostile_verdict
 
 [mmeval.model_backends]
-hostile = tests.soak.report_page.hostile_run:Hostile
+hostile = tests.support.hostile.report_run:Hostile
 """
 FAILING = 7
 """Of each so many samples one fails, with the string as the message."""
