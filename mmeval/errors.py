@@ -55,8 +55,8 @@ class MmevalError(Exception):
     """The root; its text is for the user: what happened, where, what to do next.
 
     Its fields are for programs, empty where they say nothing: the ``name`` at fault (a flag, key, switch, task or
-    package), the ``known`` names that would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``,
-    with which the text ends.
+    package; several with commas), the ``known`` names that would be right, the ``file`` and the ``line`` in it (from
+    1), and ``how_to_fix``, which the text holds too.
     """
 
     exit_code = EXIT_UNEXPECTED
@@ -90,7 +90,7 @@ class TaskFileError(UsageError):
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(TaskFileError, file=self.file or "", line=self.line, name=self.name), (self.message,)
+        return partial(TaskFileError, file=self.file, line=self.line, name=self.name), (self.message,)
 
 
 class RowError(UsageError):
