@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mmeval.report.page import write_report
-from tests.support.hostile.report_run import FAILING, hostile_run, registered
-from tests.support.hostile.injections import INJECTIONS
 from tests.support.chromium import Watched, check, watched
+from tests.support.hostile.injections import INJECTIONS
+from tests.support.hostile.report_run import FAILING, hostile_run, registered
 
 pytestmark = pytest.mark.timeout(1800)
 
