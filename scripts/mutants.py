@@ -319,8 +319,14 @@ def _reached(faults: Sequence[Fault], copy: Path, work: Path, jobs: int, choice:
 
 
 def _verdict(number: int, fault: Fault, tests: Tests, copy: Path, work: Path) -> dict[str, Any]:
-    """Whether a test notices the fault: first those beside its module, then all others that reach it."""
-    reaching = tests.reaching.get(number, set()) & set(tests.seconds) - tests.failed
+    """Whether a test notices the fault: first those beside its module, then all others that reach it.
+
+    What lies outside of functions, or is kept after the first call, shows itself in tests that do not reach it, so
+    those of the module's own file always run."""
+    folder, _, name = fault.file.rpartition("/")
+    own = f"tests/{folder}/test_{name}::"
+    reaching = {test for test in tests.seconds if test.startswith(own)} | tests.reaching.get(number, set())
+    reaching &= tests.seconds.keys() - tests.failed
     beside = f"tests/{fault.file.rpartition('/')[0]}/"
     near, others = (
         _affordable([name for name in reaching if name.startswith(beside) == is_near], tests.seconds)
