@@ -99,6 +99,11 @@ async def test_the_pauses_double_up_to_the_longest_and_end_with_patience() -> No
             assert least <= found.pause() <= 1.25 * least
             found.looked(AWAY)
         found.looked(None)
+    for _ in range(3):
+        found.note(AWAY)
+        await asyncio.sleep(200)
+        assert not found.endless
+        found.looked(None)
     fresh = Outage()
     fresh.note(AWAY)
     await asyncio.sleep(29.75)
@@ -142,18 +147,6 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(answered: bo
     tries = len(backend.asked)
     await lost(role.ask(request("another"), Ticket("t")))
     assert len(backend.asked) == tries
-
-
-async def test_an_outage_that_ended_is_forgotten_when_the_next_begins() -> None:
-    backend = Away(away=False)
-    role = runtime(backend)
-    await role.ask(request("question 0"), Ticket("before"))
-    for _ in range(3):
-        backend.away = True
-        [call] = await asked(role, 1)
-        await asyncio.sleep(200)
-        backend.away = False
-        assert (await call)[0].error is None
 
 
 @pytest.mark.parametrize(("kind", "on"), [("connection", True), ("timeout", True), ("server", False)])

@@ -29,13 +29,6 @@ def test_a_draw_has_every_sample_once_and_its_seed_decides_the_order() -> None:
     assert [one for one in drawn(Draw(3), more) if one.id != "new"] == drawn(Draw(3), found), "others keep their places"
 
 
-def test_every_sample_has_the_same_chance() -> None:
-    found = rows(a=20)
-    first = Counter(index for seed in range(400) for index in Draw(seed).order(found)[:5])
-    assert sum(first.values()) == 2000
-    assert all(65 <= first[index] <= 135 for index in range(20))  # 100 expected, 8.7 the standard deviation
-
-
 @pytest.mark.parametrize("count", [1, 8, 20, 50])
 def test_a_stratified_draw_is_proportional_and_random_within_a_stratum(count: int) -> None:
     sizes = {"a": 60, "b": 30, "c": 10}

@@ -16,11 +16,10 @@ from mmeval.program.calls import Reply, Role
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.task_folder import installed
-from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
+from tests.support.toy import reply, toy_pair, toy_verdict
 from tests.support.trials import score_of, trial
 
 _NUMPY: Any = np.float32(0.5)
-YES = {"word": "yes"}
 
 
 def scored(value: Any, *outputs: str) -> MetricScores:
@@ -30,11 +29,6 @@ def scored(value: Any, *outputs: str) -> MetricScores:
         return value
 
     return score_one(bind(metric(range=(0, 1), version="1", source="test", outputs=outputs)(given)), trial("x"))
-
-
-def test_a_description_names_what_the_function_says() -> None:
-    assert (toy_yes.name, toy_yes.outputs, toy_yes.judged, toy_yes.switches) == ("toy_yes", ("toy_yes",), False, YES)
-    assert (toy_verdict.roles, toy_verdict.switches, toy_verdict.judged) == (("judge",), {"question": "met?"}, True)
 
 
 @pytest.mark.parametrize("value", [1, True, np.float32(0.5), Score(_NUMPY), 1.0 + 1e-7, -1e-7], ids=repr)

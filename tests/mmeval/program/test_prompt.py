@@ -6,8 +6,6 @@ from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError,
 from mmeval.program.template import TemplatePrompt
 from mmeval.records.sample import Message, Sample, user
 
-PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n picture")
-
 
 def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
     return Sample("s1", (user(*parts),), (), metadata)

@@ -1,5 +1,3 @@
-import pickle
-
 import pytest
 
 from mmeval.content.media import Media
@@ -93,9 +91,3 @@ def test_each_user_turn_is_asked_in_the_same_words_and_other_roles_stay() -> Non
     assert [(m.role, m.content.raw) for m in made] == [("user", "<one>"), ("assistant", "first"), ("user", "<two>")]
     system = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(sample("q", PICTURE, level=3))
     assert system == (message("system", "Level 3."), user("q", PICTURE)), "alone it leaves the input as it is"
-
-
-def test_a_prompt_travels_to_another_process() -> None:
-    prompt = TemplatePrompt(user="{{ input }}!")
-    prompt(sample("compiled here"))
-    assert pickle.loads(pickle.dumps(prompt))(sample("q")) == (user("q!"),)

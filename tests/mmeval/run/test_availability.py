@@ -57,18 +57,14 @@ def test_members_of_groups_whose_data_are_missing_are_left_out(
     assert [message[:2] for message in caplog.messages] == starts
 
 
-@pytest.mark.parametrize(
-    ("tasks", "strict", "error"),
-    [
+def test_data_that_are_required_are_an_error() -> None:
+    for tasks, strict, error in (
         ((task("a", 1), without_data("b")), True, "no rows of b"),
         ((task("a", 1), without_data("own")), False, "no rows of own"),
         ((without_data("a"), without_data("b"), without_data("c")), False, r"no rows of a .* 2 "),
-    ],
-    ids=["strict", "named by itself", "nothing is left"],
-)
-def test_data_that_are_required_are_an_error(tasks: tuple[Task, ...], strict: bool, error: str) -> None:
-    with pytest.raises(MissingDataError, match=error):
-        with_data(Selection(tasks, (GROUP,)), strict=strict)
+    ):
+        with pytest.raises(MissingDataError, match=error):
+            with_data(Selection(tasks, (GROUP,)), strict=strict)
 
 
 def test_data_are_opened_once_and_what_is_wrong_is_no_missing_data() -> None:
@@ -94,10 +90,10 @@ def folder(tmp_path: Path) -> Path:
     return write_pair(tmp_path, "here", "gone")
 
 
-def run(folder: Path, tasks: str, *flags: str) -> Ended:
+def run(folder: Path) -> Ended:
     return mmeval(
-        *("--tasks", tasks, "--include_path", folder, "--model", "reference", "--output_path", folder / "runs"),
-        *("--score_workers", "0", *flags),
+        *("--tasks", "both", "--include_path", folder, "--model", "reference", "--output_path", folder / "runs"),
+        *("--score_workers", "0"),
     )
 
 
@@ -107,20 +103,15 @@ def noted(table: str) -> list[str]:
 
 
 def test_a_run_without_a_member_notes_it_until_the_data_are_here(folder: Path) -> None:
-    done = run(folder, "both")
+    done = run(folder)
     assert (done.code, [warning.partition(" ")[0] for warning in done.warnings]) == (0, ["gone"]), done.err
     assert (noted(done.out), "1 of 2 tasks" in done.out) == (["both", "- gone", "both"], True)
     assert [*results(folder / "runs")["mmeval"]["left_out"]] == ["gone"]
     later = mmeval("score", run_folder(folder / "runs", "reference"))
     assert (later.code, "1 of 2 tasks" in later.out, bool(noted(later.out))) == (0, True, True), later.err
     (folder / "gone_data" / "test.jsonl").write_text('{"input": "2 + 2", "reference": "4"}\n')
-    done = run(folder, "both")
+    done = run(folder)
     assert (done.code, "kept 1 answer" in done.err, noted(done.out)) == (0, True, []), done.err
-
-
-def test_what_is_required_ends_with_4_before_anything_is_asked(folder: Path) -> None:
-    done = run(folder, "here,gone")
-    assert (done.code, "gone" in done.error, (folder / "runs").exists()) == (4, True, False)
 
 
 def lacking(name: str, **more: Any) -> Task:

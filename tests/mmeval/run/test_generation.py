@@ -98,9 +98,9 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: 
         assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 2}
 
 
-@pytest.mark.parametrize(("failures", "opened"), [(0, False), (8, True)])
+@pytest.mark.parametrize(("failures", "most"), [(0, 3), (8, 9)])
 async def test_lanes_that_are_opened_while_calls_wait_to_be_sent_again_are_closed_when_these_go_on(
-    tmp_path: Path, failures: int, opened: bool
+    tmp_path: Path, failures: int, most: int
 ) -> None:
     counts, sent = list[int](), list[int]()
 
@@ -113,28 +113,8 @@ async def test_lanes_that_are_opened_while_calls_wait_to_be_sent_again_are_close
 
     async with bench(tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5) as at:
         await at.generate()
-    assert (max(counts) > 3, max(counts[-30:]), at.tally.new) == (opened, 3, 60)
+    assert (max(counts), max(counts[-30:]), at.tally.new) == (most, 3, 60)
     assert (max(sent), at.generation.in_flight) == (3, 0)
-
-
-async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(tmp_path: Path) -> None:
-    failed: set[str] = set()
-    most: list[int] = []
-
-    class Stumbling(Toy):
-        async def generate(self, request: Request) -> Response:
-            most.append(at.broker.live_trials)
-            text = asked_text(request)
-            if text in {f"question {i}" for i in range(4)} - failed:
-                failed.add(text)
-                return Response.failed("server", "stumbled")
-            return await super().generate(request)
-
-    model = Stumbling(delay=0.002)
-    async with bench(tmp_path, task(rows=20), model, lanes=4, limit=4, retries=1) as at:
-        await at.generate()
-    assert [asked_text(asked) for asked in model.asked[:16]] == [f"question {i}" for i in range(4, 20)]
-    assert (max(most), at.tally.new) == (8, 20)
 
 
 async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:

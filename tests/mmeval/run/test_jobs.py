@@ -68,12 +68,6 @@ def test_limit_offset_and_named_samples_choose(options: dict[str, Any], left: li
     ]
 
 
-@pytest.mark.parametrize(("options", "left"), [({"limit": 2}, ["s1", "s3"]), ({"offset": 1}, ["s3", "s5"])], ids=str)
-def test_a_filter_chooses_before_limit_and_offset(options: dict[str, Any], left: list[str]) -> None:
-    made = plan(task(rows=levels(6), filter={"level": ["hard", "harder"]}), **options)
-    assert (ids(made), made.total() >= len(left)) == (left, True)
-
-
 @pytest.mark.parametrize(
     ("options", "name"),
     [
@@ -121,14 +115,6 @@ def test_a_choice_that_leaves_no_sample_is_refused(rows: Any, options: Any, more
         plan(task(rows=rows, **more), **options).check()
     plan(task(rows=levels(6), **HARD), offset=2).check()
     plan(task("bad", [torn("x")]), task("sound", 1)).check()
-
-
-def test_a_second_sample_of_the_same_id_is_refused_before_it_is_asked() -> None:
-    twins = [sample("twin"), sample("other"), sample("twin", "another question")]
-    made = iter(plan(task(rows=twins, repeats=2)))
-    assert [next(made).sample.id for _ in range(4)] == ["twin", "twin", "other", "other"]
-    with pytest.raises(UsageError, match=r"toy: sample 2 .* 'twin'"):
-        next(made)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,19 +14,15 @@ from mmeval.run.progress import RunTally
 from tests.support.outcomes import outcome
 
 
-@pytest.mark.parametrize(
-    ("failed", "advice"),
-    [
+def test_asking_again_is_advised_only_where_it_can_help() -> None:
+    for failed, advice in (
         ({"server": 2}, (True, False, False)),
         ({"too_long": 2}, (False, True, False)),
         ({"server": 2, "bad_request": 1}, (True, True, True)),
-    ],
-    ids=["of the way", "of the request", "both"],
-)
-def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: tuple[bool, ...]) -> None:
-    (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
-    found = complaint.partition("); ")[2]
-    assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
+    ):
+        (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
+        found = complaint.partition("); ")[2]
+        assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
 
 
 def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None:
@@ -38,17 +33,13 @@ def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None
     assert named == "ask: sample 's1': row 2: torn"
 
 
-@pytest.mark.parametrize(
-    ("counts", "counted"),
-    [
-        *(({}, [True]), ({"unsupported": 1}, [False]), ({"unsupported": 0}, [])),
-        *(({"kept": 1}, []), ({"new": 1}, []), ({"failed": 1}, [])),
-    ],
-    ids=str,
-)
-def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, Any], counted: list[bool]) -> None:
-    found = list(unasked_complaints(RunCounts(**{"unsupported": 6, **counts})))
-    assert [" 6 " in complaint for complaint in found] == counted
+def test_that_no_trial_can_be_asked_is_a_complaint() -> None:
+    (complaint,) = unasked_complaints(RunCounts(unsupported=6))
+    assert " 6 " in complaint
+    (single,) = unasked_complaints(RunCounts(unsupported=1))
+    assert " 6 " not in single
+    for other in ({"unsupported": 0}, {"kept": 1}, {"new": 1}, {"failed": 1}):
+        assert list(unasked_complaints(RunCounts(**{"unsupported": 6, **other}))) == []
 
 
 @pytest.mark.parametrize(
@@ -82,19 +73,13 @@ def test_a_share_tolerates_just_so_many_of_a_hundred() -> None:
         assert [exit_code(each, percent / 100) for each in counts] == [0, 3], percent
 
 
-@pytest.mark.parametrize(
-    ("reasons", "text"),
-    [
+def test_reasons_that_differ_in_what_they_quote_are_one() -> None:
+    for reasons, text in (
         (["no 'mock 12'", "no 'mock 34...", "no ''"], " (for example, no 'mock 12')"),
-        (["gone", "gone"], " (gone)"),
-        (["open", "close"], " (1 of them: open)"),
-        (["x" * 500], f" ({'x' * 200}...)"),
-        ([], ""),
-    ],
-    ids=["other words quoted", "the same", "other reasons", "a long one", "none"],
-)
-def test_reasons_that_differ_in_what_they_quote_are_one(reasons: list[str], text: str) -> None:
-    assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == text
+        *((["gone", "gone"], " (gone)"), (["open", "close"], " (1 of them: open)")),
+        *((["x" * 500], f" ({'x' * 200}...)"), ([], "")),
+    ):
+        assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == text
 
 
 def test_what_to_do_about_the_files_of_a_model_is_not_cut_off(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,9 +64,8 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
     assert (first.exit_code, first.complaints) == (0, ())
 
 
-@pytest.mark.parametrize(
-    ("kept", "new", "flags", "numbers", "words"),
-    [
+def test_the_first_line_has_what_is_kept_and_new() -> None:
+    cases: list[tuple[int, int, dict[str, Any], list[str], list[str]]] = [
         (0, 0, {}, [], ["nothing"]),
         (0, 30, {}, ["30"], []),
         (0, 3, {"bad": True}, ["3"], ["up to"]),
@@ -73,13 +73,9 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
         (120, 30, {}, ["120", "2026-01-31", "30"], []),
         (120, 0, {}, ["120", "2026-01-31"], ["nothing"]),
         (2, 3, {"bad": True, "since": ""}, ["2", "3"], []),
-    ],
-    ids=str,
-)
-def test_the_first_line_has_what_is_kept_and_new(
-    kept: int, new: int, flags: dict[str, bool], numbers: list[str], words: list[str]
-) -> None:
-    found = opening(kept=kept, new=new, **{"since": "2026-01-31", **flags})  # type: ignore[arg-type]
-    assert re.findall(r"[\d-]+", found) == numbers
-    assert [word for word in ("nothing", "up to", "filter") if word in found] == words
+    ]
+    for kept, new, flags, numbers, words in cases:
+        found = opening(kept=kept, new=new, **{"since": "2026-01-31", **flags})
+        assert re.findall(r"[\d-]+", found) == numbers
+        assert [word for word in ("nothing", "up to", "filter") if word in found] == words
     assert (" 1 answer " in left_to_judge(1), " 1,200 answers " in left_to_judge(1200)) == (True, True)

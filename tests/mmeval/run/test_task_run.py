@@ -13,14 +13,6 @@ from mmeval.run.task_run import scoring_plan, task_run
 from tests.support.toy import Toy, task
 
 
-def asked_for(tmp_path: Path, wanted: tuple[PartKind, ...], *, partial: bool) -> tuple[PartKind, ...]:
-    toy = replace(task(), wanted=lambda sample: wanted, partial_output=partial)
-    writer = Toy()
-    writer.capabilities = Capabilities.of(("text",), ("text",))
-    run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
-    return run.wanted(Sample("s", ()))
-
-
 @pytest.mark.parametrize(
     ("wanted", "partial", "asked"),
     [
@@ -34,4 +26,8 @@ def asked_for(tmp_path: Path, wanted: tuple[PartKind, ...], *, partial: bool) ->
 def test_a_model_is_asked_for(
     tmp_path: Path, wanted: tuple[PartKind, ...], partial: bool, asked: tuple[PartKind, ...]
 ) -> None:
-    assert asked_for(tmp_path, wanted, partial=partial) == asked
+    toy = replace(task(), wanted=lambda sample: wanted, partial_output=partial)
+    writer = Toy()
+    writer.capabilities = Capabilities.of(("text",), ("text",))
+    run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
+    assert run.wanted(Sample("s", ())) == asked

@@ -171,11 +171,6 @@ def test_ordinary_processes_have_one_thread_and_the_one_with_models_all(
     assert found == ["1", None]
 
 
-def test_memory_that_is_short_for_a_batch_halves_it(lane: Lane) -> None:
-    assert values(lane.scores(*["yes"] * 8, given=lane.plan(most=2))) == [1.0] * 8
-    assert [int(note.more) for note in lane.notes("batch")][:2] == [4, 2]
-
-
 def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(lane: Lane) -> None:
     async def stop(scorer: Scorer) -> None:
         for i in range(12):

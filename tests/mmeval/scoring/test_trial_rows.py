@@ -236,12 +236,6 @@ def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_askin
     assert works(pieces[9], os.getpid, PREPARED, workers=0) == [(1, 2), os.getpid(), ""]
 
 
-def test_what_other_work_raises_is_raised_here() -> None:
-    with pytest.raises(MissingExtraError) as caught:
-        works(partial(raised, MissingExtraError("fancy")), workers=1)
-    assert caught.value.name == "fancy"
-
-
 def killed_once(mark: Path) -> str:
     if not mark.exists():
         mark.touch()
@@ -253,10 +247,10 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_work_whose_process_died_is_done_by_another(tmp_path: Path) -> None:
+def test_other_work_whose_process_died_is_done_by_another_and_what_it_raises_is_raised_here(tmp_path: Path) -> None:
     assert works(partial(killed_once, tmp_path / "mark"), workers=1) == ["done"]
-
-
-def test_work_that_kills_every_process_is_an_error_that_names_the_flag() -> None:
     with pytest.raises(MmevalError, match="--score_workers 0"):
         works(killed, workers=1)
+    with pytest.raises(MissingExtraError) as caught:
+        works(partial(raised, MissingExtraError("fancy")), workers=1)
+    assert caught.value.name == "fancy"

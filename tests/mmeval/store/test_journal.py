@@ -209,12 +209,6 @@ class Worker:
         self.segment._write_receipt(head, response, [picture(7)])
 
 
-@contextmanager
-def with_worker(folder: Path) -> Iterator[tuple[Journal, Worker]]:
-    with opened(folder) as journal:
-        yield journal, Worker(folder, journal)
-
-
 def calls(journal: Journal) -> int:
     return journal.spending.total.calls
 
@@ -224,7 +218,8 @@ def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands
     tmp_path: Path, kept: str
 ) -> None:
     raw = kept == "as it came"
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         line = worker.report("k", reply("as it came"))
         answer = line.response if raw else reply(kept)
         journal.append("k", request("k").digest, answer, to=MODEL, attempt=1)
@@ -239,7 +234,8 @@ def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands
 def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
     tmp_path: Path, as_receipt: bool
 ) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         worker.report("k", reply("hm"))
         journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
         assert (journal.get("k"), journal.refusals("k")) == (None, 1)
@@ -251,7 +247,8 @@ def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
 
 
 def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_path: Path) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         worker.report("reported", reply("reported"))
         worker.keep("line", reply("a line"))
         worker.receipt("receipt", reply("<image1>", picture(7)))
@@ -267,7 +264,8 @@ def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_p
 
 
 def test_a_damaged_receipt_of_a_dead_worker_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         path = worker.segment._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
         path.write_bytes(path.read_bytes()[:-3])
         assert journal.recover(worker.segment.path, {"k": "d"}) == {}

@@ -32,15 +32,11 @@ def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path
     assert Media.from_json(row, tmp_path).read() == tiny.picture()
 
 
-def test_a_medium_is_written_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
+def test_a_medium_is_written_once_and_again_where_its_file_is_damaged(tmp_path: Path, damaged: bytes) -> None:
     store = MediaStore(tmp_path)
     os.utime(put(store), (1, 1))
     assert put(store).stat().st_mtime == 1
-
-
-@pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
-def test_a_damaged_file_is_written_again(tmp_path: Path, damaged: bytes) -> None:
-    store = MediaStore(tmp_path)
     put(store).write_bytes(damaged)
     assert put(store).read_bytes() == b"words"
 

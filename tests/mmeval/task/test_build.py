@@ -1,5 +1,4 @@
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,10 @@ from mmeval.run.task_run import score_definition
 from mmeval.task.build import build
 from mmeval.task.schema import MAX_REPEATS
 from mmeval.task.task import FixedKinds, TaskOverrides
-from tests.support.task_folder import built, parsed, write_files, write_rows
+from tests.support.task_folder import built, parsed, write_files
 
 SAMPLE = Sample("s", (user("q"),))
 HEAD = "task: t\nmetadata: {version: 1}\n"
-
-
-def test_a_plain_file_becomes_a_task_with_the_defaults(tmp_path: Path) -> None:
-    made = built(tmp_path)
-    (metric,) = made.metrics
-    assert (made.name, made.alias, made.version, made.protocol_name, made.repeats) == ("t", "t", "1", "single", 1)
-    assert (made.wanted(SAMPLE), made.comparable) == (("text",), True)
-    assert (metric.bound.name, metric.aggregation, metric.unavailable) == ("exact_match", "mean", "")
 
 
 def test_every_key_reaches_the_task(tmp_path: Path) -> None:
@@ -147,11 +138,3 @@ def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     for wrong in labels:
         with pytest.raises(UsageError, match="task 't', sample 's'"):
             made.wanted(Sample("s", (), (), wrong))
-
-
-def test_prompt_data_and_wanted_kinds_travel_to_another_process(tmp_path: Path) -> None:
-    write_rows(tmp_path / "rows", {"id": "s", "input": "q"})
-    made = built(tmp_path, "dataset_path: rows\nprompt: '{{ input }}!'")
-    prompt, dataset, wanted = pickle.loads(pickle.dumps((made.prompt, made.dataset, made.wanted)))
-    (sample,) = dataset()
-    assert (prompt(sample), wanted(sample)) == ((user("q!"),), ("text",))

@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.__main__ import main
-from mmeval.errors import TaskFileError, UsageError
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import load_metric
+from mmeval.errors import TaskFileError
 from mmeval.run.availability import say_unavailable
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
@@ -75,12 +72,6 @@ def test_an_entry_brings_those_of_its_pieces() -> None:
     assert with_pieces([made], listed, {"overall": {"of": ["strict_structure"]}}) == [structure, made]
     assert with_pieces([exact], listed, {}) == [exact]
     assert with_pieces([odd], listed, {}) == [odd]
-
-
-def test_it_cannot_be_scored_on_an_answer_and_its_switches_are_checked() -> None:
-    assert main(["metric", "overall", "--answer", "x"]) == 2
-    with pytest.raises(UsageError, match="list"):
-        bind(load_metric("overall"), {"of": 3})
 
 
 WORTH = "  - metric: sound_worth\n  - metric: text_worth\n"

@@ -45,12 +45,6 @@ def test_a_name_that_two_packages_claim_fails_when_it_is_used(tmp_path: Path, mo
     assert all(word in str(caught.value) for word in ("dist-left", "dist-right", "left/same or right/same"))
 
 
-def test_two_files_of_a_package_with_one_name_are_ambiguous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packages = {"twice": {"a.yaml": task("t"), "b.yaml": task("t")}}
-    with installed(tmp_path, monkeypatch, packages), pytest.raises(AmbiguousNameError, match=r"a.yaml.*b.yaml.*rename"):
-        select(["twice/t"])
-
-
 def test_a_missing_package_is_reported_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
