@@ -26,9 +26,7 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("vllm", {}, "vllm", [": --model openai "]),
     ],
 )
-def test_a_name_that_is_not_there_is_refused_with_what_to_write(
-    backend: str, args: dict[str, Any], name: str, words: list[str]
-) -> None:
+def test_an_unknown_name_is_refused(backend: str, args: dict[str, Any], name: str, words: list[str]) -> None:
     with pytest.raises(UnknownNameError) as caught:
         create_backend(backend, args)
     assert caught.value.name == name

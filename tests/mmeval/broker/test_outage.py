@@ -54,9 +54,7 @@ async def lost(call: Awaitable[object]) -> str:
     return str(caught.value)
 
 
-async def test_calls_wait_while_the_backend_is_away_and_have_not_failed_when_it_is_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_calls_wait_while_the_backend_is_away(caplog: pytest.LogCaptureFixture) -> None:
     backend, heard = Away(), list[str]()
     role = runtime(backend)
     role.plays(["judge", "captioner"])

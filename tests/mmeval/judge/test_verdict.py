@@ -54,9 +54,7 @@ def test_the_majority_decides_and_a_tie_is_not_sure(given: list[Reply], value: A
         ("median", grades(2, 4, "not sure"), None, 1.414214),
     ],
 )
-def test_grades_are_combined_as_the_metric_says_with_their_spread(
-    combine: Combine, given: list[Reply], value: Any, spread: float
-) -> None:
+def test_grades_are_combined(combine: Combine, given: list[Reply], value: Any, spread: float) -> None:
     verdict = combined(GRADE, given, combine)
     assert verdict.values["grade"] == (None if value is None else pytest.approx(value))
     assert verdict.spread["grade"] == pytest.approx(spread, abs=1e-6)

@@ -32,9 +32,7 @@ def both(trial: Trial, judge: Role, captioner: Role) -> Iterator[Any]:
     ("profile", "given", "word"),
     [("unheard-of", {}, "yes"), ("official", {}, "oui"), ("official", {"word": "si"}, "si")],
 )
-def test_switches_are_the_defaults_then_the_profiles_then_what_is_given(
-    profile: str, given: dict[str, str], word: str
-) -> None:
+def test_switches_are_those_of_the_profile_unless_given(profile: str, given: dict[str, str], word: str) -> None:
     assert bind(toy_yes, given, profile).params == {"word": word}
     assert score_of(toy_yes, trial(f"{word}, of course"), profile, **given).value == 1
 
@@ -78,9 +76,7 @@ def test_consent_is_the_users_and_of_no_file() -> None:
         (("no_such_module",), 'pip install "no_such_module"'),
     ],
 )
-def test_a_metric_is_unavailable_while_a_package_that_its_switches_need_is_missing(
-    needs: tuple[str, ...], command: str
-) -> None:
+def test_a_metric_is_unavailable_without_the_packages_that_it_needs(needs: tuple[str, ...], command: str) -> None:
     def spoken(trial: Trial, *, aloud: bool = True) -> float:
         return 1.0
 

@@ -108,9 +108,7 @@ def test_a_bound_model_says_where_it_is_and_results_only_what_it_is(cache: Path)
     assert [model_of(bind(batched, {"model": name}))["revision"] for name in named] == [COMMIT, OLDER, COMMIT]
 
 
-def test_a_model_is_its_files_wherever_they_are_and_whatever_it_is_called(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_its_files_wherever_they_are(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cached(cache, "me/scorer", COMMIT, MODEL)
     own = write_files(tmp_path / "own", {**MODEL, "README.md": "not opened"})
     other = write_files(tmp_path / "other", {**MODEL, "config.json": "other"})
@@ -123,9 +121,7 @@ def test_a_model_is_its_files_wherever_they_are_and_whatever_it_is_called(
     assert (found["folder"], found["name"], found["revision"]) == (str(tmp_path / "mine/me/scorer"), "me/scorer", "")
 
 
-def test_the_digest_of_a_large_file_is_kept_and_made_again_when_the_file_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digest_of_a_large_file_is_kept_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
     def noting(path: str) -> str:
@@ -177,9 +173,7 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(cac
 
 
 @pytest.mark.parametrize(("place", "file"), [("own", "config.json"), ("mine/me/scorer", "")])
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(
-    place: str, file: str, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_is_named(place: str, file: str, mine: Path, tmp_path: Path, monkeypatch: Any) -> None:
     def refused(path: str) -> str:
         raise OSError(errno.EIO, "broken", *([path] if file else []))  # a read names no file
 
@@ -198,9 +192,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     ],
     ids=["not set", "set", "the value", "another value"],
 )
-def test_a_model_that_other_switches_make_unnecessary_is_not_missed(
-    tool: Any, switches: Mapping[str, str], needed: bool, cache: Path
-) -> None:
+def test_a_model_that_is_not_needed_is_not_missed(tool: Any, switches: Any, needed: bool, cache: Path) -> None:
     bound = bind(tool, switches)
     assert bool(bound.without_models()) is bool(bound.at_once) is needed
     cached(cache, "a/b", COMMIT, MODEL)
@@ -328,9 +320,7 @@ def command(folder: Path, *words: str | Path, **more: str) -> Ended:
     return mmeval(*words, env=environment(NO_PROXY="*", **more), cwd=folder)
 
 
-def test_prepare_fetches_it_when_asked_and_only_the_files_that_are_opened(
-    hub: FakeHub, tmp_path: Path, site: None
-) -> None:
+def test_prepare_fetches_only_the_files_that_are_opened(hub: FakeHub, tmp_path: Path, site: None) -> None:
     task = written(tmp_path, "{metric: weighed, model: me/scorer}")
     assert command(tmp_path, "prepare", task, HF_HUB_OFFLINE="0").code == 0
     hub.shelves["models"] = {"me/scorer": {COMMIT: {"config.json": b"{}"}}}

@@ -36,9 +36,7 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
     ],
     ids=lambda value: str(value)[:22],
 )
-def test_a_template_sees_the_input_the_id_and_the_named_labels(
-    template: str, parts: list[Media | str], found: list[object]
-) -> None:
+def test_what_a_template_sees(template: str, parts: list[Media | str], found: list[object]) -> None:
     assert rendered(template, *parts, level=2) == found
 
 

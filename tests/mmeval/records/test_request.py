@@ -58,9 +58,7 @@ def test_two_requests_never_read_alike_where_words_contain_what_separates_fields
     ],
     ids=["known names", "no sampling before", "no sampling after", "lowest", "whole"],
 )
-def test_generation_parameters_of_other_harnesses_are_understood(
-    values: dict[str, Any], expected: GenerationParams
-) -> None:
+def test_parameters_of_other_harnesses_are_understood(values: dict[str, Any], expected: GenerationParams) -> None:
     assert GenerationParams.from_mapping(values) == expected
 
 

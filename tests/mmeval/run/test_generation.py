@@ -99,9 +99,7 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: 
 
 
 @pytest.mark.parametrize(("failures", "most"), [(0, 3), (8, 9)])
-async def test_lanes_that_are_opened_while_calls_wait_to_be_sent_again_are_closed_when_these_go_on(
-    tmp_path: Path, failures: int, most: int
-) -> None:
+async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(tmp_path: Path, failures: int, most: int) -> None:
     counts, sent = list[int](), list[int]()
 
     class FailingAtFirst(Toy):
@@ -133,9 +131,7 @@ async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight
 
 
 @pytest.mark.parametrize(("seconds", "kept", "ends"), [(9, 3, 9), (60, 0, 10)], ids=["kept", "given up"])
-async def test_answers_in_flight_are_waited_for_when_something_stops_the_run_but_not_without_end(
-    tmp_path: Path, seconds: float, kept: int, ends: float
-) -> None:
+async def test_answers_in_flight_are_waited_for(tmp_path: Path, seconds: float, kept: int, ends: float) -> None:
     class Expiring(Toy):
         async def generate(self, request: Request) -> Response:
             if asked_text(request) == "question 3":
@@ -179,8 +175,8 @@ def forgot(ask: Ask) -> Program[None]:
     ],
     ids=["prompt", "protocol", "backend", "a protocol that returns nothing"],
 )
-async def test_a_task_or_model_that_leaves_the_process_fails_its_own_trials(
-    tmp_path: Path, changes: dict[str, Any], model: Toy, kept: str, failure: str
+async def test_what_exits_fails_its_own_trials(
+    tmp_path: Path, changes: Any, model: Toy, kept: str, failure: str
 ) -> None:
     for before in ("open", kept):
         async with bench(tmp_path, replace(task(rows=1), **changes), model) as at:

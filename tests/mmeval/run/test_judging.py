@@ -172,9 +172,7 @@ async def test_a_row_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
             await at.judging.add(at.run, 4, trial("later"), trial("later").digest)
 
 
-async def test_the_source_and_the_time_of_a_verdict_are_kept_beside_the_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_source_and_the_time_of_a_verdict_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1.8e9)
     judge = Toy(answers=lambda _: replace(reply("yes"), served="toy-2026", fingerprint="fp", usage=Usage(9, 1)))
     async with desk(tmp_path, judge, roles={"judge": GenerationParams(max_tokens=5)}) as at:

@@ -53,9 +53,7 @@ def test_that_no_trial_can_be_asked_is_a_complaint() -> None:
     ],
     ids=["lost", "unsupported", "suspended", "an error", "tolerated"],
 )
-def test_the_last_line_of_a_run_that_is_not_whole_gives_the_reason(
-    counts: RunCounts, code: int, why: str, tmp_path: Path
-) -> None:
+def test_the_last_line_gives_the_reason(counts: RunCounts, code: int, why: str, tmp_path: Path) -> None:
     made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, error="row 3" if code == 2 else "")
     assert why in last_line(made) and bool(last_line(made)) == bool(code)
 

@@ -10,7 +10,7 @@ import pytest
 from mmeval.broker import runtime as runtime_module
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import BudgetSpentError
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, StorageError, UsageError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, StorageError, UsageError
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
@@ -18,7 +18,7 @@ from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.progress import left_to_judge
 from mmeval.run.runner import model_name, run_path
-from mmeval.task.task import Group, GroupMetric, Task
+from mmeval.task.task import Task
 from tests.support.toy import (
     Rows,
     Toy,
@@ -50,27 +50,6 @@ def judged(rows: Any = 3, **more: Any) -> Task:
 def still_to_judge(errors: str) -> bool:
     """Whether a model that is done has noted what is left to its judge."""
     return any(left_to_judge(count) in errors for count in range(1, 41))
-
-
-def test_the_same_run_again_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = run_toy(tmp_path, task(rows=3))
-    assert (values(first), first.exit_code, first.complaints) == ({"toy": 1.0}, EXIT_OK, ())
-    assert (first.counts.new, first.counts.kept) == (3, 0)
-    again = run_toy(tmp_path, task(rows=3))
-    assert (len(asked_in(tmp_path)), again.counts.kept, again.counts.new, values(again)) == (3, 3, 0, {"toy": 1.0})
-    one, other = capsys.readouterr().err.splitlines()
-    assert (one, other.startswith(f"kept 3 answers from {again.counts.since[:4]}")) == ("asking 3 answers", True)
-
-
-def test_a_larger_limit_and_another_task_ask_only_what_is_new(tmp_path: Path) -> None:
-    run_toy(tmp_path, task("a", 4), limit=2)
-    other = task("b", [sample("y", "question 3", "answer 3"), sample("z", "question 9", "wrong")])
-    group = Group("all", "All", ("a", "b"), (GroupMetric("exact_match"),))
-    outcome = run_toy(tmp_path, task("a", 4), other, groups=(group,))
-    assert asked_in(tmp_path) == [f"question {i}" for i in (0, 1, 2, 3, 9)]
-    assert (outcome.counts.kept, outcome.counts.new) == (2, 4)
-    assert values(outcome) == {"a": 1.0, "b": 0.5, "all": 0.75}
-    assert run_toy(tmp_path, task("a", 4), limit=2).results[0].n == 2, "a smaller limit has its own samples alone"
 
 
 def test_what_fails_is_counted_by_its_kind_and_asked_again(tmp_path: Path) -> None:
@@ -203,17 +182,6 @@ def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(tmp_
     assert "after 1 trial: toy: sample 1 " in outcome.complaints[0]
     with pytest.raises(StorageError, match="no space left"):
         run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
-
-
-def test_an_unavailable_metric_is_warned_of_or_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    toy = task()
-    gone = replace(toy, metrics=(replace(toy.metrics[0], unavailable="no weights here"),))
-    with pytest.raises(MissingError, match="no weights here"):
-        run_toy(tmp_path, gone, strict=True)
-    assert asked_in(tmp_path) == []
-    outcome = run_toy(tmp_path, gone)
-    assert "no weights here" in caplog.text
-    assert (outcome.results[0].unavailable, outcome.results[0].value, outcome.exit_code) == (3, None, EXIT_OK)
 
 
 def test_what_is_wrong_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:

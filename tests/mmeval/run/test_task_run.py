@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PartKind
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.run.task_run import scoring_plan, task_run
@@ -23,9 +23,7 @@ from tests.support.toy import Toy, task
     ],
     ids=["the kinds it gives", "all unless allowed", "where it gives none", "where it gives all"],
 )
-def test_a_model_is_asked_for(
-    tmp_path: Path, wanted: tuple[PartKind, ...], partial: bool, asked: tuple[PartKind, ...]
-) -> None:
+def test_a_model_is_asked_for(tmp_path: Path, wanted: Any, partial: bool, asked: Any) -> None:
     toy = replace(task(), wanted=lambda sample: wanted, partial_output=partial)
     writer = Toy()
     writer.capabilities = Capabilities.of(("text",), ("text",))

@@ -134,17 +134,7 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Lane, monkeypatch: pytest.
     assert len(lane.rows) == 41
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_models_go_to_the_device_that_was_asked_for(lane: Lane, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.scoring.scorer.require_device", lambda device: None)
-    monkeypatch.setenv("MMEVAL_METRIC_DEVICE", "mps")
-    lane.scores("yes", workers=workers, device="cpu")
-    assert [note.more for note in lane.notes("load")] == ["cpu"]
-
-
-def test_a_device_that_is_missing_is_an_error_before_anything_is_scored(
-    lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_is_missing_is_an_error_at_once(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(device: str) -> None:
         raise MissingError(device)
 
@@ -158,9 +148,7 @@ def threads_allowed() -> str | None:
     return os.environ.get("OPENBLAS_NUM_THREADS")
 
 
-def test_ordinary_processes_have_one_thread_and_the_one_with_models_all(
-    lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     found: list[str | None] = []
 
@@ -233,9 +221,7 @@ async def turns() -> None:
 
 
 @pytest.mark.parametrize("idle", [0, 3600])
-def test_a_few_trials_go_after_a_moment_or_once_a_message_is_full_or_no_more_come(
-    idle: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_goes_when_it_is_full_or_after_a_moment(idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_queue, "IDLE_SECONDS", idle)
     noting = Noting()
     noting.gate.set()

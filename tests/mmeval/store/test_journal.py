@@ -100,9 +100,7 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
-def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
-    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str, monkeypatch: Any) -> None:
     usual = getattr(Segment, step)
 
     def killed(*given: Any, **more: Any) -> None:
@@ -214,9 +212,7 @@ def calls(journal: Journal) -> int:
 
 
 @pytest.mark.parametrize("kept", ["as it came", "as it is kept"])
-def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands_for_it(
-    tmp_path: Path, kept: str
-) -> None:
+def test_what_a_worker_has_written_is_counted_once(tmp_path: Path, kept: str) -> None:
     raw = kept == "as it came"
     with opened(tmp_path) as journal:
         worker = Worker(tmp_path, journal)
@@ -231,9 +227,7 @@ def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands
 
 
 @pytest.mark.parametrize("as_receipt", [False, True])
-def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
-    tmp_path: Path, as_receipt: bool
-) -> None:
+def test_a_refused_answer_of_a_worker_answers_nothing(tmp_path: Path, as_receipt: bool) -> None:
     with opened(tmp_path) as journal:
         worker = Worker(tmp_path, journal)
         worker.report("k", reply("hm"))

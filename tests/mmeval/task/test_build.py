@@ -9,24 +9,11 @@ from mmeval.records.sample import Sample, user
 from mmeval.run.task_run import score_definition
 from mmeval.task.build import build
 from mmeval.task.schema import MAX_REPEATS
-from mmeval.task.task import FixedKinds, TaskOverrides
+from mmeval.task.task import TaskOverrides
 from tests.support.task_folder import built, parsed, write_files
 
 SAMPLE = Sample("s", (user("q"),))
 HEAD = "task: t\nmetadata: {version: 1}\n"
-
-
-def test_every_key_reaches_the_task(tmp_path: Path) -> None:
-    made = built(
-        tmp_path,
-        "task_alias: T\nrepeats: 4\nmissing_output: 0\ncluster_key: c\nbreakdown: d\nfilter: {d: [x]}\n"
-        "generation_kwargs: {max_gen_toks: 9, until: [x]}\nroles: {judge: {temperature: 0}}\n"
-        "input_modalities: [text, image]\noutput_modalities: [text, audio]\nprotocol: {name: episode, answer: last}\n",
-    )
-    assert (made.alias, made.repeats, made.missing_output, made.cluster_key) == ("T", 4, 0, "c")
-    assert (made.breakdown, made.filter, made.input_modalities) == (("d",), {"d": ["x"]}, ("text", "image"))
-    assert (made.params.max_tokens, made.params.stop, made.roles["judge"].temperature) == (9, ("x",), 0)
-    assert (made.wanted, made.protocol_name) == (FixedKinds(("text", "audio")), "episode")
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,7 @@ def test_what_it_cannot_be_made_of_has_its_line(tmp_path: Path, entry: str, line
     assert word in str(caught.value)
 
 
-def test_an_unavailable_piece_makes_it_unavailable_for_its_reason(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     task = built(tmp_path, JUDGED)
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall.endswith(piece)
@@ -79,9 +77,7 @@ WHAT_THERE_IS = "  - metric: what_there_is\n    of: [sound_worth, text_worth]\n"
 OF_THAT = "  - metric: overall\n    of: [what_there_is]\n"
 
 
-def test_one_that_takes_missing_pieces_is_there_while_one_of_them_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_that_takes_missing_pieces(tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
     with registered(tmp_path / "site", monkeypatch):
         task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}{OF_THAT}")
         skipping = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}", "text_worth")

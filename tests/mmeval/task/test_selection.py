@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,9 +91,7 @@ def test_inline_groups_overrides_and_new_tasks_are_read_where_they_stand(folder:
         ("task: one\nlayout: gone", 3, "layout"),
     ],
 )
-def test_a_group_with_impossible_members_numbers_or_layout_is_refused(
-    folder: Path, keys: str, line: int, word: str
-) -> None:
+def test_an_impossible_group_is_refused(folder: Path, keys: str, line: int, word: str) -> None:
     write_files(folder, {"g.yaml": f"group: g\n{keys}\n", "h.yaml": "group: h\ntask: [g]\n"})
     with pytest.raises(TaskFileError) as caught:
         select(["g"], [folder])
@@ -100,9 +99,7 @@ def test_a_group_with_impossible_members_numbers_or_layout_is_refused(
 
 
 @pytest.mark.parametrize("name", ["group.yaml", "."], ids=["file", "folder"])
-def test_a_task_beside_a_group_that_is_named_by_path_comes_before_others(
-    name: str, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_task_beside_a_group_comes_first(name: str, folder: Path, tmp_path: Path, caplog: Any) -> None:
     other = write_files(tmp_path / "other", {"one.yaml": task("one", "repeats: 7")})
     selection = select([str(folder / name)], [other])
     assert [task.repeats for task in selection][:2] == [1, 2]

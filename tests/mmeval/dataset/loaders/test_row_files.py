@@ -20,9 +20,7 @@ from tests.support.task_folder import write_files
         (["hard/test.jsonl", "test.jsonl"], {"name": "hard"}, ["hard/test.jsonl"]),
     ],
 )
-def test_files_of_a_split_are_found(
-    tmp_path: Path, present: list[str], source: dict[str, Any], found: list[str]
-) -> None:
+def test_files_of_a_split_are_found(tmp_path: Path, present: list[str], source: Any, found: list[str]) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
     assert row_files(DataSource("t", tmp_path, **source)) == tuple(tmp_path / name for name in found)
 
@@ -72,9 +70,7 @@ def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Pat
         (b'"' + b"x" * 200_999 + b'"', "longer"),
     ],
 )
-def test_a_line_that_cannot_be_read_has_its_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, reason: str
-) -> None:
+def test_a_line_that_cannot_be_read_has_its_row(tmp_path: Path, monkeypatch: Any, line: bytes, reason: str) -> None:
     monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 200_001)
     file = tmp_path / "test.jsonl"
     file.write_bytes(b"{}\n" + line + b"\n")
