@@ -1,7 +1,6 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,41 +9,25 @@ import pytest
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
-from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import BackendDownError, KeyRefusedError, ReplayMismatchError, StoppedError, StorageError
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program.calls import Call, Program, ask_all, ask_one
 from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
-from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket, raw_head
+from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
 T = TypeVar("T")
 
 
-@asynccontextmanager
-async def brokered(folder: Path, retries: int = 0, seed: int = 0, **roles: AnyBackend) -> AsyncIterator[Broker]:
-    """A broker over a journal in a folder; the same folder again continues."""
-    journal = Journal(folder / "journal", MediaStore(folder / "media"))
-    broker = Broker(journal, seed=seed, reasoning_tags=("<think>", "</think>"))
-    broker.roles = {
-        name: BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1) for name, backend in roles.items()
-    }
-    try:
-        yield broker
-    finally:
-        await broker.close()
-        journal.close()
-
-
 async def run(folder: Path, program: Program[T], at: Scope | None = None, retries: int = 0, **roles: AnyBackend) -> T:
     """What a program returns that is run alone, in a process of its own so to speak."""
-    async with brokered(folder, retries, 0, **roles) as broker:
+    async with brokered(folder, retries=retries, **roles) as broker:
         return await broker.run(program, at or scope())
 
 
@@ -253,16 +236,6 @@ async def test_a_call_that_cannot_be_made_has_an_error_and_is_not_sent(tmp_path:
     first, second, third = (error_of(exchange.response) for exchange in at.exchanges)
     assert (first.partition(" ")[0], second) == ("unsupported:", "internal: KeyError: 'oops'")
     assert (third.partition(":")[0], blind.asked) == ("unsupported", [])
-
-
-async def test_independent_calls_are_answered_in_their_order(tmp_path: Path) -> None:
-    def program() -> Program[list[str]]:
-        replies = yield from ask_all([Call("model", request(f"question {i}")) for i in (2, 1, 2)])
-        return [f"{reply.path} {reply.text}" for reply in replies]
-
-    model = Toy()
-    assert await run(tmp_path, program(), model=model) == ["0.0 answer 2", "0.1 answer 1", "0.2 answer 2"]
-    assert len(set(seeds(model))) == 3
 
 
 async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Path) -> None:

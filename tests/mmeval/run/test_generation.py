@@ -9,7 +9,6 @@ import pytest
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import Broker
-from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import KeyRefusedError
 from mmeval.program.calls import Program, ask_one
 from mmeval.program.protocols import Ask, episode
@@ -21,11 +20,11 @@ from mmeval.run.generation import Generation
 from mmeval.run.jobs import Job, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.task_run import scoring_plan, task_run
-from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from mmeval.task.task import Task
 from tests.support.in_loop import now
+from tests.support.journals import brokered
 from tests.support.toy import Toy, asked_text, picture, reply, sample, samples, task
 
 
@@ -49,19 +48,13 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
-    folder: Path, toy: Task, model: AnyBackend, *, limit: int = 8, retries: int = 0, lanes: int = 4
-) -> AsyncIterator[Bench]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"))
-    broker = Broker(journal)
-    broker.roles = {"model": BackendRuntime(model, limit=limit, retries=retries, live=lambda: broker.live_trials)}
-    made = Bench(folder, toy, broker, lanes)
-    try:
-        yield made
-    finally:
-        made.run.close()
-        await broker.close()
-        journal.close()
+async def bench(folder: Path, toy: Task, model: AnyBackend, *, lanes: int = 4, **more: Any) -> AsyncIterator[Bench]:
+    async with brokered(folder, model=model, **more) as broker:
+        made = Bench(folder, toy, broker, lanes)
+        try:
+            yield made
+        finally:
+            made.run.close()
 
 
 async def generated(folder: Path, toy: Task, model: AnyBackend, **more: Any) -> Bench:

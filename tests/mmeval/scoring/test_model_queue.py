@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,16 @@ class Lane:
         self.rows += [(position, from_line(row)) for row in rows.splitlines()]
 
     def works(
-        self, act: Callable[[Scorer], Awaitable[None]], *plans: ScoringPlan, workers: int = 1, device: str = "cpu"
+        self,
+        act: Callable[[Scorer], Coroutine[Any, Any, None]],
+        *plans: ScoringPlan,
+        workers: int = 1,
+        device: str = "cpu",
     ) -> None:
         scorer = Scorer(plans or [self.plan()], workers, self.deliver, device)
         try:
             scorer.start()
-            asyncio.run(_awaited(act(scorer)))
+            asyncio.run(act(scorer))
         finally:
             scorer.close()
 
@@ -75,10 +80,6 @@ class Lane:
 
     def notes(self, what: str) -> list[Any]:
         return notes(self.folder / "notes", what)
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work
 
 
 @pytest.fixture
@@ -144,16 +145,13 @@ def test_a_device_that_is_missing_is_an_error_at_once(lane: Lane, monkeypatch: p
     assert lane.rows == []
 
 
-def threads_allowed() -> str | None:
-    return os.environ.get("OPENBLAS_NUM_THREADS")
-
-
 def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     found: list[str | None] = []
 
     async def ask(scorer: Scorer) -> None:
-        found.extend(pool.compute([threads_allowed])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
+        threads = partial(os.environ.get, "OPENBLAS_NUM_THREADS")
+        found.extend(pool.compute([threads])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
 
     lane.works(ask)
     assert found == ["1", None]

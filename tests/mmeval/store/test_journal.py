@@ -1,6 +1,4 @@
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +15,10 @@ from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import to_line
 from tests.support.bad_disks import file_limit
+from tests.support.journals import opened
 from tests.support.toy import picture, reply, request
 
 MODEL = Payee("model", "m", local=True)
-
-
-@contextmanager
-def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=writable)
-    try:
-        yield journal
-    finally:
-        journal.close()
 
 
 def written(folder: Path, **answers: Response) -> Path:
