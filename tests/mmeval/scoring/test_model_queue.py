@@ -150,7 +150,7 @@ def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.Monk
     found: list[str | None] = []
 
     async def ask(scorer: Scorer) -> None:
-        threads = partial(os.environ.get, "OPENBLAS_NUM_THREADS")
+        threads = partial(os.getenv, "OPENBLAS_NUM_THREADS")
         found.extend(pool.compute([threads])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
 
     lane.works(ask)
