@@ -42,9 +42,7 @@ def test_several_labels_make_a_stratum_of_each_combination() -> None:
     first = drawn(Draw(0, ("kind", "half")), rows(a=20, b=20))[:8]
     pairs = Counter((one.metadata["kind"], one.metadata["half"]) for one in first)
     assert pairs == {(kind, half): 2 for kind in "ab" for half in (0, 1)}
-
-
-def test_a_missing_label_and_a_list_are_values_too_and_an_unknown_label_is_refused() -> None:
+    # A missing label and a list are values too.
     found = [(0, sample("x", kind=["a", "b"])), (1, sample("y")), (2, sample("z", kind=None))]
     assert sorted(Draw(0, ("kind",)).order(found)) == [0, 1, 2]
     with pytest.raises(UsageError, match=r"'levle'.* half, kind"):

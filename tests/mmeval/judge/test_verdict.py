@@ -58,9 +58,7 @@ def test_grades_are_combined(combine: Combine, given: list[Reply], value: Any, s
     verdict = combined(GRADE, given, combine)
     assert verdict.values["grade"] == (None if value is None else pytest.approx(value))
     assert verdict.spread["grade"] == pytest.approx(spread, abs=1e-6)
-
-
-def test_yes_counts_as_one_and_of_words_the_majority_is_taken() -> None:
+    # Yes counts as one, and of words the majority is taken.
     assert combined(YES, votes("yes", "no", "yes", "yes"), "mean").values == {"met": 0.75}
     kinds = ReplyForm((Choice("kind", ("a", "b")),))
     assert combined(kinds, replies(*(f'{{"kind": "{word}"}}' for word in "aba")), "mean").values == {"kind": "a"}

@@ -95,6 +95,10 @@ def test_all_roles_that_lack_are_named_at_once() -> None:
         reason = bind(both).unavailable(roles)
         assert reason.partition("; add ")[2] == " ".join(f"--role {role}=BACKEND" for role in lacking)
         assert bool(reason) is bool(lacking)
+    other = replace(bind(both), asks={"judge": "model", "captioner": "seer"})
+    assert (other.roles, other.by_kind) == (("model", "seer"), ("seer",))
+    assert "'seer' (as its captioner)" in other.unavailable(())
+    assert other.unavailable(("seer",)) == ""
 
 
 def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
@@ -110,10 +114,3 @@ def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
     assert (bound.sample_fault(given.sample), bound.sample_fault(trial(None).sample)) == ("", "too few")
     assert (plain.sample_fault(given.sample), plain.supposed(given)) == ("", given)
     assert bound.supposed(given) == replace(given, output=words)
-
-
-def test_a_role_that_is_another_than_the_argument_is_named_with_it() -> None:
-    bound = replace(bind(both), asks={"judge": "model", "captioner": "seer"})
-    assert (bound.roles, bound.by_kind) == (("model", "seer"), ("seer",))
-    assert "'seer' (as its captioner)" in bound.unavailable(())
-    assert bound.unavailable(("seer",)) == ""

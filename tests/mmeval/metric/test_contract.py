@@ -115,9 +115,6 @@ REFUSED = [
 def test_a_function_that_cannot_be_a_metric_is_refused(function: Any, more: dict[str, bool], words: str) -> None:
     with pytest.raises(PluginError, match=words):
         metric(range=(0, 1), version="1", source="", name="odd", **more)(function)  # type: ignore[arg-type]
-
-
-def test_the_first_argument_is_called_trial() -> None:
-    for function in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
-        made = metric(range=(0, 1), version="1", source="", name="even")(function)
+    for right in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
+        made = metric(range=(0, 1), version="1", source="", name="even")(right)
         assert score_of(made, trial("x")).value == 1

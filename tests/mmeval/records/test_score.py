@@ -47,9 +47,9 @@ SAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("change", SAMPLES)
-def test_everything_in_a_sample_counts_in_its_digest(change: str) -> None:
-    assert dataclasses.replace(SAMPLE, **SAMPLES[change]).digest != SAMPLE.digest
+def test_everything_in_a_sample_counts_in_its_digest() -> None:
+    changed = [dataclasses.replace(SAMPLE, **change) for change in SAMPLES.values()]
+    assert len({sample.digest for sample in (SAMPLE, *changed)}) == 1 + len(SAMPLES)
 
 
 def exchange(text: str = "x", *media: Media, asked: str = "asked") -> Exchange:
