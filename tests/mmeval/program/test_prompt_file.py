@@ -106,8 +106,7 @@ def test_what_is_no_prompt_is_refused(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
-    [("{{ answr }}", "'answr'"), ("{% if %}", "line 1"), ("[user]\n{{ answer }}", "{{ form }}")],
+    ("text", "fault"), [("{{ answr }}", "'answr'"), ("{% if %}", "line 1"), ("[user]\n{{ answer }}", "{{ form }}")]
 )
 def test_a_template_that_could_not_be_rendered_is_found_before_the_run(text: str, fault: str) -> None:
     with pytest.raises(PromptError, match=f"the prompt 'p': .*{fault}"):
