@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 
 from mmeval.content.parts import Interleaved
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import UsageError
 from mmeval.installation import install_command
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
@@ -42,22 +42,6 @@ def test_the_key_names_the_definition_and_not_the_profile_that_led_to_it() -> No
     assert bind(toy_yes, {"word": "oui"}).key == bind(toy_yes, profile="official").key != plain.key
     assert bind(toy_yes, {"word": "yes"}).key == plain.key != bind(toy_pair).key
     assert len(plain.key) == 12
-
-
-def test_what_a_switch_cannot_have_is_refused() -> None:
-    with pytest.raises(UnknownNameError) as unknown:
-        bind(toy_yes, {"wrod": "x"})
-    assert (unknown.value.name, unknown.value.known) == ("wrod", ("word",))
-    for switch, value in (("mode", "loudd"), ("strict", "false")):
-        with pytest.raises(UsageError, match=repr(value)) as caught:
-            bind(picky, {switch: value})
-        assert caught.value.name == switch
-
-    @metric(range=(0, 1), version="1", source="made for tests")
-    def open_minded(trial, *, anything=None):  # type: ignore[no-untyped-def]  # as a plugin may write it
-        return 1.0
-
-    assert bind(open_minded, {"anything": [1]}).params == {"anything": [1]}
 
 
 def test_consent_is_the_users_and_of_no_file() -> None:

@@ -68,7 +68,6 @@ def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
-        ("{{ inptu }}", "reads 'inptu'; .*\"input\""),
         ("a\n{% if %}", "in its line 2"),
         ("{{ answer }}", "'answer'; .*input, id, level"),
         ("{% macro m() %}{{ hidden }}{% endmacro %}", "reads 'hidden'"),

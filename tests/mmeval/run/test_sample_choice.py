@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import UsageError
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.task.task import Expected, Task
@@ -42,11 +41,6 @@ def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_
     made = choice(of, limit=0.5, sample_shuffle=1)
     assert ({index % 3 for index in taken(made)}, made.size) == ({1}, 5)
     assert taken(choice(of, limit=0.2)) == [1, 4]
-
-
-def test_an_unknown_label_is_found_before_the_run_and_names_the_task() -> None:
-    with pytest.raises(UsageError, match=r"toy: .*'levle'; .*: level"):
-        choice(leveled(), limit=3, stratify=("levle",)).check()
 
 
 EASY = {"filter": {"level": "easy"}}

@@ -91,10 +91,3 @@ def test_fresh_sets_earlier_runs_aside_whole(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
     assert sorted(path.read_text() for path in tmp_path.glob("run.*/answers")) == ["1", "2"]
     assert set_aside(tmp_path / "run") is None
-
-
-@pytest.mark.parametrize("folder", ["file/run", "file/model/default"])
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, folder: str) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=rf"{tmp_path / folder} .*--output_path"):
-        RunFolder(tmp_path / folder)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
+from mmeval.errors import AmbiguousNameError
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import select
 from tests.support.task_folder import installed, task, write_files
@@ -52,25 +52,8 @@ def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: Any, caplog:
     assert {record.args for record in caplog.records} == {("gone", "dist-gone", "pkg_gone")}
 
 
-def test_a_broken_file_fails_where_it_is_named_and_is_listed_with_its_problem(tmp_path: Path) -> None:
-    write_files(tmp_path, {**MINE, "broken.yaml": "task: broken\nrepeats: [1\n"})
-    assert [task.name for task in select(["one"], [tmp_path])] == ["one"]
-    with pytest.raises(TaskFileError) as caught:
-        select(["broken"], [tmp_path])
-    assert (caught.value.file, caught.value.line) == (tmp_path / "broken.yaml", 3)
-    listed = {entry.name: entry for entry in TaskIndex(roots=[]).with_folder(tmp_path, deep=True).listing()}
-    assert [name for name, entry in listed.items() if entry.problem] == ["broken"]
-    assert (listed["one"].version, listed["one"].license) == ("1", "")
-
-
 def test_usual_files_are_indexed_without_parsing_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.task.scan._whole", lambda _text, file: pytest.fail(str(file)))
     write_files(tmp_path, {f"t{i}.yaml": task(f"t{i}", "include: _base") for i in range(30)})
     write_files(tmp_path, {"_base": "tag: many\nrepeats: 2"})
     assert [entry.tags for entry in TaskIndex().below(tmp_path)] == [("many",)] * 30
-
-
-def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        TaskIndex([tmp_path / "gone"])
-    assert caught.value.name == "--include_path"
