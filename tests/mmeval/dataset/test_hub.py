@@ -53,10 +53,8 @@ def test_a_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(hub: Fak
 @pytest.mark.parametrize(
     ("asked", "variable", "kind", "word"),
     [
-        (("me/absent", NEW), "", MissingDataError, "no such data set"),
         (("me/gated", NEW), "", MissingDataError, "HF_TOKEN"),
         (("me/tiny", "c" * 40), "", MissingDataError, "revision"),
-        (("me/tiny", OLD), "HF_HUB_OFFLINE", OutOfReachError, "HF_HUB_OFFLINE=0"),
         (("me/tiny", OLD), "HF_DATASETS_OFFLINE", OutOfReachError, "HF_DATASETS_OFFLINE=0"),
         (("../up", NEW), "", MissingDataError, "owner/name"),
     ],

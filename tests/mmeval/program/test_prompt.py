@@ -23,4 +23,4 @@ def test_a_prompt_function_gets_the_sample_and_its_options_and_returns_messages(
     assert made == (user("s1!"),)
     for returned in ([], ["text"]):
         with pytest.raises(PromptError, match=r"'s1': .*'odd'"):
-            FunctionPrompt("odd", lambda _, given=returned: given)(sample("q"))  # type: ignore[misc]
+            FunctionPrompt("odd", lambda _, given=returned: given)(sample("q"))

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,7 +8,6 @@ import pytest
 
 from mmeval.broker import runtime as runtime_module
 from mmeval.content.parts import Interleaved
-from mmeval.costs.budget import BudgetSpentError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, StorageError, UsageError
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
@@ -36,6 +34,7 @@ from tests.support.toy import (
 )
 
 JUDGE = {"judge": BackendSpec("toy")}
+SLOW = {"judge": BackendSpec("toy", {"delay": 0.2})}
 STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
 
 
@@ -45,11 +44,6 @@ def values(outcome: Any) -> dict[str, float | None]:
 
 def judged(rows: Any = 3, **more: Any) -> Task:
     return task("judged", rows, metrics=("toy_verdict",), **more)
-
-
-def still_to_judge(errors: str) -> bool:
-    """Whether a model that is done has noted what is left to its judge."""
-    return any(left_to_judge(count) in errors for count in range(1, 41))
 
 
 def test_what_fails_is_counted_by_its_kind_and_asked_again(tmp_path: Path) -> None:
@@ -112,26 +106,15 @@ def test_a_model_that_judges_itself_is_asked_again(tmp_path: Path, monkeypatch: 
     assert (values(outcome), outcome.complaints) == ({"judged": 1.0}, ())
 
 
-def test_what_was_put_off_is_judged_in_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    class Patient(Toy):
-        async def generate(self, request: Request) -> Response:
-            while not still_to_judge(errors()):
-                await asyncio.sleep(0.001)
-            return await super().generate(request)
-
-    heard: list[str] = []
-
-    def errors() -> str:
-        heard.append(capsys.readouterr().err)
-        return "".join(heard)
-
-    tasks = [task(name, 20, metrics=("toy_verdict",)) for name in ("one", "other")]
-    with pytest.raises(BudgetSpentError):
-        run_toy(tmp_path, *tasks, roles=JUDGE, max_connections=2, budget_calls=12)
-    assert not still_to_judge(capsys.readouterr().err)
-    slow = {"judge": BackendSpec("toy", {"max_connections": 1}, instance=Patient())}
-    outcome = run_toy(tmp_path, *tasks, roles=slow, max_connections=2)
-    assert [(result.scored, result.value) for result in outcome.results] == [(20, 1.0), (20, 1.0)]
+def test_a_judge_that_has_work_left_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases: tuple[tuple[dict[str, Any], bool], ...] = (
+        ({"predict_only": True, "roles": JUDGE}, False),
+        ({"roles": SLOW}, True),
+    )
+    for more, noted in cases:
+        run_toy(tmp_path, judged(), **more)
+        errors = capsys.readouterr().err
+        assert any(left_to_judge(count) in errors for count in (1, 2, 3)) is noted
 
 
 def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of_their_own(tmp_path: Path) -> None:

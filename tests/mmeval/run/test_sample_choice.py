@@ -43,7 +43,7 @@ def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_
     assert taken(choice(of, limit=0.2)) == [1, 4]
 
 
-EASY = {"filter": {"level": "easy"}}
+EASY = {"filter": {"level": ["easy", "light"]}}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ import fcntl
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +10,8 @@ import pytest
 from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.run_folder import RunFolder, set_aside
-from mmeval.task.task import Group, GroupMetric
-from tests.support.toy import task
 
 IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
-
-
-def described(folder: RunFolder, *tasks: str, command: str = "mmeval") -> None:
-    group = Group("all", "All", tasks, (GroupMetric("exact_match"),))
-    given: dict[str, Any] = {
-        "identity": IDENTITY,
-        "provenance": {"python": "3"},
-        "groups": {"all": asdict(group)},
-        "data": {},
-    }
-    configs = {name: dict(task(name).config) for name in tasks}
-    folder.describe(**given, tasks=configs, options={"limit": 3}, command=command)
 
 
 @contextmanager
@@ -60,7 +45,8 @@ def test_neither_a_second_process_nor_fresh_takes_a_folder_from_a_process_at_wor
 )
 def test_a_changed_identity_is_refused_by_its_field(tmp_path: Path, identity: Mapping[str, Any], change: str) -> None:
     with closing(RunFolder(tmp_path)) as folder:
-        described(folder, "a")
+        nothing: dict[str, Any] = {key: {} for key in ("provenance", "tasks", "groups", "data", "options")}
+        folder.describe(identity=IDENTITY, command="mmeval", **nothing)
         folder.claim(identity, 0)
         with pytest.raises(IdentityChangedError) as refused:
             folder.claim(identity, 5)

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.errors import MissingDataError, TaskFileError, UnknownNameError, UsageError
 from mmeval.task.selection import select
-from mmeval.task.task import GroupMetric, Selection, TaskOverrides
+from mmeval.task.task import GroupMetric, TaskOverrides
 from tests.support.task_folder import task, write_files
 
 FOLDER = {
@@ -24,10 +24,6 @@ def folder(tmp_path: Path) -> Path:
     return write_files(tmp_path / "mine", FOLDER)
 
 
-def names(selection: Selection) -> list[str]:
-    return [task.name for task in selection]
-
-
 @pytest.mark.parametrize(
     ("asked", "tasks"),
     [
@@ -41,7 +37,8 @@ def names(selection: Selection) -> list[str]:
     ids=["task", "tag", "glob", "nested", "twice", "file"],
 )
 def test_names_select_each_task_once_in_the_order_named(folder: Path, asked: list[str], tasks: list[str]) -> None:
-    assert names(select([name.format(folder=folder) for name in asked], [folder])) == tasks
+    chosen = select([name.format(folder=folder) for name in asked], [folder])
+    assert [task.name for task in chosen] == tasks
 
 
 @pytest.mark.parametrize(
