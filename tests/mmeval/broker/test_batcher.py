@@ -169,7 +169,7 @@ async def test_an_answered_row_keeps_its_answer_when_its_batch_is_lost(error: Ex
 
     batcher = Batcher(LostAfterOne(), lambda: 2, 2)
     answers = await asyncio.gather(asked(batcher, "first"), asked(batcher, "second"), return_exceptions=True)
-    assert [repr(one) if isinstance(one, Exception) else one[0] for one in answers] == ["answer", end]
+    assert [repr(one) if isinstance(one, BaseException) else one[0] for one in answers] == ["answer", end]
 
 
 async def test_as_many_batches_are_under_way_as_there_are_places_and_each_gets_its_share() -> None:

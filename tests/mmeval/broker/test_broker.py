@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
 from mmeval.errors import BackendDownError, KeyRefusedError, ReplayMismatchError, StoppedError, StorageError
 from mmeval.model_backends.reference import ReferenceBackend
@@ -23,11 +22,12 @@ from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
 T = TypeVar("T")
+__all__ = ["brokered", "scope"]  # for the story of converting
 
 
-async def run(folder: Path, program: Program[T], at: Scope | None = None, retries: int = 0, **roles: AnyBackend) -> T:
+async def run(folder: Path, program: Program[T], at: Scope | None = None, **given: Any) -> T:
     """What a program returns that is run alone, in a process of its own so to speak."""
-    async with brokered(folder, retries=retries, **roles) as broker:
+    async with brokered(folder, **given) as broker:
         return await broker.run(program, at or scope())
 
 

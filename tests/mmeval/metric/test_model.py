@@ -209,7 +209,7 @@ def test_what_names_no_model_is_refused() -> None:
         assert caught.value.name == "model"
     for files in ((), "config.json", ("../a",), ("a|/b",)):
         with pytest.raises(PluginError):
-            HubModel(files)  # type: ignore[arg-type]  # as a plugin may write it
+            HubModel(files)
     # What a model was found to be is not for a user to write.
     for found in ({"name": "me/scorer", "fingerprint": "f"}, {"name": "scorer", "folder": "/x"}):
         with pytest.raises(UsageError) as caught:

@@ -59,7 +59,7 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
     ],
     ids=["waits for what is in flight", "a second one leaves at once", "what takes too long is left"],
 )
-async def test_a_signal(seconds: float, in_flight: int, signals: Any, end: Any, words: str, capsys: Any) -> None:
+async def test_a_signal_stops(seconds: float, in_flight: int, signals: Any, end: Any, words: str, capsys: Any) -> None:
     work = Work(seconds, calls=99)
     work.in_flight = in_flight
     for moment, number in signals.items():
