@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from mmeval.backend import render as module
 from mmeval.backend.render import MARGIN, SIDE, render
-from mmeval.content.media import Media
-from mmeval.decode import MeshArrays, image, mesh_arrays
-from tests.support import tiny_media
+from mmeval.decode import MeshArrays, image
 
 REACH = SIDE - 2 * MARGIN  # pixels of the longest side
 Pixels = NDArray[Any]
@@ -127,9 +125,3 @@ def test_what_has_no_extent_is_a_dot_in_the_middle_and_what_has_no_area_a_line()
 def test_numbers_at_the_end_of_the_range_are_drawn(size: float) -> None:
     found = drawn(views(triangle((-size, 0, 0), (size, 0, 0), (0, size, 0)))[0]).sum()
     assert found == pytest.approx(REACH**2 / 4, rel=0.02)
-
-
-def test_what_is_read_is_drawn() -> None:
-    geometry = mesh_arrays(Media.from_bytes(tiny_media.PLAIN_OBJ))
-    assert "1 faces" in render(geometry).about
-    assert drawn(views(geometry)[0]).sum() == pytest.approx(REACH**2 / 2, rel=0.02)

@@ -28,6 +28,9 @@ def test_a_video_becomes_frames_in_its_place_and_the_answer_will_note_it() -> No
     assert (converted.params, converted.wants, converted.seed) == (request.params, request.wants, 7)
     light = [np.asarray(image(medium)).mean() for medium in converted.messages[1].content.media()]
     assert (light, len(set(light))) == (sorted(light), FRAMES)
+    other = Request((user("See ", Media.from_bytes(picture()), Part("video", raw="<video1>", label="video1")),))
+    assert convert(other, ["video->frames"])[0] is other
+    assert convert(Request((user(CLIP),)), [])[1] == ()
 
 
 def test_a_document_becomes_its_words_or_pictures_of_its_pages() -> None:
@@ -41,12 +44,6 @@ def test_a_document_becomes_its_words_or_pictures_of_its_pages() -> None:
             convert(Request((user(Media.from_bytes(pdf(pages=pages))),)), ["document->page_images"], limits)
     with pytest.raises(CorruptMediaError, match="document->page_images"):
         convert(Request((user(Media.from_bytes(pdf(""))),)), ["document->text"])
-
-
-def test_what_is_not_named_is_left_as_it_is() -> None:
-    request = Request((user("See ", Media.from_bytes(picture()), Part("video", raw="<video1>", label="video1")),))
-    assert convert(request, ["video->frames"])[0] is request
-    assert convert(Request((user(CLIP),)), [])[1] == ()
 
 
 def test_frames_are_from_the_middle_of_equal_shares(monkeypatch: pytest.MonkeyPatch) -> None:

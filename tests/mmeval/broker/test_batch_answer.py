@@ -15,14 +15,13 @@ from tests.support.toy import ToyLocal, request
 def answered(backend: ToyLocal, *texts: str) -> dict[str, str]:
     """All texts as one batch."""
     found: dict[str, str] = {}
-    answer_batch(
-        backend, [request(text) for text in texts], lambda i, response: found.__setitem__(texts[i], words_of(response))
-    )
+
+    def deliver(row: int, response: Response) -> None:
+        error = response.error
+        found[texts[row]] = f"{error.kind}: {error.message}" if error else response.text
+
+    answer_batch(backend, [request(text) for text in texts], deliver)
     return found
-
-
-def words_of(response: Response) -> str:
-    return response.text if response.error is None else f"{response.error.kind}: {response.error.message}"
 
 
 def test_a_bad_row_fails_alone_and_is_logged_on_request(caplog: pytest.LogCaptureFixture) -> None:
@@ -37,26 +36,16 @@ def test_a_bad_row_fails_alone_and_is_logged_on_request(caplog: pytest.LogCaptur
     assert backend.batches == [["question 1", "bad", "question 2"], ["question 1"], ["bad"]]
 
 
-def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
-    class Leaving(ToyLocal):
-        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-            for position, response in super().generate_batch(requests):
-                if response.text == "answer 1":
-                    sys.exit(0)
-                yield position, response
-
-    found = answered(Leaving(), "question 0", "question 1", "question 2")
-    assert found == {"question 0": "answer 0", "question 1": found["question 1"], "question 2": "answer 2"}
-    assert found["question 1"].startswith("internal: SystemExit: 0 (test_")
-
-
-def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
+def test_a_batch_that_does_not_fit_is_halved_until_it_does_and_returns_how_many_fit() -> None:
     backend = ToyLocal(memory=2)
     found = answered(backend, *(f"question {i}" for i in range(7)))
     assert found == {f"question {i}": f"answer {i}" for i in range(7)}
     assert [len(batch) for batch in backend.batches] == [7, 3, 1, 1, 1, 3, 1, 1, 1, 1]
     out = "out_of_memory: RuntimeError: CUDA out of memory"
     assert answered(ToyLocal(memory=0), "a", "b") == {"a": out, "b": out}
+    for memory, rows, most in ((9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)):
+        requests = [request(f"question {i}") for i in range(rows)]
+        assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most
 
 
 def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
@@ -81,12 +70,6 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
     assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
     assert found["odd"].startswith("internal: TypeError: ")
     assert "batch_answer.py:" not in found["odd"].replace("test_batch_answer.py:", "")
-
-
-def test_a_batch_returns_how_many_rows_fit_where_that_has_shown() -> None:
-    for memory, rows, most in ((9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)):
-        requests = [request(f"question {i}") for i in range(rows)]
-        assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most
 
 
 def test_an_answer_that_cannot_be_delivered_ends_the_batch_and_is_no_fault_of_its_rows() -> None:

@@ -1,6 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,6 @@ from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import AnswererDiedError, Batcher, BatchRow, Deliver, least_padded, length
 from mmeval.errors import StoppedError, StorageError, UsageError
 from mmeval.records.request import Request
-from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import now
 from tests.support.toy import ToyLocal, asked_text, picture, reply, request
@@ -44,21 +42,14 @@ class Answers:
     async def close(self) -> None: ...
 
 
-@asynccontextmanager
-async def batching(backend: ToyLocal, live: int, growths: int = 0) -> AsyncIterator[Batcher]:
-    """Batches of a backend that is asked in a thread of this process."""
-    batcher = Batcher(ThisProcess(backend), lambda: live, backend.max_batch_size, growths=growths)
-    try:
-        yield batcher
-    finally:
-        await batcher.close()
-
-
 async def asked(batcher: Batcher, *texts: str | Request, trial: str = "") -> list[str]:
     """Ask at the same time, each text for a trial of its own unless one is given."""
     requests = [request(text) if isinstance(text, str) else text for text in texts]
     calls = [batcher.ask(one, Ticket(trial or f"trial {id(one)}")) for one in requests]
-    return [words_of(response) for response in await asyncio.gather(*calls)]
+    return [
+        f"{response.error.kind}: {response.error.message}" if response.error else response.text
+        for response in await asyncio.gather(*calls)
+    ]
 
 
 async def asked_behind(size: int, first: str, *texts: str | Request) -> list[list[str]]:
@@ -69,10 +60,6 @@ async def asked_behind(size: int, first: str, *texts: str | Request) -> list[lis
     await asyncio.sleep(0.5)
     await asyncio.gather(*calls, asked(batcher, *texts))
     return backend.batches
-
-
-def words_of(response: Response) -> str:
-    return response.text if response.error is None else f"{response.error.kind}: {response.error.message}"
 
 
 async def test_a_full_batch_goes_at_once_and_a_call_waits_for_company_only_a_short_time() -> None:
@@ -167,7 +154,12 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
 
 
 @pytest.mark.parametrize(
-    ("error", "end"), [(UsageError("lost"), "UsageError('lost')"), (AnswererDiedError("died"), "answer")], ids=repr
+    ("error", "end"),
+    [
+        *((UsageError("lost"), "UsageError('lost')"), (StorageError("full"), "StorageError('full')")),
+        *((AnswererDiedError("died"), "answer"), (ValueError("odd"), "internal: ValueError: odd")),
+    ],
+    ids=repr,
 )
 async def test_an_answered_row_keeps_its_answer_when_its_batch_is_lost(error: Exception, end: str) -> None:
     class LostAfterOne(Answers):
@@ -176,16 +168,8 @@ async def test_an_answered_row_keeps_its_answer_when_its_batch_is_lost(error: Ex
             raise error
 
     batcher = Batcher(LostAfterOne(), lambda: 2, 2)
-    calls = (batcher.ask(request(text), Ticket(text)) for text in ("first", "second"))
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    assert [one.text if isinstance(one, Response) else repr(one) for one in answers] == ["answer", end]
-
-
-async def test_what_ends_every_call_is_raised_and_anything_else_is_recorded() -> None:
-    with pytest.raises(StorageError, match="the disk is full"):
-        await asked(Batcher(Answers(lambda _: StorageError("the disk is full")), lambda: 1, 8), "question 1")
-    odd = Batcher(Answers(lambda _: ValueError("odd")), lambda: 1, 8)
-    assert await asked(odd, "question 1") == ["internal: ValueError: odd"]
+    answers = await asyncio.gather(asked(batcher, "first"), asked(batcher, "second"), return_exceptions=True)
+    assert [repr(one) if isinstance(one, BaseException) else one[0] for one in answers] == ["answer", end]
 
 
 async def test_as_many_batches_are_under_way_as_there_are_places_and_each_gets_its_share() -> None:
@@ -211,8 +195,9 @@ async def test_trials_that_were_just_answered_may_bring_the_next_company_however
 
 async def test_batches_stay_as_small_as_memory_allows(caplog: pytest.LogCaptureFixture) -> None:
     backend = ToyLocal(max_batch_size=8, memory=3)
-    async with batching(backend, live=100) as batcher:
-        await asked(batcher, *(f"question {i}" for i in range(16)))
+    batcher = Batcher(ThisProcess(backend), lambda: 100, 8)
+    await asked(batcher, *(f"question {i}" for i in range(16)))
+    await batcher.close()
     assert [len(batch) for batch in backend.batches][:7] == [8, 4, 2, 2, 4, 2, 2]
     assert {len(batch) for batch in backend.batches[7:]} == {2}
     [warned] = caplog.messages
@@ -222,10 +207,11 @@ async def test_batches_stay_as_small_as_memory_allows(caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(("growths", "largest"), [(0, 1), (1, 2), (5, 4)])
 async def test_a_size_that_ran_out_of_memory_is_tried_again_as_often_as_asked(growths: int, largest: int) -> None:
     backend = ToyLocal(max_batch_size=4, memory=1)
-    async with batching(backend, live=100, growths=growths) as batcher:
-        await asked(batcher, *"abcd")
-        backend._memory, count = 100, len(backend.batches)
-        await asked(batcher, *(f"question {i}" for i in range(4 * module.GROW_AFTER)))
+    batcher = Batcher(ThisProcess(backend), lambda: 100, 4, growths=growths)
+    await asked(batcher, *"abcd")
+    backend._memory, count = 100, len(backend.batches)
+    await asked(batcher, *(f"question {i}" for i in range(4 * module.GROW_AFTER)))
+    await batcher.close()
     assert (max(len(batch) for batch in backend.batches[count:]), module.GROW_AFTER) == (largest, 16)
 
 

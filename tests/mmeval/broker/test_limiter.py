@@ -90,9 +90,7 @@ async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_
 
 
 @pytest.mark.parametrize(("asked", "least", "most"), [(0.1, 0.1, 0.2), (10, 10, 11), (1e9, 120, 121)])
-async def test_where_most_are_refused_every_call_pauses_as_long_as_the_server_asks_within_reason(
-    asked: float, least: float, most: float
-) -> None:
+async def test_where_most_are_refused_every_call_pauses(asked: float, least: float, most: float) -> None:
     limiter = Limiter(1)
     _, second = await calls(limiter, 2)  # one that waits for its place pauses too
     crowded(limiter, asked)

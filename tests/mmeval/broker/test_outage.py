@@ -54,9 +54,7 @@ async def lost(call: Awaitable[object]) -> str:
     return str(caught.value)
 
 
-async def test_calls_wait_while_the_backend_is_away_and_have_not_failed_when_it_is_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_calls_wait_while_the_backend_is_away(caplog: pytest.LogCaptureFixture) -> None:
     backend, heard = Away(), list[str]()
     role = runtime(backend)
     role.plays(["judge", "captioner"])
@@ -98,6 +96,11 @@ async def test_the_pauses_double_up_to_the_longest_and_end_with_patience() -> No
         for least in (0.5, 1, 2, 4, 5, 5):
             assert least <= found.pause() <= 1.25 * least
             found.looked(AWAY)
+        found.looked(None)
+    for _ in range(3):
+        found.note(AWAY)
+        await asyncio.sleep(200)
+        assert not found.endless
         found.looked(None)
     fresh = Outage()
     fresh.note(AWAY)
@@ -142,18 +145,6 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(answered: bo
     tries = len(backend.asked)
     await lost(role.ask(request("another"), Ticket("t")))
     assert len(backend.asked) == tries
-
-
-async def test_an_outage_that_ended_is_forgotten_when_the_next_begins() -> None:
-    backend = Away(away=False)
-    role = runtime(backend)
-    await role.ask(request("question 0"), Ticket("before"))
-    for _ in range(3):
-        backend.away = True
-        [call] = await asked(role, 1)
-        await asyncio.sleep(200)
-        backend.away = False
-        assert (await call)[0].error is None
 
 
 @pytest.mark.parametrize(("kind", "on"), [("connection", True), ("timeout", True), ("server", False)])

@@ -1,30 +1,15 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.broker import Scope
 from mmeval.broker.replay import standing
-from mmeval.broker.runtime import BackendRuntime
 from mmeval.program.calls import Program, Reply, Role, ask_all
 from mmeval.records.request import GenerationParams
-from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
+from tests.support.journals import brokered
 from tests.support.toy import Toy, asks, reply, sample
 
 MODEL = Role("model", GenerationParams())
-
-
-@contextmanager
-def asking(folder: Path) -> Iterator[Broker]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"))
-    broker = Broker(journal)
-    broker.roles = {"model": BackendRuntime(Toy(answers=lambda _: reply("yes")), limit=4, retries=0, live=lambda: 1)}
-    try:
-        yield broker
-    finally:
-        journal.close()
 
 
 def turns(count: int, *, wants: str = "text") -> Program[str]:
@@ -46,7 +31,7 @@ def scope() -> Scope:
 
 @pytest.mark.parametrize(("asked", "found"), [(0, "open"), (1, "open"), (2, "open"), (3, "kept")])
 async def test_an_episode_is_kept_when_its_last_turn_is_answered(asked: int, found: str, tmp_path: Path) -> None:
-    with asking(tmp_path) as broker:
+    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
         if asked:
             await broker.run(turns(asked), scope())
         kept = len(broker.journal)
@@ -54,7 +39,7 @@ async def test_an_episode_is_kept_when_its_last_turn_is_answered(asked: int, fou
 
 
 async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_itself(tmp_path: Path) -> None:
-    with asking(tmp_path) as broker:
+    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
         await broker.run(at_once("a", "b"), scope())
         assert standing(at_once("a", "b"), scope(), broker) == "kept"
         assert standing(at_once("a", "c"), scope(), broker) == "open"
@@ -62,11 +47,13 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
         assert [standing(asks("begin", text), scope(), broker) for text in "ab"] == ["kept", "open"]
 
 
-def test_what_cannot_be_asked_is_neither_kept_nor_open_and_what_fails_is_left_for_its_turn(tmp_path: Path) -> None:
+async def test_what_cannot_be_asked_is_neither_kept_nor_open_and_what_fails_is_left_for_its_turn(
+    tmp_path: Path,
+) -> None:
     def broken() -> Program[str]:
         raise ValueError("no prompt")
         yield MODEL.ask("never")
 
-    with asking(tmp_path) as broker:
+    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
         assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
         assert standing(broken(), scope(), broker) == "open"

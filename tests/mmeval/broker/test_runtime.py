@@ -52,9 +52,7 @@ def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None 
     ("trouble", "message", "code"),
     [(MissingDataError("no weights"), "no weights", 4), (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED)],
 )
-async def test_a_backend_is_started_with_the_first_call_and_once_and_if_it_cannot_be_every_call_fails(
-    trouble: Exception, message: str, code: int
-) -> None:
+async def test_a_backend_is_started_once_or_every_call_fails(trouble: Exception, message: str, code: int) -> None:
     role = runtime(backend := Loaded())
     assert backend.starts == 0
     await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))

@@ -61,9 +61,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
     return WorkerProcess(WorkerJob("worker 1", "toy", {}, "", folder, folder, folder, folder / "1.log", 1))
 
 
-async def test_a_worker_is_started_answers_and_is_ended(
-    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_worker_is_started_answers_and_is_ended(worker: WorkerProcess, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setattr(Process, "script", (WARNING, READY, WARNING, ROW, DONE))
     await worker.start()
     rows: list[Any] = []
@@ -84,8 +82,8 @@ async def test_a_worker_is_started_answers_and_is_ended(
     ],
     ids=["refused", "dead", "garbled"],
 )
-async def test_a_worker_that_cannot_be_started_has_a_reason(
-    script: object, code: int, words: str, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+async def test_a_start_that_fails(
+    script: object, code: int, words: str, worker: WorkerProcess, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(Process, "script", [script])
     with pytest.raises(WorkerStartError, match=words) as lost:
@@ -115,9 +113,7 @@ async def test_a_batch_that_cannot_be_answered_raises(
 
 
 @pytest.mark.parametrize("early", [True, False])
-async def test_a_worker_that_is_killed_before_its_start_or_whose_work_is_given_up_is_killed(
-    early: bool, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_worker_that_is_given_up_is_killed(early: bool, worker: WorkerProcess, monkeypatch: Any) -> None:
     monkeypatch.setattr(Process, "script", (READY,))
     if early:
         worker.kill()

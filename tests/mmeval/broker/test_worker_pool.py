@@ -130,9 +130,7 @@ async def test_batches_go_to_the_next_free_worker_and_what_was_written_is_adopte
     assert await answered(made, "question 1") == {-1: "StoppedError"}
 
 
-async def test_a_worker_that_dies_is_started_again_and_what_it_had_written_is_delivered(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_a_dead_worker_had_written_is_delivered(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     made = pool(tmp_path, Notes({"key of b": reply("found")}))
     await made.start()
     assert await answered(made, "deadly", "b", "c") == {0: "deadly", 1: "found", -1: "AnswererDiedError"}

@@ -112,9 +112,7 @@ def job(folder: Path, **args: Any) -> WorkerJob:
     ],
     ids=str,
 )
-def test_a_worker_reports_why_it_cannot_start(
-    args: dict[str, Any], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_cannot_start(args: Any, code: int, message: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
     made, parent, well = job(tmp_path), Parent(), Parent()
     backend = _started(replace(made, args={**made.args, **args}), parent)  # type: ignore[arg-type]
@@ -124,9 +122,7 @@ def test_a_worker_reports_why_it_cannot_start(
     assert well.heard == [WorkerMessage(logging.WARNING, "this model is a toy")]
 
 
-def test_a_worker_writes_an_answer_before_it_reports_it_and_reports_where_it_cannot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StorageError("disk full")
 
@@ -149,9 +145,7 @@ def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_proces
     assert (outcome.counts.new, outcome.counts.failed, len(notes(tmp_path, "start"))) == (2, 1, 1)
 
 
-def test_copies_that_other_processes_cannot_make_are_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_that_other_processes_cannot_make_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = ToyParallel(folder=str(tmp_path), copies=2)
     with pytest.raises(UsageError) as caught:
         run_toy(tmp_path, task(), model=BackendSpec("toy_parallel", instance=made))

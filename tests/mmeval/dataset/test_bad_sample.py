@@ -65,9 +65,7 @@ def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
     ],
     ids=["a generator", "its last row", "errors for ever", "another error"],
 )
-def test_a_loader_that_does_not_go_on_ends_its_rows(
-    dataset: Bumpy | Rows, before: list[str], error: type[Exception]
-) -> None:
+def test_a_loader_that_does_not_go_on(dataset: Bumpy | Rows, before: list[str], error: type[Exception]) -> None:
     rows = rows_of(dataset)
     assert [next(rows).id for _ in before] == before
     with pytest.raises(error):

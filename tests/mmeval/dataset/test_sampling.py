@@ -29,13 +29,6 @@ def test_a_draw_has_every_sample_once_and_its_seed_decides_the_order() -> None:
     assert [one for one in drawn(Draw(3), more) if one.id != "new"] == drawn(Draw(3), found), "others keep their places"
 
 
-def test_every_sample_has_the_same_chance() -> None:
-    found = rows(a=20)
-    first = Counter(index for seed in range(400) for index in Draw(seed).order(found)[:5])
-    assert sum(first.values()) == 2000
-    assert all(65 <= first[index] <= 135 for index in range(20))  # 100 expected, 8.7 the standard deviation
-
-
 @pytest.mark.parametrize("count", [1, 8, 20, 50])
 def test_a_stratified_draw_is_proportional_and_random_within_a_stratum(count: int) -> None:
     sizes = {"a": 60, "b": 30, "c": 10}
@@ -49,9 +42,7 @@ def test_several_labels_make_a_stratum_of_each_combination() -> None:
     first = drawn(Draw(0, ("kind", "half")), rows(a=20, b=20))[:8]
     pairs = Counter((one.metadata["kind"], one.metadata["half"]) for one in first)
     assert pairs == {(kind, half): 2 for kind in "ab" for half in (0, 1)}
-
-
-def test_a_missing_label_and_a_list_are_values_too_and_an_unknown_label_is_refused() -> None:
+    # A missing label and a list are values too.
     found = [(0, sample("x", kind=["a", "b"])), (1, sample("y")), (2, sample("z", kind=None))]
     assert sorted(Draw(0, ("kind",)).order(found)) == [0, 1, 2]
     with pytest.raises(UsageError, match=r"'levle'.* half, kind"):

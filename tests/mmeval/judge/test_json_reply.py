@@ -72,26 +72,8 @@ def test_a_text_that_is_only_json_has_a_value() -> None:
     assert [*map(strict_json, texts)] == [{"a": 1}, [1], None, None, None]
 
 
-SCALARS = (
-    *(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False)),
-    st.text(max_size=9),
-)
-JSON = st.recursive(
-    st.one_of(SCALARS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-PROSE = st.text(st.characters(exclude_characters="{"), max_size=20)
 WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, aé\n"), max_size=12)
 QUICKLY = settings(max_examples=50, deadline=None)
-
-
-@given(PROSE, st.dictionaries(st.text(max_size=5), JSON, max_size=4), PROSE)
-@QUICKLY
-def test_every_object_between_any_prose_is_read_as_it_was_written(
-    before: str, meant: dict[str, Any], after: str
-) -> None:
-    assert json.dumps(read_object(f"{before}{json.dumps(meant)}{after}")) == json.dumps(meant)
 
 
 @given(st.dictionaries(WITH_BRACES, WITH_BRACES | st.dictionaries(WITH_BRACES, WITH_BRACES), min_size=1), st.data())

@@ -54,15 +54,11 @@ def test_the_majority_decides_and_a_tie_is_not_sure(given: list[Reply], value: A
         ("median", grades(2, 4, "not sure"), None, 1.414214),
     ],
 )
-def test_grades_are_combined_as_the_metric_says_with_their_spread(
-    combine: Combine, given: list[Reply], value: Any, spread: float
-) -> None:
+def test_grades_are_combined(combine: Combine, given: list[Reply], value: Any, spread: float) -> None:
     verdict = combined(GRADE, given, combine)
     assert verdict.values["grade"] == (None if value is None else pytest.approx(value))
     assert verdict.spread["grade"] == pytest.approx(spread, abs=1e-6)
-
-
-def test_yes_counts_as_one_and_of_words_the_majority_is_taken() -> None:
+    # Yes counts as one, and of words the majority is taken.
     assert combined(YES, votes("yes", "no", "yes", "yes"), "mean").values == {"met": 0.75}
     kinds = ReplyForm((Choice("kind", ("a", "b")),))
     assert combined(kinds, replies(*(f'{{"kind": "{word}"}}' for word in "aba")), "mean").values == {"kind": "a"}

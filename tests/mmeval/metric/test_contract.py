@@ -16,11 +16,10 @@ from mmeval.program.calls import Reply, Role
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.task_folder import installed
-from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
+from tests.support.toy import reply, toy_pair, toy_verdict
 from tests.support.trials import score_of, trial
 
 _NUMPY: Any = np.float32(0.5)
-YES = {"word": "yes"}
 
 
 def scored(value: Any, *outputs: str) -> MetricScores:
@@ -30,11 +29,6 @@ def scored(value: Any, *outputs: str) -> MetricScores:
         return value
 
     return score_one(bind(metric(range=(0, 1), version="1", source="test", outputs=outputs)(given)), trial("x"))
-
-
-def test_a_description_names_what_the_function_says() -> None:
-    assert (toy_yes.name, toy_yes.outputs, toy_yes.judged, toy_yes.switches) == ("toy_yes", ("toy_yes",), False, YES)
-    assert (toy_verdict.roles, toy_verdict.switches, toy_verdict.judged) == (("judge",), {"question": "met?"}, True)
 
 
 @pytest.mark.parametrize("value", [1, True, np.float32(0.5), Score(_NUMPY), 1.0 + 1e-7, -1e-7], ids=repr)
@@ -121,9 +115,6 @@ REFUSED = [
 def test_a_function_that_cannot_be_a_metric_is_refused(function: Any, more: dict[str, bool], words: str) -> None:
     with pytest.raises(PluginError, match=words):
         metric(range=(0, 1), version="1", source="", name="odd", **more)(function)  # type: ignore[arg-type]
-
-
-def test_the_first_argument_is_called_trial() -> None:
-    for function in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
-        made = metric(range=(0, 1), version="1", source="", name="even")(function)
+    for right in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
+        made = metric(range=(0, 1), version="1", source="", name="even")(right)
         assert score_of(made, trial("x")).value == 1

@@ -14,7 +14,7 @@ from mmeval.metric.derived import Derivation, derivations, with_derived
 from mmeval.metric.model import HubModel
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.score import Score
-from mmeval.scoring.score_set import ScoreSet, finished_rows, lines_so_far
+from mmeval.scoring.score_set import ScoreSet, lines_so_far
 
 UNIT = (0.0, 1.0)
 PIECES = {"a": UNIT, "b": UNIT}
@@ -38,16 +38,6 @@ def line(*args: Any, **scores: Any) -> bytes:
     return json.dumps(row(*args, **scores)).encode() + b"\n"
 
 
-def finished(run: Path, *lines: bytes) -> list[Any]:
-    """The derived score of each trial in its finished row, None where there is none."""
-    scores = ScoreSet(run, "t", PLAN)
-    for one in lines:
-        scores.add(one)
-    scores.finish()
-    rows = finished_rows(scores.folder, lambda index, repeat: True)
-    return [found["scores"].get("overall") for found in rows]
-
-
 @pytest.mark.parametrize(
     ("pieces", "status", "reason", "bounds"),
     [
@@ -58,9 +48,7 @@ def finished(run: Path, *lines: bytes) -> list[Any]:
         ({"a": Score(0.5), "b": Score.unscored("x", bounds=(0.5, 1.0))}, "unscored", None, (0.25, 0.5)),
     ],
 )
-def test_a_piece_without_a_score_decides_the_derived_one(
-    pieces: dict[str, Score], status: str, reason: str | None, bounds: tuple[float, float] | None
-) -> None:
+def test_a_piece_without_a_score_decides(pieces: Any, status: str, reason: str | None, bounds: Any) -> None:
     found = product().scores(pieces)["overall"]
     assert (found.status, found.value, found.bounds) == (status, None, bounds)
     assert reason in (None, found.reason)
@@ -80,14 +68,6 @@ def test_a_row_gets_what_follows_from_its_scores_as_they_are_now() -> None:
     assert list(with_derived(row(a=0.5, overall=1.0), [product()])["scores"]) == ["a"]
     failed = row(status="failed", a=0.5, b=0.5)
     assert with_derived(failed, [product()]) == failed
-
-
-def test_pieces_that_come_one_after_the_other_are_put_together(tmp_path: Path) -> None:
-    assert finished(tmp_path, line(a=0.5)) == [None]
-    (before,) = finished(tmp_path, line(b=Score.lost("gone")))
-    (after,) = finished(tmp_path, line(b=1.0))
-    assert (before["status"], before["bounds"], after["value"]) == ("unscored", [0.0, 0.5], 0.5)
-    assert finished(tmp_path, line(0, "new", a=0.5)) == [None]
 
 
 def test_rows_of_a_run_under_way_have_it_unless_their_plan_is_damaged(tmp_path: Path) -> None:

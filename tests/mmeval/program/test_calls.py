@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content.media import Media
 from mmeval.program.calls import Call, CallFailed, Reply, Role, ask_all, ask_one
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import Response
@@ -36,10 +35,3 @@ def test_a_role_asks_with_its_own_parameters_unless_a_call_has_others() -> None:
     assert messages == [("system", "be strict"), ("user", "is this met?<<image1>>")]
     assert (asked.role, asked.request.params) == ("judge", PARAMS)
     assert judge.send(asked.request.messages, params=GenerationParams()).request.params == GenerationParams()
-
-
-def test_a_file_name_never_reaches_the_model() -> None:
-    data = picture().data
-    assert data is not None
-    secret, plain = (Role("m").ask(Media.from_bytes(data, name)).request for name in ("the_answer_is_7.png", ""))
-    assert secret.digest == plain.digest

@@ -4,9 +4,7 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Part
 from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, PromptError, with_system
 from mmeval.program.template import TemplatePrompt
-from mmeval.records.sample import Message, Sample, user
-
-PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n picture")
+from mmeval.records.sample import Sample, user
 
 
 def sample(*parts: Part | Media | str, **metadata: object) -> Sample:
@@ -20,12 +18,9 @@ def test_the_users_own_instruction_comes_before_the_tasks() -> None:
     assert with_system("", given := (user("q"),)) is given
 
 
-def test_a_prompt_function_gets_the_sample_and_its_options() -> None:
+def test_a_prompt_function_gets_the_sample_and_its_options_and_returns_messages() -> None:
     made = FunctionPrompt("shout", lambda s, mark: [user(s.id + mark)], {"mark": "!"})(sample("q"))
     assert made == (user("s1!"),)
-
-
-@pytest.mark.parametrize("returned", [[], ["text"]], ids=["nothing", "text"])
-def test_a_prompt_function_that_returns_no_messages_is_named(returned: list[Message]) -> None:
-    with pytest.raises(PromptError, match=r"'s1': .*'odd'"):
-        FunctionPrompt("odd", lambda _: returned)(sample("q"))
+    for returned in ([], ["text"]):
+        with pytest.raises(PromptError, match=r"'s1': .*'odd'"):
+            FunctionPrompt("odd", lambda _, given=returned: given)(sample("q"))

@@ -105,15 +105,6 @@ def test_what_is_no_prompt_is_refused(home: Path) -> None:
             find_prompt(written, home, NONE)
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [("{{ answr }}", "'answr'"), ("{% if %}", "line 1"), ("[user]\n{{ answer }}", "{{ form }}")],
-)
-def test_a_template_that_could_not_be_rendered_is_found_before_the_run(text: str, fault: str) -> None:
-    with pytest.raises(PromptError, match=f"the prompt 'p': .*{fault}"):
-        PromptFile("p", text).check(("answer", "form"))
-
-
 def test_a_folder_gives_its_prompts_by_file_name_and_a_fault_names_the_file(tmp_path: Path, home: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -39,13 +39,6 @@ def wanted(steps: list[list[Call]]) -> list[tuple[PartKind, ...]]:
     return [call.request.wants for calls in steps for call in calls]
 
 
-def test_single_asks_the_samples_own_prompt_for_all_that_is_wanted() -> None:
-    result, ((call,),) = fed(single(ask(wants=("text", "image"))), reply("see <image1>", picture()))
-    assert result == reply("see <image1>", picture()).output
-    assert (call.role, shown(call)) == ("model", [("user", "question")])
-    assert (call.request.wants, call.request.params) == (("text", "image"), PARAMS)
-
-
 @pytest.mark.parametrize("protocol", [single, text_then_media, episode])
 def test_a_failed_call_ends_the_program_with_its_error(protocol: Any) -> None:
     program = protocol(ask(wants=("text", "image")))

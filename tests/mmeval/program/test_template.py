@@ -1,5 +1,3 @@
-import pickle
-
 import pytest
 
 from mmeval.content.media import Media
@@ -38,9 +36,7 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
     ],
     ids=lambda value: str(value)[:22],
 )
-def test_a_template_sees_the_input_the_id_and_the_named_labels(
-    template: str, parts: list[Media | str], found: list[object]
-) -> None:
+def test_what_a_template_sees(template: str, parts: list[Media | str], found: list[object]) -> None:
     assert rendered(template, *parts, level=2) == found
 
 
@@ -72,7 +68,6 @@ def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
-        ("{{ inptu }}", "reads 'inptu'; .*\"input\""),
         ("a\n{% if %}", "in its line 2"),
         ("{{ answer }}", "'answer'; .*input, id, level"),
         ("{% macro m() %}{{ hidden }}{% endmacro %}", "reads 'hidden'"),
@@ -93,9 +88,3 @@ def test_each_user_turn_is_asked_in_the_same_words_and_other_roles_stay() -> Non
     assert [(m.role, m.content.raw) for m in made] == [("user", "<one>"), ("assistant", "first"), ("user", "<two>")]
     system = TemplatePrompt(system="Level {{ level }}.", fields=("level",))(sample("q", PICTURE, level=3))
     assert system == (message("system", "Level 3."), user("q", PICTURE)), "alone it leaves the input as it is"
-
-
-def test_a_prompt_travels_to_another_process() -> None:
-    prompt = TemplatePrompt(user="{{ input }}!")
-    prompt(sample("compiled here"))
-    assert pickle.loads(pickle.dumps(prompt))(sample("q")) == (user("q!"),)

@@ -7,12 +7,9 @@ def test_equal_values_have_one_digest_on_every_machine_whatever_their_order() ->
     assert canonical_json({"b": [1, "é"], "a": None}) == b'{"a":null,"b":[1,"\xc3\xa9"]}'
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest({"a": [1, "é"]}) == "5db14a2cddc92d31365806bb5d82ed2b"
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_json_cannot_hold_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        digest([value])
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="JSON"):
+            digest([value])
 
 
 def test_seeds_are_small_whole_numbers_that_differ_by_run_request_repeat_and_occurrence() -> None:

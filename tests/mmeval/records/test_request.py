@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import UsageError
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import message, user
 from tests.support import tiny_media as tiny
@@ -26,9 +26,8 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_request_that_differs_has_another_digest(change: str) -> None:
-    assert CHANGES[change].digest != ASKED.digest
+def test_a_request_that_differs_has_another_digest() -> None:
+    assert len({changed.digest for changed in (ASKED, *CHANGES.values())}) == 1 + len(CHANGES)
 
 
 def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -> None:
@@ -58,9 +57,7 @@ def test_two_requests_never_read_alike_where_words_contain_what_separates_fields
     ],
     ids=["known names", "no sampling before", "no sampling after", "lowest", "whole"],
 )
-def test_generation_parameters_of_other_harnesses_are_understood(
-    values: dict[str, Any], expected: GenerationParams
-) -> None:
+def test_parameters_of_other_harnesses_are_understood(values: dict[str, Any], expected: GenerationParams) -> None:
     assert GenerationParams.from_mapping(values) == expected
 
 
@@ -79,9 +76,3 @@ def test_generation_parameters_of_other_harnesses_are_understood(
 def test_a_wrong_value_is_refused_with_its_name_and_range(values: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         GenerationParams.from_mapping(values)
-
-
-def test_an_unknown_generation_parameter_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        GenerationParams.from_mapping({"temprature": 1})
-    assert (caught.value.name, "temperature" in caught.value.known) == ("temprature", True)

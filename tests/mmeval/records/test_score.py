@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
@@ -14,41 +12,22 @@ from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Result, Score, ScoreStatus
 from mmeval.records.trial import Exchange, Trial
 from tests.support import tiny_media as tiny
-from tests.support.content_cases import answers
 
 ROOT = Path("media")
 PICTURE = Media.from_bytes(tiny.picture())
-words = st.text(max_size=6)
-numbers = st.floats(allow_nan=False, allow_infinity=False)
-labelled = st.dictionaries(words, words | numbers | st.none() | st.lists(st.integers(), max_size=3), max_size=3)
-messages = st.builds(Message, st.sampled_from(("system", "user", "assistant")), answers)
-samples = st.builds(
-    Sample, words, st.lists(messages, max_size=3).map(tuple), st.lists(answers, max_size=2).map(tuple), labelled, words
+SEEN = Interleaved.from_reply("see <image1>", [PICTURE])
+RECORDS = (
+    Message("assistant", Interleaved.from_text("an answer")),
+    Sample("a", (user("q", PICTURE),), (Interleaved.from_text("a"),), {"k": [1, None]}, "torn"),
+    Response(SEEN, None, "length", Usage(7, 3), latency=0.25, served="m-2", warnings=("cut",), fingerprint="fp"),
+    *(Response.failed(kind, "no", latency=1.5) for kind in ERROR_KINDS),
+    *(Score(0.5, status, "why", {"seen": 3}, (0.0, 1.0)) for status in get_args(ScoreStatus)),
+    Result("t", "m", None, 3, 2, ci95=(0.0, 1.0), bounds=(0.25, 0.5), slice="s", suspended=True, weights={"a": 0.5}),
+    Result("t", "m", 0.5, 3, 3),
 )
-latencies = st.integers(0, 10**7).map(lambda tenths: tenths / 10_000)
-sound_responses = st.builds(
-    Response,
-    output=answers,
-    finish_reason=st.sampled_from(("stop", "length", "content_filter")),
-    usage=st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**6)),
-    latency=latencies,
-    served=words,
-    fingerprint=words,
-    warnings=st.lists(words, max_size=2).map(tuple),
-)
-failed_responses = st.builds(Response.failed, st.sampled_from(ERROR_KINDS), words, latency=latencies)
-pairs = st.none() | st.tuples(numbers, numbers)
-scores = st.builds(Score, st.none() | numbers, st.sampled_from(get_args(ScoreStatus)), words, labelled, pairs)
-weights = st.dictionaries(words, numbers, max_size=3)
-maybe, count = st.none() | numbers, st.integers()
-results = st.builds(
-    Result, words, words, maybe, count, count, ci95=pairs, bounds=pairs, slice=words, suspended=st.booleans(),
-    weights=weights,
-)  # fmt: skip
 
 
-@settings(max_examples=30)
-@given(messages | samples | sound_responses | failed_responses | scores | results)
+@pytest.mark.parametrize("record", RECORDS, ids=str)
 def test_a_record_survives_json_with_a_field_of_a_newer_version(record: Any) -> None:
     row = json.loads(json.dumps({**record.to_json(), "from_the_future": {"a": 1}}))
     root = () if isinstance(record, (Score, Result)) else (ROOT,)
@@ -68,9 +47,9 @@ SAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("change", SAMPLES)
-def test_everything_in_a_sample_counts_in_its_digest(change: str) -> None:
-    assert dataclasses.replace(SAMPLE, **SAMPLES[change]).digest != SAMPLE.digest
+def test_everything_in_a_sample_counts_in_its_digest() -> None:
+    changed = [dataclasses.replace(SAMPLE, **change) for change in SAMPLES.values()]
+    assert len({sample.digest for sample in (SAMPLE, *changed)}) == 1 + len(SAMPLES)
 
 
 def exchange(text: str = "x", *media: Media, asked: str = "asked") -> Exchange:

@@ -11,7 +11,7 @@ from mmeval.records.sample import Sample, user
 from mmeval.report.numbers import NO_DATA
 from mmeval.run.availability import UnavailableMetrics, partial_in, unavailable_in, with_data
 from mmeval.task.task import Group, Selection, Task
-from tests.support.cli import Ended, mmeval, results, run_folder
+from tests.support.cli import mmeval, results, run_folder
 from tests.support.task_pair import write_pair
 from tests.support.toy import Rows, task
 
@@ -46,9 +46,7 @@ def labelled(name: str, *levels: str, label: str = "level") -> Task:
     ],
     ids=["a member", "two, of another group", "no sample of a filter", "a mistaken label", "named by itself"],
 )
-def test_members_of_groups_whose_data_are_missing_are_left_out(
-    tasks: tuple[Task, ...], groups: tuple[Group, ...], left_out: dict[str, str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_members_without_data_are_left_out(tasks: Any, groups: Any, left_out: dict[str, str], caplog: Any) -> None:
     chosen = with_data(Selection(tasks, groups), strict=False)
     assert [one.name for one in chosen.tasks] == [one.name for one in tasks if one.name not in left_out]
     assert [one.name for one in chosen.left_out] == [*left_out]
@@ -57,18 +55,14 @@ def test_members_of_groups_whose_data_are_missing_are_left_out(
     assert [message[:2] for message in caplog.messages] == starts
 
 
-@pytest.mark.parametrize(
-    ("tasks", "strict", "error"),
-    [
+def test_data_that_are_required_are_an_error() -> None:
+    for tasks, strict, error in (
         ((task("a", 1), without_data("b")), True, "no rows of b"),
         ((task("a", 1), without_data("own")), False, "no rows of own"),
         ((without_data("a"), without_data("b"), without_data("c")), False, r"no rows of a .* 2 "),
-    ],
-    ids=["strict", "named by itself", "nothing is left"],
-)
-def test_data_that_are_required_are_an_error(tasks: tuple[Task, ...], strict: bool, error: str) -> None:
-    with pytest.raises(MissingDataError, match=error):
-        with_data(Selection(tasks, (GROUP,)), strict=strict)
+    ):
+        with pytest.raises(MissingDataError, match=error):
+            with_data(Selection(tasks, (GROUP,)), strict=strict)
 
 
 def test_data_are_opened_once_and_what_is_wrong_is_no_missing_data() -> None:
@@ -85,42 +79,29 @@ def test_data_are_opened_once_and_what_is_wrong_is_no_missing_data() -> None:
         with_data(selection, strict=False)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A group of two tasks, one of which has data."""
+def test_a_run_without_a_member_notes_it_until_the_data_are_here(tmp_path: Path) -> None:
+    def rows(name: str) -> None:
+        (tmp_path / f"{name}_data" / "test.jsonl").write_text('{"input": "1 + 1", "reference": "2"}\n')
+
     for name in ("here", "gone"):
         (tmp_path / f"{name}_data").mkdir()
-    (tmp_path / "here_data" / "test.jsonl").write_text('{"input": "1 + 1", "reference": "2"}\n')
-    return write_pair(tmp_path, "here", "gone")
-
-
-def run(folder: Path, tasks: str, *flags: str) -> Ended:
-    return mmeval(
-        *("--tasks", tasks, "--include_path", folder, "--model", "reference", "--output_path", folder / "runs"),
-        *("--score_workers", "0", *flags),
+    rows("here")
+    words = ("--tasks", "both", "--include_path", write_pair(tmp_path, "here", "gone"), "--score_workers", "0")
+    command = (*words, "--model", "reference", "--output_path", tmp_path / "runs")
+    done = mmeval(*command)
+    later = mmeval("score", run_folder(tmp_path / "runs", "reference"))
+    assert ([warning.partition(" ")[0] for warning in done.warnings], later.code) == (["gone"], 0)
+    assert ["1 of 2 tasks" in out for out in (done.out, later.out)] == [True, True]
+    assert [*results(tmp_path / "runs")["mmeval"]["left_out"]] == ["gone"]
+    assert NO_DATA in done.out and NO_DATA in later.out
+    rows("gone")
+    done = mmeval(*command)
+    assert (done.code, "kept 1 answer" in done.err, "1 of 2" in done.out, NO_DATA in done.out) == (
+        0,
+        True,
+        False,
+        False,
     )
-
-
-def noted(table: str) -> list[str]:
-    """The first cells of the rows of a table that note that something is left out."""
-    return [line.split("|")[1].strip() for line in table.splitlines() if NO_DATA in line or "1 of 2 " in line]
-
-
-def test_a_run_without_a_member_notes_it_until_the_data_are_here(folder: Path) -> None:
-    done = run(folder, "both")
-    assert (done.code, [warning.partition(" ")[0] for warning in done.warnings]) == (0, ["gone"]), done.err
-    assert (noted(done.out), "1 of 2 tasks" in done.out) == (["both", "- gone", "both"], True)
-    assert [*results(folder / "runs")["mmeval"]["left_out"]] == ["gone"]
-    later = mmeval("score", run_folder(folder / "runs", "reference"))
-    assert (later.code, "1 of 2 tasks" in later.out, bool(noted(later.out))) == (0, True, True), later.err
-    (folder / "gone_data" / "test.jsonl").write_text('{"input": "2 + 2", "reference": "4"}\n')
-    done = run(folder, "both")
-    assert (done.code, "kept 1 answer" in done.err, noted(done.out)) == (0, True, []), done.err
-
-
-def test_what_is_required_ends_with_4_before_anything_is_asked(folder: Path) -> None:
-    done = run(folder, "here,gone")
-    assert (done.code, "gone" in done.error, (folder / "runs").exists()) == (4, True, False)
 
 
 def lacking(name: str, **more: Any) -> Task:

@@ -2,6 +2,7 @@ import asyncio
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,6 @@ class Work:
             self.done += 1
 
 
-def later(seconds: float, number: signal.Signals) -> None:
-    """A signal to this process after a while."""
-    asyncio.get_running_loop().call_later(seconds, signal.raise_signal, number)
-
-
 async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_caller_are_put_back() -> None:
     async def fails() -> None:
         raise ValueError("no")
@@ -54,32 +50,24 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
     assert (work.done, work.stopping) == (3, False)
 
 
-async def test_the_first_signal_waits_for_what_is_in_flight(capsys: pytest.CaptureFixture[str]) -> None:
-    work = Work(seconds=1, calls=99)
-    later(0.5, signal.SIGTERM)
+@pytest.mark.parametrize(
+    ("seconds", "in_flight", "signals", "end", "words"),
+    [
+        (1, 1, {0.5: signal.SIGTERM}, (1, 1), "1 answer in flight"),
+        (5, 1200, {0.5: signal.SIGINT, 1.5: signal.SIGINT}, (0, 1.6), "1,200 answers in flight"),
+        (60, 1, {0.5: signal.SIGINT}, (0, 10.5), "1 answer in flight"),
+    ],
+    ids=["waits for what is in flight", "a second one leaves at once", "what takes too long is left"],
+)
+async def test_a_signal_stops(seconds: float, in_flight: int, signals: Any, end: Any, words: str, capsys: Any) -> None:
+    work = Work(seconds, calls=99)
+    work.in_flight = in_flight
+    for moment, number in signals.items():
+        asyncio.get_running_loop().call_later(moment, signal.raise_signal, number)
     with pytest.raises(Interrupted):
         await interruptible(work, work.run(), Quiet())
-    assert (work.done, now()) == (1, pytest.approx(1))
-    assert "1 answer in flight" in capsys.readouterr().err
-
-
-async def test_the_second_signal_leaves_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    work = Work(seconds=5)
-    work.in_flight = 1200
-    for seconds in (0.5, 1.5):
-        later(seconds, signal.SIGINT)
-    with pytest.raises(Interrupted):
-        await interruptible(work, work.run(), Quiet())
-    assert (work.done, now()) == (0, pytest.approx(1.6, abs=0.1))
-    assert "1,200 answers in flight" in capsys.readouterr().err
-
-
-async def test_what_takes_too_long_is_left() -> None:
-    work = Work(seconds=60)
-    later(0.5, signal.SIGINT)
-    with pytest.raises(Interrupted):
-        await interruptible(work, work.run(), Quiet())
-    assert (GRACE_SECONDS, now()) == (10, pytest.approx(10.5, abs=0.1))
+    assert ((work.done, now()), GRACE_SECONDS) == ((end[0], pytest.approx(end[1], abs=0.1)), 10)
+    assert words in capsys.readouterr().err
 
 
 def test_work_of_a_thread_is_stopped_by_its_identity() -> None:

@@ -21,10 +21,9 @@ from mmeval.run.judging import Judging
 from mmeval.run.outcome import judge_versions
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.verdict_log import version_warnings
-from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line, to_line
 from mmeval.task.task import TaskMetric
+from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyLocal, reply, sample, task, toy_verdict
 
 
@@ -53,16 +52,12 @@ async def desk(
     folder: Path, judge: Toy | None = None, metrics: Sequence[Metric] = (toy_verdict,), limit: int = 8, **more: Any
 ) -> AsyncIterator[Desk]:
     judge = judge or Toy()
-    journal = Journal(folder / "journal", MediaStore(folder / "media"))
-    broker = Broker(journal)
-    broker.roles = {"judge": BackendRuntime(judge, limit=limit, retries=0, live=lambda: 0)}
-    made = Desk(folder, broker, judge, metrics, **more)
-    try:
-        yield made
-    finally:
-        made.run.close()
-        await broker.close()
-        journal.close()
+    async with brokered(folder, limit=limit, judge=judge) as broker:
+        made = Desk(folder, broker, judge, metrics, **more)
+        try:
+            yield made
+        finally:
+            made.run.close()
 
 
 def trial(text: str = "an answer", id: str = "s0") -> Trial:
@@ -172,9 +167,7 @@ async def test_a_row_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
             await at.judging.add(at.run, 4, trial("later"), trial("later").digest)
 
 
-async def test_the_source_and_the_time_of_a_verdict_are_kept_beside_the_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_source_and_the_time_of_a_verdict_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1.8e9)
     judge = Toy(answers=lambda _: replace(reply("yes"), served="toy-2026", fingerprint="fp", usage=Usage(9, 1)))
     async with desk(tmp_path, judge, roles={"judge": GenerationParams(max_tokens=5)}) as at:

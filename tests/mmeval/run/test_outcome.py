@@ -1,72 +1,23 @@
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from mmeval.metric.model_files_error import WeightsError
-from mmeval.records.sample import Sample
 from mmeval.results.task_results import Unscored
-from mmeval.run.complaints import lost_complaints, most_frequent, unasked_complaints
+from mmeval.run.complaints import lost_complaints, most_frequent
 from mmeval.run.options import RunCounts
-from mmeval.run.outcome import exit_code, last_line
+from mmeval.run.outcome import exit_code
 from mmeval.run.progress import RunTally
-from tests.support.outcomes import outcome
 
 
-@pytest.mark.parametrize(
-    ("failed", "advice"),
-    [
+def test_asking_again_is_advised_only_where_it_can_help() -> None:
+    for failed, advice in (
         ({"server": 2}, (True, False, False)),
         ({"too_long": 2}, (False, True, False)),
         ({"server": 2, "bad_request": 1}, (True, True, True)),
-    ],
-    ids=["of the way", "of the request", "both"],
-)
-def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: tuple[bool, ...]) -> None:
-    (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
-    found = complaint.partition("); ")[2]
-    assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
-
-
-def test_samples_that_cannot_be_asked_are_named_apart_from_what_failed() -> None:
-    tally = RunTally(failed=Counter(bad_sample=2, server=1))
-    tally.bad.add("ask", Sample("s1", (), fault="row 2: torn"), repeats=2)
-    bad, named, failed = lost_complaints(tally, again="the same command")
-    assert (bad.startswith("1 sample (2 trials) "), failed.startswith("1 trial failed (server 1)")) == (True, True)
-    assert named == "ask: sample 's1': row 2: torn"
-
-
-@pytest.mark.parametrize(
-    ("counts", "counted"),
-    [
-        *(({}, [True]), ({"unsupported": 1}, [False]), ({"unsupported": 0}, [])),
-        *(({"kept": 1}, []), ({"new": 1}, []), ({"failed": 1}, [])),
-    ],
-    ids=str,
-)
-def test_that_no_trial_can_be_asked_is_a_complaint(counts: dict[str, Any], counted: list[bool]) -> None:
-    found = list(unasked_complaints(RunCounts(**{"unsupported": 6, **counts})))
-    assert [" 6 " in complaint for complaint in found] == counted
-
-
-@pytest.mark.parametrize(
-    ("counts", "code", "why"),
-    [
-        (RunCounts(new=4, failed=1, unscored=2), 3, "1 trial failed, 2 "),
-        (RunCounts(unsupported=2), 3, "asked"),
-        (RunCounts(new=4), 3, "suspended"),
-        (RunCounts(new=4), 2, "error: row 3"),
-        (RunCounts(new=4, failed=1), 0, ""),
-    ],
-    ids=["lost", "unsupported", "suspended", "an error", "tolerated"],
-)
-def test_the_last_line_of_a_run_that_is_not_whole_gives_the_reason(
-    counts: RunCounts, code: int, why: str, tmp_path: Path
-) -> None:
-    made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, error="row 3" if code == 2 else "")
-    assert why in last_line(made) and bool(last_line(made)) == bool(code)
+    ):
+        (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
+        found = complaint.partition("); ")[2]
+        assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
 
 
 def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated() -> None:
@@ -82,19 +33,13 @@ def test_a_share_tolerates_just_so_many_of_a_hundred() -> None:
         assert [exit_code(each, percent / 100) for each in counts] == [0, 3], percent
 
 
-@pytest.mark.parametrize(
-    ("reasons", "text"),
-    [
+def test_reasons_that_differ_in_what_they_quote_are_one() -> None:
+    for reasons, text in (
         (["no 'mock 12'", "no 'mock 34...", "no ''"], " (for example, no 'mock 12')"),
-        (["gone", "gone"], " (gone)"),
-        (["open", "close"], " (1 of them: open)"),
-        (["x" * 500], f" ({'x' * 200}...)"),
-        ([], ""),
-    ],
-    ids=["other words quoted", "the same", "other reasons", "a long one", "none"],
-)
-def test_reasons_that_differ_in_what_they_quote_are_one(reasons: list[str], text: str) -> None:
-    assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == text
+        *((["gone", "gone"], " (gone)"), (["open", "close"], " (1 of them: open)")),
+        *((["x" * 500], f" ({'x' * 200}...)"), ([], "")),
+    ):
+        assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == text
 
 
 def test_what_to_do_about_the_files_of_a_model_is_not_cut_off(tmp_path: Path) -> None:

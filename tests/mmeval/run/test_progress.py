@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,14 +17,6 @@ def answer(*warnings: str, reason: FinishReason = "stop", role: str = "model") -
     return Exchange("0", role, "d", Response(Interleaved.from_text("a"), finish_reason=reason, warnings=warnings))
 
 
-def remarks(*trials: tuple[Exchange, ...]) -> list[str]:
-    """The lines of warnings, and the counts that begin the others."""
-    made = Remarks()
-    for exchanges in trials:
-        made.add(exchanges)
-    return [line if line.startswith("a warning") else line.partition(" answers")[0] for line in made.told()]
-
-
 CUT = answer(reason="length")
 
 
@@ -31,20 +24,20 @@ CUT = answer(reason="length")
     ("trials", "lines"),
     [
         ([(CUT, CUT), (answer(), answer(reason="length", role="helper"))], ["1 of 2"]),
-        (
-            [(answer("took 8 of 90"), answer("took 8 of 70")), (answer("took 8 of 31"),)],
-            ["2 of 2", "a warning of 2: took 8 of 90"],
-        ),
+        ([(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)], ["2 of 2", "a warning of 2: 8 of 90"]),
         (
             [(answer(name),) for name in "abbcccdddd"],
-            ["10 of 10", "a warning of 4: d", "a warning of 3: c", "a warning of 2: b"],
+            ["10 of 10", *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b"))],
         ),
         ([(answer("one\ntwo " + "x" * 300),)], ["1 of 1", f"a warning of 1: one two {'x' * 292}..."]),
     ],
     ids=["cut off", "equal but for digits", "the most frequent", "a long one"],
 )
 def test_what_is_cut_off_or_warned_of_is_counted(trials: list[tuple[Exchange, ...]], lines: list[str]) -> None:
-    assert remarks(*trials) == lines
+    made = Remarks()
+    for exchanges in trials:
+        made.add(exchanges)
+    assert [line if line[:2] == "a " else line.partition(" answers")[0] for line in made.told()] == lines
 
 
 def test_warnings_without_end_take_no_memory_without_end() -> None:
@@ -63,9 +56,8 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
     assert (first.exit_code, first.complaints) == (0, ())
 
 
-@pytest.mark.parametrize(
-    ("kept", "new", "flags", "numbers", "words"),
-    [
+def test_the_first_line_has_what_is_kept_and_new() -> None:
+    cases: list[tuple[int, int, dict[str, Any], list[str], list[str]]] = [
         (0, 0, {}, [], ["nothing"]),
         (0, 30, {}, ["30"], []),
         (0, 3, {"bad": True}, ["3"], ["up to"]),
@@ -73,13 +65,9 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
         (120, 30, {}, ["120", "2026-01-31", "30"], []),
         (120, 0, {}, ["120", "2026-01-31"], ["nothing"]),
         (2, 3, {"bad": True, "since": ""}, ["2", "3"], []),
-    ],
-    ids=str,
-)
-def test_the_first_line_has_what_is_kept_and_new(
-    kept: int, new: int, flags: dict[str, bool], numbers: list[str], words: list[str]
-) -> None:
-    found = opening(kept=kept, new=new, **{"since": "2026-01-31", **flags})  # type: ignore[arg-type]
-    assert re.findall(r"[\d-]+", found) == numbers
-    assert [word for word in ("nothing", "up to", "filter") if word in found] == words
+    ]
+    for kept, new, flags, numbers, words in cases:
+        found = opening(kept=kept, new=new, **{"since": "2026-01-31", **flags})
+        assert re.findall(r"[\d-]+", found) == numbers
+        assert [word for word in ("nothing", "up to", "filter") if word in found] == words
     assert (" 1 answer " in left_to_judge(1), " 1,200 answers " in left_to_judge(1200)) == (True, True)

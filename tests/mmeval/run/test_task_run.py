@@ -3,8 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.parts import PartKind
 from mmeval.program.calls import MODEL
@@ -13,25 +11,14 @@ from mmeval.run.task_run import scoring_plan, task_run
 from tests.support.toy import Toy, task
 
 
-def asked_for(tmp_path: Path, wanted: tuple[PartKind, ...], *, partial: bool) -> tuple[PartKind, ...]:
-    toy = replace(task(), wanted=lambda sample: wanted, partial_output=partial)
+def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(tmp_path: Path) -> None:
     writer = Toy()
     writer.capabilities = Capabilities.of(("text",), ("text",))
-    run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
-    return run.wanted(Sample("s", ()))
-
-
-@pytest.mark.parametrize(
-    ("wanted", "partial", "asked"),
-    [
-        (("text", "image"), True, ("text",)),
-        (("text", "image"), False, ("text", "image")),
-        (("image",), True, ("image",)),
-        (("text",), True, ("text",)),
-    ],
-    ids=["the kinds it gives", "all unless allowed", "where it gives none", "where it gives all"],
-)
-def test_a_model_is_asked_for(
-    tmp_path: Path, wanted: tuple[PartKind, ...], partial: bool, asked: tuple[PartKind, ...]
-) -> None:
-    assert asked_for(tmp_path, wanted, partial=partial) == asked
+    cases: tuple[tuple[tuple[PartKind, ...], bool, tuple[PartKind, ...]], ...] = (
+        *((("text", "image"), True, ("text",)), (("text", "image"), False, ("text", "image"))),
+        *((("image",), True, ("image",)), (("text",), True, ("text",))),
+    )
+    for wanted, partial, asked in cases:
+        toy = replace(task(), wanted=lambda sample, kinds=wanted: kinds, partial_output=partial)  # type: ignore[misc]
+        run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
+        assert run.wanted(Sample("s", ())) == asked

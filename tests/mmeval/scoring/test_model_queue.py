@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,16 @@ class Lane:
         self.rows += [(position, from_line(row)) for row in rows.splitlines()]
 
     def works(
-        self, act: Callable[[Scorer], Awaitable[None]], *plans: ScoringPlan, workers: int = 1, device: str = "cpu"
+        self,
+        act: Callable[[Scorer], Coroutine[Any, Any, None]],
+        *plans: ScoringPlan,
+        workers: int = 1,
+        device: str = "cpu",
     ) -> None:
         scorer = Scorer(plans or [self.plan()], workers, self.deliver, device)
         try:
             scorer.start()
-            asyncio.run(_awaited(act(scorer)))
+            asyncio.run(act(scorer))
         finally:
             scorer.close()
 
@@ -75,10 +80,6 @@ class Lane:
 
     def notes(self, what: str) -> list[Any]:
         return notes(self.folder / "notes", what)
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work
 
 
 @pytest.fixture
@@ -134,17 +135,7 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Lane, monkeypatch: pytest.
     assert len(lane.rows) == 41
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_models_go_to_the_device_that_was_asked_for(lane: Lane, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.scoring.scorer.require_device", lambda device: None)
-    monkeypatch.setenv("MMEVAL_METRIC_DEVICE", "mps")
-    lane.scores("yes", workers=workers, device="cpu")
-    assert [note.more for note in lane.notes("load")] == ["cpu"]
-
-
-def test_a_device_that_is_missing_is_an_error_before_anything_is_scored(
-    lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_is_missing_is_an_error_at_once(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(device: str) -> None:
         raise MissingError(device)
 
@@ -154,26 +145,16 @@ def test_a_device_that_is_missing_is_an_error_before_anything_is_scored(
     assert lane.rows == []
 
 
-def threads_allowed() -> str | None:
-    return os.environ.get("OPENBLAS_NUM_THREADS")
-
-
-def test_ordinary_processes_have_one_thread_and_the_one_with_models_all(
-    lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     found: list[str | None] = []
 
     async def ask(scorer: Scorer) -> None:
-        found.extend(pool.compute([threads_allowed])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
+        threads = partial(os.getenv, "OPENBLAS_NUM_THREADS")
+        found.extend(pool.compute([threads])[0] for pool in (scorer._pool, scorer._model_pool) if pool)
 
     lane.works(ask)
     assert found == ["1", None]
-
-
-def test_memory_that_is_short_for_a_batch_halves_it(lane: Lane) -> None:
-    assert values(lane.scores(*["yes"] * 8, given=lane.plan(most=2))) == [1.0] * 8
-    assert [int(note.more) for note in lane.notes("batch")][:2] == [4, 2]
 
 
 def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(lane: Lane) -> None:
@@ -238,9 +219,7 @@ async def turns() -> None:
 
 
 @pytest.mark.parametrize("idle", [0, 3600])
-def test_a_few_trials_go_after_a_moment_or_once_a_message_is_full_or_no_more_come(
-    idle: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_goes_when_it_is_full_or_after_a_moment(idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_queue, "IDLE_SECONDS", idle)
     noting = Noting()
     noting.gate.set()

@@ -58,9 +58,7 @@ def test_rows_come_in_the_order_of_the_data_set_and_only_the_wanted_ones(tmp_pat
     ],
     ids=["completed", "of an older answer", "scored and unscored", "failed before"],
 )
-def test_a_later_row_completes_an_earlier_one_of_the_same_answer(
-    earlier: bytes, later: bytes, value: dict[str, float], tmp_path: Path
-) -> None:
+def test_a_later_row_completes_an_earlier_one(earlier: bytes, later: bytes, value: Any, tmp_path: Path) -> None:
     finished(tmp_path / "two", earlier)
     assert finished(tmp_path / "two", later) == finished(tmp_path / "one", earlier, later) == {(0, 0): value}
     assert [row["status"] for row in rows_of(tmp_path / "one")] == ["ok"]

@@ -40,20 +40,10 @@ def item(folder: Path, index: int, repeat: int) -> Item:
     return 0, to_line(row)
 
 
-@pytest.fixture
-def worker(tmp_path: Path) -> ScoringWorker:
-    return ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", tmp_path)])
-
-
-def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(
-    worker: ScoringWorker, tmp_path: Path, decoded: Counter[str]
-) -> None:
+def test_the_repeats_of_the_last_samples_share_what_is_decoded_of_them(tmp_path: Path, decoded: Counter[str]) -> None:
+    worker = ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", tmp_path)])
     mixed = [item(tmp_path, index, repeat) for repeat in range(3) for index in range(SAMPLES_KEPT)]
     assert len(worker.score(mixed).rows) == len(mixed)
     assert (set(decoded.values()), len(decoded)) == ({1}, len(mixed) + SAMPLES_KEPT)
-
-
-def test_only_the_last_samples_are_kept(worker: ScoringWorker, tmp_path: Path, decoded: Counter[str]) -> None:
-    for index in (0, *range(1, SAMPLES_KEPT + 1), 0):
-        worker.score([item(tmp_path, index, 0)])
+    worker.score([item(tmp_path, index, 0) for index in (SAMPLES_KEPT, 0)])
     assert decoded["wanted0.png"] == 2

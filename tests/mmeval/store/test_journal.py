@@ -1,6 +1,4 @@
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +15,10 @@ from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import to_line
 from tests.support.bad_disks import file_limit
+from tests.support.journals import opened
 from tests.support.toy import picture, reply, request
 
 MODEL = Payee("model", "m", local=True)
-
-
-@contextmanager
-def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=writable)
-    try:
-        yield journal
-    finally:
-        journal.close()
 
 
 def written(folder: Path, **answers: Response) -> Path:
@@ -100,9 +90,7 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
-def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
-    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str, monkeypatch: Any) -> None:
     usual = getattr(Segment, step)
 
     def killed(*given: Any, **more: Any) -> None:
@@ -209,22 +197,15 @@ class Worker:
         self.segment._write_receipt(head, response, [picture(7)])
 
 
-@contextmanager
-def with_worker(folder: Path) -> Iterator[tuple[Journal, Worker]]:
-    with opened(folder) as journal:
-        yield journal, Worker(folder, journal)
-
-
 def calls(journal: Journal) -> int:
     return journal.spending.total.calls
 
 
 @pytest.mark.parametrize("kept", ["as it came", "as it is kept"])
-def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands_for_it(
-    tmp_path: Path, kept: str
-) -> None:
+def test_what_a_worker_has_written_is_counted_once(tmp_path: Path, kept: str) -> None:
     raw = kept == "as it came"
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         line = worker.report("k", reply("as it came"))
         answer = line.response if raw else reply(kept)
         journal.append("k", request("k").digest, answer, to=MODEL, attempt=1)
@@ -236,10 +217,9 @@ def test_what_a_worker_has_written_is_counted_once_and_what_is_made_of_it_stands
 
 
 @pytest.mark.parametrize("as_receipt", [False, True])
-def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
-    tmp_path: Path, as_receipt: bool
-) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+def test_a_refused_answer_of_a_worker_answers_nothing(tmp_path: Path, as_receipt: bool) -> None:
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         worker.report("k", reply("hm"))
         journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
         assert (journal.get("k"), journal.refusals("k")) == (None, 1)
@@ -251,7 +231,8 @@ def test_a_workers_answer_that_was_refused_answers_nothing_until_the_next_draw(
 
 
 def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_path: Path) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         worker.report("reported", reply("reported"))
         worker.keep("line", reply("a line"))
         worker.receipt("receipt", reply("<image1>", picture(7)))
@@ -267,7 +248,8 @@ def test_what_a_dead_worker_had_written_and_not_reported_is_recovered_once(tmp_p
 
 
 def test_a_damaged_receipt_of_a_dead_worker_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with with_worker(tmp_path) as (journal, worker):
+    with opened(tmp_path) as journal:
+        worker = Worker(tmp_path, journal)
         path = worker.segment._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
         path.write_bytes(path.read_bytes()[:-3])
         assert journal.recover(worker.segment.path, {"k": "d"}) == {}

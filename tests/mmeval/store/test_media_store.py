@@ -32,22 +32,16 @@ def test_a_stored_medium_lies_under_its_digest_and_is_found_again(tmp_path: Path
     assert Media.from_json(row, tmp_path).read() == tiny.picture()
 
 
-def test_a_medium_is_written_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
+def test_a_medium_is_written_once_and_again_where_its_file_is_damaged(tmp_path: Path, damaged: bytes) -> None:
     store = MediaStore(tmp_path)
     os.utime(put(store), (1, 1))
     assert put(store).stat().st_mtime == 1
-
-
-@pytest.mark.parametrize("damaged", [b"wo", b"wordz"], ids=["cut short by a crash", "other bytes"])
-def test_a_damaged_file_is_written_again(tmp_path: Path, damaged: bytes) -> None:
-    store = MediaStore(tmp_path)
     put(store).write_bytes(damaged)
     assert put(store).read_bytes() == b"words"
 
 
-def test_what_was_written_since_the_last_time_is_pushed_to_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_written_is_pushed_to_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pushed: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda open_: pushed.append(str(Path(f"/proc/self/fd/{open_}").readlink())))
     store = MediaStore(tmp_path)
@@ -73,9 +67,7 @@ def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "words"), [("rw", "No space left"), ("ro", "Read-only file system")])
-def test_a_full_or_read_only_disk_is_a_storage_error_and_leaves_nothing(
-    options: str, words: str, tmp_path: Path
-) -> None:
+def test_a_full_or_read_only_disk_is_a_storage_error(options: str, words: str, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", kibibytes=64) as disk:
         disk.remount(options)
         with pytest.raises(StorageError, match=words):

@@ -1,15 +1,12 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mmeval.records.response import Response, Usage
-from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
 from mmeval.store.spending import Payee, Spent
 from mmeval.system.json_lines import from_line, to_line
+from tests.support.journals import opened
 from tests.support.toy import picture, reply
 
 MODEL, JUDGE, LOCAL = Payee("model", "m"), Payee("judge", "j"), Payee("model", "weights", local=True)
@@ -18,20 +15,6 @@ MODEL, JUDGE, LOCAL = Payee("model", "m"), Payee("judge", "j"), Payee("model", "
 def answer(tokens_in: int, tokens_out: int, *pictures: int) -> Response:
     made = reply("words" + "<image>" * len(pictures), *map(picture, pictures))
     return replace(made, usage=Usage(tokens_in, tokens_out))
-
-
-@contextmanager
-def opened(folder: Path) -> Iterator[Journal]:
-    journal = Journal(folder / "journal", MediaStore(folder / "media"))
-    try:
-        yield journal
-    finally:
-        journal.close()
-
-
-def totals(folder: Path) -> dict[Payee, Spent]:
-    with opened(folder) as journal:
-        return dict(journal.spending)
 
 
 def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_there(tmp_path: Path) -> None:
@@ -58,7 +41,9 @@ def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_pat
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}
         journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
-    assert [totals(tmp_path) for _ in range(2)] == [{MODEL: Spent(2, 1, 10, 5, 1)}] * 2
+    for _ in range(2):
+        with opened(tmp_path) as journal:
+            assert dict(journal.spending) == {MODEL: Spent(2, 1, 10, 5, 1)}
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"in": 1}], ids=str)

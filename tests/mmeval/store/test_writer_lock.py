@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,7 @@ def test_no_writer_is_no_wait_and_several_may_write_at_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("opens", [RunFolder, set_aside], ids=["continued", "set aside"])
-def test_a_run_folder_is_opened_once_its_writers_have_ended(
-    opens: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_folder_is_opened_once_its_writers_have_ended(opens: type, tmp_path: Path, monkeypatch: Any) -> None:
     locks = [hold(tmp_path / "run"), hold(tmp_path / "run")]
     clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda seconds: os.close(locks.pop()))
     monkeypatch.setattr("mmeval.store.writer_lock.time", clock)

@@ -27,9 +27,7 @@ ROW = {"id": "s", "input": "q"}
         ("", {"data": "bundled"}, "--data", "t"),
     ],
 )
-def test_missing_data_are_found_without_the_hub(
-    tmp_path: Path, more: str, overrides: dict[str, Any], name: str, word: str
-) -> None:
+def test_missing_data_are_found_first(tmp_path: Path, more: str, overrides: Any, name: str, word: str) -> None:
     with pytest.raises(MissingDataError) as caught:
         built(tmp_path, more, **overrides).dataset()
     assert (type(caught.value), caught.value.name) == (MissingDataError, name)
