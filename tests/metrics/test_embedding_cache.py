@@ -11,6 +11,10 @@ from mmeval.metrics.embedding_cache import cached_vectors
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[:-1],
+    "another byte": lambda data: data[:-1] + b"\xff",
+}
 
 
 @pytest.fixture
@@ -25,12 +29,6 @@ def counted(made: list[int]) -> Callable[[], Vectors]:
         return TABLE
 
     return make
-
-
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "cut": lambda data: data[:-1],
-    "another byte": lambda data: data[:-1] + b"\xff",
-}
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)

@@ -11,6 +11,8 @@ from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
 from tests.support.tiny_models import tiny_model
 
+KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
+
 
 def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path:
     """A copy of a tiny model that lacks some of its weights, or has some in another shape."""
@@ -35,9 +37,6 @@ def test_missing_weights_and_weights_of_another_shape_are_refused(
     with pytest.raises(WeightsError, match=words) as caught:
         network_of("WavLMForXVector", changed("wavlm_sv", tmp_path / "changed", **change), "cpu")
     assert (caught.value.folder, caught.value.model) == (tmp_path / "changed", "")
-
-
-KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
 
 
 @pytest.mark.parametrize("name", KINDS)

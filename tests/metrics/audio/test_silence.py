@@ -23,10 +23,12 @@ def test_sound_and_silence_are_those_of_librosa(top_db: int, frame: int, hop: in
     assert len(trimmed(STAIRS, top_db, frame=frame, hop=hop)) == wanted[-1][1] - wanted[0][0]
 
 
-def test_the_levels_are_those_of_librosa() -> None:
+def test_the_levels_are_those_of_librosa_and_an_empty_clip_has_none() -> None:
     levels = rms(STAIRS)
     wanted = [0.007916, 0.353328, 0.035329, 0.003541, 0.000353, 0.353371, 0.00112]
     assert (len(levels), levels[::40].tolist()) == (280, pytest.approx(wanted, abs=1e-6))
+    empty = silence(0)
+    assert [sounding(empty), segments(empty), list(trimmed(empty)), list(rms(empty))] == [[]] * 4
 
 
 @pytest.mark.parametrize("samples", [silence(0.3), silence(3), np.zeros(1, np.float32)], ids=len)
@@ -35,19 +37,11 @@ def test_a_clip_that_is_silent_throughout_is_all_sound(samples: Samples) -> None
     assert len(trimmed(samples)) == len(samples)
 
 
-def test_an_empty_clip_has_no_sound() -> None:
-    empty = silence(0)
-    assert [sounding(empty), segments(empty), list(trimmed(empty)), list(rms(empty))] == [[]] * 4
-
-
-def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> None:
+def test_the_first_segment_begins_with_sound_the_last_goes_to_the_end_and_one_second_is_no_pause() -> None:
     clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
     first, last = segments(clip)
     assert (first.start, last.end) == (pytest.approx(2 * 22050, abs=2048), len(clip))
     assert len(trimmed(clip)) == pytest.approx(4 * 22050, abs=2048)
-
-
-def test_a_gap_of_just_one_second_is_no_pause() -> None:
     first, second = sounding(alternating(1, 1.2, 1))
     gap = (second.start - first.end) / 22050
     assert [len(segments(alternating(1, 1.2, 1), gap=limit)) for limit in (gap, gap - 1e-4)] == [1, 2]

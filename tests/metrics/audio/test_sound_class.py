@@ -73,10 +73,19 @@ def test_both_ends_are_at_most_four_seconds_and_half_of_the_sound(heard: Heard, 
     assert heard.lengths == [lengths * RATE] * 2
 
 
-def test_one_of_two_classes_is_half_and_a_row_may_ask_for_one_alone(heard: Heard) -> None:
+def test_one_of_two_classes_is_half_and_without_clips_of_the_class_it_is_unscored(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clip = np.concatenate([loud(4, 0.7), loud(4, 0.1)])
     labels = ({"start": "dog", "end": "dog"}, {"start": "dog"}, {"end": "dog"})
     assert [scored(clip, window="begin_end", **one).value for one in labels] == [0.5, 1, 0]
+
+    def unknown(references: Any, label: str, model: Any) -> Any:
+        raise UsageError(f"no class {label}")
+
+    monkeypatch.setattr(module, "class_embeddings", unknown)
+    score = scored(loud(3, 0.7), target="cat")
+    assert (score.status, "cat" in score.reason) == ("unscored", True)
 
 
 def test_a_sound_below_two_seconds_counts_whole_and_officially_its_beginning_is_silent(heard: Heard) -> None:
@@ -97,12 +106,3 @@ def test_both_segments_around_a_pause_count_and_more_or_fewer_are_zero(heard: He
     assert heard.lengths == pytest.approx([1.5 * RATE, 1.5 * RATE], abs=1500)
     three = scored(alternating(1, 1.5, 1, 1.5, 1), **asked)
     assert (three.value, "3 segments" in three.evidence["reason"]) == (0, True)
-
-
-def test_without_clips_of_the_class_it_is_unscored(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(references: Any, label: str, model: Any) -> Any:
-        raise UsageError(f"no class {label}")
-
-    monkeypatch.setattr(module, "class_embeddings", unknown)
-    score = scored(loud(3, 0.7), target="cat")
-    assert (score.status, "cat" in score.reason) == ("unscored", True)

@@ -13,6 +13,8 @@ from tests.support.trials import score_of
 
 ORIGINAL = noise(120, 150, 31)
 BBOX = [40, 30, 90, 80]
+EMPTY = [[9, 0, 9, 9], [0, 9, 9, 9]]
+NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, True, 9], [0.5, 0, 9, 9], [0, 0, float("nan"), 9], [0, 0, 10**9, 9]]
 
 
 def edit(answer: Any, bbox: Any = BBOX, **labels: Any) -> Trial:
@@ -44,10 +46,6 @@ def test_the_black_box_counts_as_agreement_and_an_output_of_another_size_is_resi
     score = score_of(edit_outside_ssim, picture_trial(larger, given=(original,), bbox=[10, 10, 60, 60]), "official")
     assert score.value == pytest.approx(0.9831510239090072, abs=1e-4)
     assert score.evidence["padded_box"] == [0, 0, 75, 72]
-
-
-EMPTY = [[9, 0, 9, 9], [0, 9, 9, 9]]
-NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, True, 9], [0.5, 0, 9, 9], [0, 0, float("nan"), 9], [0, 0, 10**9, 9]]
 
 
 @pytest.mark.parametrize("bbox", [*NO_BOXES, *EMPTY], ids=str)

@@ -13,6 +13,13 @@ from tests.support.trials import score_of, trial
 PICTURE = noise(100, 100)
 EVERYTHING = slice(None)
 CYAN, GREEN = (0, 255, 255), (0, 128, 0)
+FIT: dict[str, Any] = {"region": "left half", "color": "red"}
+METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lambda found: found.name)
+SHARES: dict[str, list[Any]] = {"half": [0.0, 1.0], "border": [0.0, 0.5]}
+SHARES |= {"thirds": [[0.7, 0.3], [0.0, 0.5], [0.5, 1.0]], "quarters": [[0.25, 0.5]]}
+NEAR = [((22, 22, 22), "black"), ((22, 22, 23), "black"), ((255, 228, 0), "red"), ((255, 231, 0), "red")]
+NEAR += [((255, 0, 228), "red"), ((255, 0, 231), "red"), ((0, 0, 255), "blue")]
+"""Fillings of a left half or a border that pass or fail by little, with the wanted colour."""
 
 
 def region(pixels: Any, label: str, color: str) -> Trial:
@@ -93,10 +100,6 @@ def test_the_inside_of_a_border_is_cut_at_rounded_shares_and_near_pixels_are_cou
     assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
 
 
-FIT: dict[str, Any] = {"region": "left half", "color": "red"}
-METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lambda found: found.name)
-
-
 @METRICS
 @pytest.mark.parametrize("answer", [(DAMAGED,), (PICTURE[:1, :1],), (PICTURE[:6],)], ids=["damaged", "pixel", "line"])
 def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tuple[Any, ...]) -> None:
@@ -116,10 +119,6 @@ def test_a_row_without_a_usable_label_is_found_before_the_run_and_unscored(score
     assert "label" in score.reason
 
 
-SHARES: dict[str, list[Any]] = {"half": [0.0, 1.0], "border": [0.0, 0.5]}
-SHARES |= {"thirds": [[0.7, 0.3], [0.0, 0.5], [0.5, 1.0]], "quarters": [[0.25, 0.5]]}
-
-
 def test_a_share_out_of_its_range_is_refused() -> None:
     for switch, value in [(switch, value) for switch, own in SHARES.items() for value in own]:
         with pytest.raises(UsageError, match=f"'{switch}'"):
@@ -128,11 +127,6 @@ def test_a_share_out_of_its_range_is_refused() -> None:
     assert (edges, border_fill.switches["border"]) == ([0.5, (0.33, 0.67), (0.25, 0.5, 0.75)], 0.1)
     gate = {"black_white_distance": 38.4, "hue_low": 0.15, "hue_high": 0.85, "penalty_distance": 16.0}
     assert gate.items() <= region_fill.switches.items() and gate.items() <= border_fill.switches.items()
-
-
-NEAR = [((22, 22, 22), "black"), ((22, 22, 23), "black"), ((255, 228, 0), "red"), ((255, 231, 0), "red")]
-NEAR += [((255, 0, 228), "red"), ((255, 0, 231), "red"), ((0, 0, 255), "blue")]
-"""Fillings of a left half or a border that pass or fail by little, with the wanted colour."""
 
 
 def runs_over(pixels: Any, columns: slice) -> Any:

@@ -25,14 +25,6 @@ from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial
 from tests.support.trials import trial
 
 RED = (200, 10, 10)
-
-
-def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
-    file = io.BytesIO()
-    picture.save(file, kind, **options)
-    return Media.from_bytes(file.getvalue())
-
-
 KINDS: list[tuple[Image.Image, str, tuple[int, int, int]]] = [
     (Image.new("RGB", (8, 8), RED), "PNG", RED),
     (Image.new("RGBA", (8, 8), (*RED, 0)), "PNG", RED),
@@ -40,6 +32,12 @@ KINDS: list[tuple[Image.Image, str, tuple[int, int, int]]] = [
     (Image.new("CMYK", (8, 8), (0, 0, 0, 255)), "JPEG", (0, 0, 0)),
     (Image.fromarray(np.full((8, 8), 200 * 257, np.uint16)), "PNG", (200, 200, 200)),
 ]
+
+
+def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
+    file = io.BytesIO()
+    picture.save(file, kind, **options)
+    return Media.from_bytes(file.getvalue())
 
 
 @pytest.mark.parametrize(("picture", "form", "first"), KINDS, ids=[picture.mode for picture, *_ in KINDS])

@@ -12,6 +12,7 @@ from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judg
 
 TRIAL = answer_trial()
 HC, SH, ICS = OUTPUTS
+BEST = '{"coherence": 5, "style_consistency": 5}'
 
 
 def grades(coherence: Any, style: Any, reason: str = "so") -> str:
@@ -119,9 +120,6 @@ def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_round
         assert values(coherence(grades(written, 3), profile="official"))[0] == pytest.approx(official)
     content, style, _ = coherence(grades(7, 5)).scores.values()
     assert (content.evidence["coherence"], content.evidence["raw"], "raw" in style.evidence) == (5, [7], False)
-
-
-BEST = '{"coherence": 5, "style_consistency": 5}'
 
 
 def test_the_release_reads_strict_json_behind_one_kind_of_fence_and_the_standard_any() -> None:

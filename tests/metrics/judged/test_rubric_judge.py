@@ -10,6 +10,16 @@ from tests.support.toy import picture, sample
 
 YES, NO, UNSURE = (f'{{"reason": "r", "met": "{word}"}}' for word in ("yes", "no", "not sure"))
 ANSWER = Interleaved((text_part("A hare "), media_part(picture()), media_part(Media.from_bytes(wav()))))
+UNUSABLE: list[tuple[Any, str]] = [
+    ([], "list"),
+    ([""], "criterion 1 "),
+    ([{"criterion": "x", "wieght": 2}], "criterion 1 "),
+    (["x", {"criterion": "x", "weight": 0}], "criterion 2 "),
+    (["x", {"criterion": "x", "weight": float("inf")}], "criterion 2 "),
+    ([{"criterion": "x", "side": "left"}], "'left'"),
+    ([{"criterion": "x", "kinds": ["smell"]}], "['smell']"),
+    ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "id"),
+]
 
 
 def trial(*criteria: Any, **labels: Any) -> Trial:
@@ -56,18 +66,6 @@ def test_the_judge_sees_the_side_that_a_criterion_speaks_of(row: dict[str, Any],
 def test_a_label_that_a_row_does_not_have_is_answered_with_a_near_one() -> None:
     done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
     assert [done.score.status == "unscored", '"rubrik"' in done.score.reason] == [True, True]
-
-
-UNUSABLE: list[tuple[Any, str]] = [
-    ([], "list"),
-    ([""], "criterion 1 "),
-    ([{"criterion": "x", "wieght": 2}], "criterion 1 "),
-    (["x", {"criterion": "x", "weight": 0}], "criterion 2 "),
-    (["x", {"criterion": "x", "weight": float("inf")}], "criterion 2 "),
-    ([{"criterion": "x", "side": "left"}], "'left'"),
-    ([{"criterion": "x", "kinds": ["smell"]}], "['smell']"),
-    ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "id"),
-]
 
 
 @pytest.mark.parametrize(("rubric", "words"), UNUSABLE, ids=str)

@@ -9,6 +9,7 @@ from mmeval.records import Trial
 from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judge_unim
 
 TRIAL = answer_trial()
+THOUGHT = Part("reasoning", text="deep", raw="<think>deep</think>")
 
 
 def grade(score: Any, reason: str = "so") -> str:
@@ -38,9 +39,6 @@ def test_the_judge_sees_the_text_with_its_tags_and_neither_the_question_nor_a_me
     named = Part("code", text="y", raw="<code 7>", label="code7")
     parts = (text_part("See "), Part("image", media=RED), THOUGHT, code, named, Part("code", text="z"), text_part("!"))
     assert tagged_text(Interleaved(parts)) == "See <<image1>><<code1>><code 7><<code3>>!"
-
-
-THOUGHT = Part("reasoning", text="deep", raw="<think>deep</think>")
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])

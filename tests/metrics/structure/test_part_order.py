@@ -12,6 +12,9 @@ I0 = "<image_start><image_0><image_end>"
 I1 = "<image_start><image_1><image_end>"
 A0 = "<audio_start><audio_0><audio_end>"
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
+OFFICIAL = [(f"Text {I0}", ["ti"], 1), (f" \n{I0}", ["ti"], 1), (f"{I0}x{I1}", ["iti", "tii"], 1), ("only", ["t"], 1)]
+OFFICIAL += [("<image_begin><image_0><image_end> t", ["it"], 0), (f"s{I0}s{I1}{I1}s{I1}{I1}{I1}", ["titiitiii"], 1)]
+OFFICIAL += [("<image_start><audio_0><image_end>", ["a"], 1)]
 
 
 def test_the_order_is_a_letter_a_part_and_blank_text_is_none() -> None:
@@ -52,11 +55,6 @@ def test_where_the_accepted_orders_come_from(
 @pytest.mark.parametrize("scored", [trial(None, "x"), trial("x")], ids=["no answer", "no order"])
 def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
     assert score_of(part_order, scored).status == "unscored"
-
-
-OFFICIAL = [(f"Text {I0}", ["ti"], 1), (f" \n{I0}", ["ti"], 1), (f"{I0}x{I1}", ["iti", "tii"], 1), ("only", ["t"], 1)]
-OFFICIAL += [("<image_begin><image_0><image_end> t", ["it"], 0), (f"s{I0}s{I1}{I1}s{I1}{I1}{I1}", ["titiitiii"], 1)]
-OFFICIAL += [("<image_start><audio_0><image_end>", ["a"], 1)]
 
 
 @pytest.mark.parametrize(("response", "orders", "value"), OFFICIAL)

@@ -6,6 +6,13 @@ from mmeval.metrics.text.choice import choice, find_choice
 from tests.support.trials import score_of, trial
 
 ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
+UNCLEAR = [
+    *("", "I do not know", "A good question", "Either (A) or (B)", "a cat and a dog", "The answer is unclear", "E"),
+    *("The answer is not given", "catalogue", "B or C", "B and D", "B, C", "B/D", "**B** or **C**", "B) and C)"),
+    *("Answer: B, C", "The answer is (B) and (C)"),
+    *("I would not choose B", "I would never choose (B).", "I don't want to pick a dog", "The answer is not (B)."),
+    "The answer isn't B",
+]
 
 
 @pytest.mark.parametrize(
@@ -29,15 +36,6 @@ ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
 )
 def test_an_option_is_found_however_it_is_named(answer: str, letter: str, rule: str) -> None:
     assert find_choice(answer, ANIMALS) == (letter, rule)
-
-
-UNCLEAR = [
-    *("", "I do not know", "A good question", "Either (A) or (B)", "a cat and a dog", "The answer is unclear", "E"),
-    *("The answer is not given", "catalogue", "B or C", "B and D", "B, C", "B/D", "**B** or **C**", "B) and C)"),
-    *("Answer: B, C", "The answer is (B) and (C)"),
-    *("I would not choose B", "I would never choose (B).", "I don't want to pick a dog", "The answer is not (B)."),
-    "The answer isn't B",
-]
 
 
 def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored() -> None:

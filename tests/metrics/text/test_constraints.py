@@ -7,6 +7,16 @@ from mmeval.metrics.text.constraints import LONGEST, MOST, comparison_of, constr
 from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
+FAULTY: list[tuple[Any, str]] = [
+    *[([], "not []"), ("start", "not 'start'"), ([[]], "''"), (["strat", "we"], '"start"'), (["start"], "one text")],
+    *[(["start", "a", "b"], "one text"), (["start", " "], "none of them empty"), (["start", 3], "list of texts")],
+    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "takes keywords")],
+    *[(["keyword_count", "== 2"], "keyword_count takes"), (["length_word", "word", "== 2"], "length_word takes")],
+    *[(["length_word", "== 10 or 1"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
+    *[(["length_word", ">= 1 and"], "'== 10'"), ([["start", "a"]] * (MOST + 1), "101 constraints")],
+    *[(["keyword_include", *"a" * MOST], "100 texts"), (["start", "a" * (LONGEST + 1)], "10000 characters")],
+]
+
 
 def score(answer: str | None, constraint: Any, profile: str = "standard", **switches: Any) -> Score:
     return score_of(text_constraints, trial(answer, metadata={"constraint": constraint}), profile, **switches)
@@ -49,17 +59,6 @@ def test_official_oddity_a_text_that_is_not_there_meets_what_an_empty_one_meets(
     for constraint in (["keyword_exclude", "war"], ["length_word", "< 20"]):
         standard, official = score(answer, constraint), score(answer, constraint, "official")
         assert (standard.value, list(standard.evidence), official.value) == (0, ["reason"], 1)
-
-
-FAULTY: list[tuple[Any, str]] = [
-    *[([], "not []"), ("start", "not 'start'"), ([[]], "''"), (["strat", "we"], '"start"'), (["start"], "one text")],
-    *[(["start", "a", "b"], "one text"), (["start", " "], "none of them empty"), (["start", 3], "list of texts")],
-    *[([["start", "a"], "end"], "list of texts"), (["keyword_include"], "takes keywords")],
-    *[(["keyword_count", "== 2"], "keyword_count takes"), (["length_word", "word", "== 2"], "length_word takes")],
-    *[(["length_word", "== 10 or 1"], "'== 10'"), (["length_word", "< 1" + "0" * 9], "'== 10'")],
-    *[(["length_word", ">= 1 and"], "'== 10'"), ([["start", "a"]] * (MOST + 1), "101 constraints")],
-    *[(["keyword_include", *"a" * MOST], "100 texts"), (["start", "a" * (LONGEST + 1)], "10000 characters")],
-]
 
 
 @pytest.mark.parametrize(("label", "words"), FAULTY, ids=lambda value: str(value)[:40])

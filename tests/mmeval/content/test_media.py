@@ -8,6 +8,12 @@ from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from tests.support import tiny_media as tiny
 
 PNG = b"\x89PNG\r\n\x1a\n"
+INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")
+OUTSIDE = (
+    *("../a", "/etc/passwd", "//etc/passwd", "a/../../b", "link/a", "loop/a", "nul\0", "a/../../" + "x" * 5000),
+    *("file:///etc/passwd", "file:/etc/passwd", "http://127.0.0.1:9/a", "//127.0.0.1/a", "data:text/plain,a"),
+    *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
+)
 
 
 @pytest.fixture
@@ -82,14 +88,6 @@ def test_a_medium_is_called_by_its_path_else_its_name_else_its_digest(file: Path
     media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
     assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
     assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
-
-
-INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")
-OUTSIDE = (
-    *("../a", "/etc/passwd", "//etc/passwd", "a/../../b", "link/a", "loop/a", "nul\0", "a/../../" + "x" * 5000),
-    *("file:///etc/passwd", "file:/etc/passwd", "http://127.0.0.1:9/a", "//127.0.0.1/a", "data:text/plain,a"),
-    *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
-)
 
 
 def test_a_path_that_leads_out_of_its_root_on_any_system_is_refused(tmp_path: Path) -> None:

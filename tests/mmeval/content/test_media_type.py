@@ -58,6 +58,7 @@ HEADS: dict[str, tuple[bytes, ...]] = {
         ("a" + "é" * SNIFF_BYTES).encode()[:SNIFF_BYTES],  # the window cuts a character
     ),
 }
+LONG = b"\0\0\0\x01mdat" + (16 + 100).to_bytes(8) + bytes(100)
 
 
 @pytest.mark.parametrize(("mime", "data"), MADE, ids=[mime.rpartition(".")[2] for mime, _ in MADE])
@@ -91,7 +92,6 @@ def track(handler: bytes) -> bytes:
 
 
 WHOLE = box(b"moov", track(b"soun"))
-LONG = b"\0\0\0\x01mdat" + (16 + 100).to_bytes(8) + bytes(100)
 TO_THE_END = b"\0\0\0\0moov" + track(b"vide")
 
 

@@ -11,6 +11,9 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 FORMATS = (tiny.PLAIN_OBJ, tiny.PLAIN_OFF, tiny.PLAIN_PLY, tiny.PLAIN_STL, tiny.binary_stl(), tiny.glb())
+COLOURED = tiny.PLAIN_PLY.replace(
+    b"property float z\n", b"property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+)
 
 
 def test_a_mesh_of_every_format_is_decoded_and_points_without_faces_are_a_cloud() -> None:
@@ -102,11 +105,6 @@ def test_points_alone_are_read_with_all_their_digits_whatever_the_faces_name() -
     assert (found.shape, found[1, 0]) == ((3, 3), 0.123456789)
     with pytest.raises(CorruptMediaError):
         decode.raw_mesh_arrays(broken)
-
-
-COLOURED = tiny.PLAIN_PLY.replace(
-    b"property float z\n", b"property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
-)
 
 
 @pytest.mark.parametrize("data", [COLOURED, COLOURED.replace(b"face 1", b"face 0").replace(b"3 0 1 2\n", b"")])

@@ -10,6 +10,10 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 RED = '<rect width="9" height="9" fill="red"/>'
+OUTSIDE = (
+    *('<image href="/tmp/a.png"/>', '<use href="other.svg#a"/>', '<rect fill="url(other.svg#a)"/>'),
+    *('<filter id="a"><feImage href="/etc/passwd"/></filter>', "<style>rect { fill: url(other.svg#a) }</style>"),
+)
 
 
 def data(inner: str, attributes: str = 'width="9" height="6"') -> bytes:
@@ -70,12 +74,6 @@ def chain(length: int) -> str:
 def repeated(count: int) -> str:
     """A part of a hundred elements, so often that about ``count`` are drawn."""
     return f'<g id="a">{"<g/>" * 98}</g>' + '<use href="#a"/>' * (count // 100)
-
-
-OUTSIDE = (
-    *('<image href="/tmp/a.png"/>', '<use href="other.svg#a"/>', '<rect fill="url(other.svg#a)"/>'),
-    *('<filter id="a"><feImage href="/etc/passwd"/></filter>', "<style>rect { fill: url(other.svg#a) }</style>"),
-)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from mmeval.system.arguments import Hint, PathOrName, fault_of, hint_of, is_path
 
 Mode = Literal["loud", "quiet"]
+Later = int
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,6 @@ def test_another_value_has_a_fault_with_what_is_expected(value: object, hint: Hi
 
 def typed(*, mode: Mode = "loud", home: PathOrName = "", later: Later = 1, bare=None) -> None:  # type: ignore[no-untyped-def]
     """Its annotations are texts, as in every module that postpones them."""
-
-
-Later = int
 
 
 def test_annotations_are_read_as_they_are_written_and_those_that_cannot_be_resolved_are_not_checked() -> None:

@@ -55,11 +55,6 @@ def test_a_clip_of_any_length_has_beats_or_none_and_always_the_same(clip: Sample
     assert all(0 <= time <= len(clip) / RATE for time in found)
 
 
-def test_beats_are_found_at_one_rate() -> None:
-    with pytest.raises(ValueError, match="22050 Hz"):
-        beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
-
-
 def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_path: Path) -> None:
     kept = tmp_path / "beat_this-final0.ckpt"
     kept.write_bytes((tiny_model("beat_this") / "final0.ckpt").read_bytes())
@@ -69,13 +64,17 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
         loaded_network(tmp_path, "cpu")
 
 
-def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_memory_that_runs_out_nor_another_rate_is_a_fault_of_the_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def short(*_: Any, **__: Any) -> None:
         raise RuntimeError("CUDA out of memory")
 
     monkeypatch.setattr(torch, "load", short)
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
         loaded_network(tiny_model("beat_this"), "cpu")
+    with pytest.raises(ValueError, match="22050 Hz"):
+        beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
 
 
 @pytest.mark.parametrize(

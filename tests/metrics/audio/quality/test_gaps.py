@@ -6,10 +6,6 @@ from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import Samples, steps
 
 
-def frames_of(*levels: float) -> Samples:
-    return np.stack([steps((level, 960)) for level in levels])
-
-
 def clicks(count: int, rest: float = 0.0) -> Samples:
     """A frame with so many samples at full scale."""
     return np.concatenate([np.ones(count, np.float32), np.full(960 - count, rest, np.float32)])
@@ -38,7 +34,8 @@ def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
     ],
 )
 def test_a_silent_frame_is_far_below_the_loudest_ones(levels: list[float], silent: int) -> None:
-    assert silent_frames(frames_of(*levels)).tolist() == [False] * (len(levels) - silent) + [True] * silent
+    frames = np.stack([steps((level, 960)) for level in levels])
+    assert silent_frames(frames).tolist() == [False] * (len(levels) - silent) + [True] * silent
 
 
 def test_a_frame_is_silent_when_almost_all_of_its_samples_are() -> None:

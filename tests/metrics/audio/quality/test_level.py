@@ -51,14 +51,11 @@ def test_each_fault_costs_up_to_a_third(terms: tuple[float, float, float], score
     assert level.level_score(LevelTerms(*terms)) == pytest.approx(score)
 
 
-def test_the_envelope_is_a_running_mean_of_ten_milliseconds_wherever_parts_end() -> None:
+def test_the_envelope_is_a_running_mean_of_ten_milliseconds_and_the_crest_of_a_sine_three_decibels() -> None:
     samples, long = white(2000, 1.0), white(2**16 + 700, 1.0)
     wanted = np.convolve(np.abs(samples), np.full(480, 1 / 480), "same")
     assert envelope_steps(samples) == pytest.approx(np.abs(np.diff(wanted)), abs=1e-7)
     assert envelope_steps(long)[-300:] == pytest.approx(envelope_steps(long[-2000:])[-300:], abs=1e-7)
-
-
-def test_the_crest_of_a_sine_is_three_decibels_and_of_one_sample_in_a_hundred_twenty() -> None:
     impulse = np.zeros(100, np.float32)
     for sign in (1, -1):
         impulse[57] = sign * 0.5

@@ -46,16 +46,13 @@ def test_the_loudest_band_is_weighted_in_itself(
     assert _weighted(Voiced(np.asarray(mel), np.asarray(loudness)), edges) == pytest.approx(found)
 
 
-def test_each_moment_has_the_loudness_of_its_own_time() -> None:
+def test_each_moment_has_the_loudness_of_its_own_time_and_the_voice_loud_for_longer_counts() -> None:
     """Praat gives loudness at other times, and fewer of them, than pitch."""
     t = times(2)
     phase = 2 * np.pi * np.cumsum(np.linspace(100, 200, len(t))) / RATE
     rising = np.linspace(0.001, 0.3, len(t)) * np.asarray(sum(np.sin(k * phase) / k for k in range(1, 8)))
     # Taken one by one, as far as they go, the loudness would give 278.77.
     assert pitch_of(rising.astype(np.float32)) == pytest.approx(281.68, abs=0.5)
-
-
-def test_of_two_voices_the_one_that_is_loud_for_longer_counts() -> None:
     one, other = voice(120, 1), voice(240, 1)
     assert pitch_of(np.concatenate([one, other[:11025]])) == pytest.approx(pitch_of(one), abs=1)
     assert pitch_of(np.concatenate([one[:11025], other])) == pytest.approx(pitch_of(other), abs=1)

@@ -19,20 +19,17 @@ def words(count: int) -> str:
     return " ".join(["lake"] * count)
 
 
-def test_without_a_wish_any_rate_is_right() -> None:
+def test_without_a_wish_any_rate_is_right_and_of_chinese_the_characters_are_counted() -> None:
     score = score_of(speech_rate, heard(tone(9.0), text=words(20)), **TEXT)
     assert (score.value, score.evidence) == (1.0, {"rate": 133.33333333333334, "counted": 20, "seconds": 9.0})
+    score = score_of(speech_rate, heard(tone(5), text="湖" * 21, metadata=FAST), language="chinese", **TEXT)
+    assert (score.value, score.evidence["rate"]) == (pytest.approx(0.5), 252)
 
 
 @pytest.mark.parametrize(("count", "fast"), [(13, 0), (14, 0.5), (15, 1), (16, 1)], ids=["156", "168", "180", "192"])
 def test_fast_and_slow_are_the_two_ends_of_the_band(count: int, fast: float) -> None:
     answers = [heard(tone(5), text=words(count), metadata=label) for label in (FAST, SLOW)]
     assert [score_of(speech_rate, one, **TEXT).value for one in answers] == [fast, 1 - fast]
-
-
-def test_of_chinese_the_characters_are_counted() -> None:
-    score = score_of(speech_rate, heard(tone(5), text="湖" * 21, metadata=FAST), language="chinese", **TEXT)
-    assert (score.value, score.evidence["rate"]) == (pytest.approx(0.5), 252)
 
 
 @pytest.mark.parametrize(("text", "count"), [("It's late, [sighs] they said.", 5), ("", 1)])

@@ -15,6 +15,7 @@ from tests.support.trials import score_of
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""
 CHINESE = {"language": "chinese", "unit": "character"}
+CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), tone(34, 500)]
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +81,14 @@ def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(monkeypatch: 
     assert together == [2, 1]
 
 
-CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), tone(34, 500)]
-
-
-def test_whisper_writes_the_same_for_the_same_clip(whisper: dict[str, Any]) -> None:
+def test_whisper_writes_the_same_for_the_same_clip_in_the_language_that_is_forced(whisper: dict[str, Any]) -> None:
     together = transcripts(CLIPS, **whisper)
     assert together == [transcripts([clip], **whisper)[0] for clip in CLIPS]
     assert len(set(together)) > 2
     assert together[4] == "", "a clip without samples has no words"
+    assert transcripts([tone(2, 900)], **whisper, language="chinese") != transcripts([tone(2, 900)], **whisper)
+    with pytest.raises(ValueError, match="klingon"):
+        transcripts([tone(2)], **whisper, language="klingon")
 
 
 def test_the_end_of_a_long_clip_is_transcribed_too(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,12 +104,6 @@ def test_the_end_of_a_long_clip_is_transcribed_too(whisper: dict[str, Any], monk
     monkeypatch.setattr(network, "generate", watched)
     transcripts([tone(20), tone(50)], **whisper)
     assert long == [False, True]
-
-
-def test_the_language_is_forced(whisper: dict[str, Any]) -> None:
-    assert transcripts([tone(2, 900)], **whisper, language="chinese") != transcripts([tone(2, 900)], **whisper)
-    with pytest.raises(ValueError, match="klingon"):
-        transcripts([tone(2)], **whisper, language="klingon")
 
 
 def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

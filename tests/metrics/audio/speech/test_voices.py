@@ -22,13 +22,12 @@ def speaker() -> dict[str, str]:
     return tiny("wavlm_sv", VOICE)
 
 
-def test_a_clip_of_any_length_has_a_gender_and_always_the_same(gender: dict[str, str]) -> None:
+def test_a_clip_of_any_length_has_a_gender_and_class_one_is_a_man(
+    gender: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     together = genders(CLIPS, gender)
     assert [found.gender for found in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
     assert all(0.5 <= found.certainty <= 1 for found in together)
-
-
-def test_class_one_is_a_man(gender: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(voices, "_logits", lambda voice, clips: torch.tensor([[0.0, 3.0], [3.0, 0.0]]))
     assert [found.gender for found in genders(CLIPS[:2], gender)] == ["male", "female"]
     assert [found.gender for found in genders(CLIPS[:2], gender, male_class=0)] == ["female", "male"]
@@ -43,16 +42,13 @@ def test_five_seconds_count_and_silence_behind_a_shorter_clip(gender: dict[str, 
     assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut, abs=1e-6)
 
 
-def test_a_voice_is_a_vector_of_length_one_that_its_clip_alone_decides(speaker: dict[str, str]) -> None:
+def test_a_voice_is_a_vector_of_length_one_that_the_first_seconds_of_its_clip_decide(speaker: dict[str, str]) -> None:
     together = voice_vectors(CLIPS, speaker)
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(CLIPS)))
     for clip, vector in zip(CLIPS, together, strict=True):
         assert voice_vectors([clip], speaker)[0].tolist() == vector.tolist()
     assert together[0] @ together[1] < 0.9999
     assert len(voice_vectors([], speaker)) == 0
-
-
-def test_a_voice_is_made_of_the_first_seconds_of_its_clip(speaker: dict[str, str]) -> None:
     start, both = voice(110, 1.5), np.concatenate([voice(110, 1.5), voice(220, 1.5)])
     whole, cut = voice_vectors([both, start], speaker, seconds=1.0)
     assert whole @ cut > 0.9999

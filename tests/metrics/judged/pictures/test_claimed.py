@@ -19,25 +19,10 @@ ROWS: dict[str, dict[str, Any]] = {
     "judge_pattern": {"pattern": "a row of two squares"},
 }
 COLORS = '{"cup": "blue", "rug": "red", "ball": "green"}'
-
-
-def claim(metric: str, words: str, **labels: Any) -> Trial:
-    return trial_of(f"{IMAGE} {words}", RED, **{**ROWS[metric], **labels})
-
-
 NO_CLAIMS = [("judge_self_count", "<count>7</count>"), ("judge_self_count", "<count>2</count>")]
 NO_CLAIMS += [("judge_self_color", '{"cup": "red", "rug": "red", "ball": "green"}'), ("judge_pattern", "<one>")]
 NO_CLAIMS += [("judge_self_size", '["pea", "rug"]'), ("judge_self_position", "[A, B]")]
 NO_CLAIMS += [("judge_self_position", '["A", "D"]'), ("judge_self_text", "<text>one two three four</text>")]
-
-
-@pytest.mark.parametrize(("metric", "words"), NO_CLAIMS)
-def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(metric: str, words: str) -> None:
-    for profile in ("standard", "official"):
-        done = judged(metric, claim(metric, words), "yes", profile)
-        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
-
-
 PLACES: list[Any] = [None, [["cup", "pen"]], [["cup"], ["pen"]], ["cup", ["a", "b"]], ["cup", ""]]
 NO_ROWS: dict[str, list[dict[str, Any]]] = {
     "judge_self_count": [{"object": None}],
@@ -46,6 +31,17 @@ NO_ROWS: dict[str, list[dict[str, Any]]] = {
     "judge_self_position": [{"object": label} for label in PLACES],
     "judge_pattern": [{"pattern": None}],
 }
+
+
+def claim(metric: str, words: str, **labels: Any) -> Trial:
+    return trial_of(f"{IMAGE} {words}", RED, **{**ROWS[metric], **labels})
+
+
+@pytest.mark.parametrize(("metric", "words"), NO_CLAIMS)
+def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(metric: str, words: str) -> None:
+    for profile in ("standard", "official"):
+        done = judged(metric, claim(metric, words), "yes", profile)
+        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
 
 
 @pytest.mark.parametrize(("metric", "labels"), [(name, one) for name, every in NO_ROWS.items() for one in every])

@@ -5,6 +5,22 @@ from mmeval.metrics.judged.pictures.replies import characters_form, letter_form,
 from mmeval.metrics.judged.reading import Reading
 
 ABC = ("A", "B", "C")
+YES_NO = {'{"reason": "r", "answer": "yes"}': "yes", "```json\n{'answer': False}\n```": "no", "Yes": "yes"}
+YES_NO |= {"I see a kite. So the answer is yes": "yes", "There are no eyes. No": "no", "“Yes”": "yes", "**No.**": "no"}
+LETTERS = {"B": "B", "**Answer: B**": "B", "b. three": "B", "(C)": "C", "The answer is C.": "C", "Answer: (A)": "A"}
+TEXTS = {"Here: ['Hello', \"you\",]": "Hello you", '{"answer": ["Hello", "you"]}': "Hello you", '{"answer": []}': ""}
+CHARACTERS = {" “和平” ": "和平", '{"answer": "和平"}': "和平"}
+REFUSED = {
+    "yes or no": [
+        *("yes, but the picture shows something else entirely", "I cannot say yes or no", "It lies under snow"),
+        *("It would be wrong to hold that the answer is yes", '{"answer": "yes"} {"answer": "no"}'),
+    ],
+    "letter": [
+        *("first Answer: A then Answer: B", "A dog is on the left", "Answer: D", "the answer is a dog", "b.c. art")
+    ],
+    "texts": ["Hello", "[1, 2]", '{"answer": "Hello"}', "['cut", " " * MAX_CHARS + "['Hello']"],
+    "characters": [*("The picture says:\n和平", "I cannot make out any characters.", "和平 (hé píng)", "“”")],
+}
 
 
 def test_the_release_looks_for_the_word_in_the_last_20_characters() -> None:
@@ -38,24 +54,6 @@ def test_an_empty_reply_is_refused_by_every_reading(said: str, reading: Reading)
     for form in forms:
         with pytest.raises(ReplyError):
             form.read(said)
-
-
-YES_NO = {'{"reason": "r", "answer": "yes"}': "yes", "```json\n{'answer': False}\n```": "no", "Yes": "yes"}
-YES_NO |= {"I see a kite. So the answer is yes": "yes", "There are no eyes. No": "no", "“Yes”": "yes", "**No.**": "no"}
-LETTERS = {"B": "B", "**Answer: B**": "B", "b. three": "B", "(C)": "C", "The answer is C.": "C", "Answer: (A)": "A"}
-TEXTS = {"Here: ['Hello', \"you\",]": "Hello you", '{"answer": ["Hello", "you"]}': "Hello you", '{"answer": []}': ""}
-CHARACTERS = {" “和平” ": "和平", '{"answer": "和平"}': "和平"}
-REFUSED = {
-    "yes or no": [
-        *("yes, but the picture shows something else entirely", "I cannot say yes or no", "It lies under snow"),
-        *("It would be wrong to hold that the answer is yes", '{"answer": "yes"} {"answer": "no"}'),
-    ],
-    "letter": [
-        *("first Answer: A then Answer: B", "A dog is on the left", "Answer: D", "the answer is a dog", "b.c. art")
-    ],
-    "texts": ["Hello", "[1, 2]", '{"answer": "Hello"}', "['cut", " " * MAX_CHARS + "['Hello']"],
-    "characters": [*("The picture says:\n和平", "I cannot make out any characters.", "和平 (hé píng)", "“”")],
-}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,40 @@ from tests.support.pictures import DAMAGED, even, painted, picture_trial
 
 YES, NO = answer("yes"), answer("no")
 ONCE, SCENE = "shows this: exactly one", "Taken as a whole"
+BOX = {"region": "bbox"}
+BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
+PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
+KITES: dict[str, Any] = {"object": "kites", "count": 4}
+UNUSABLE: dict[str, list[Any]] = {
+    "judge_presence": [
+        *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
+        *[({"object": "a"}, BOX, "box"), ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty")],
+        (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
+    ],
+    "judge_count": [
+        *[({"count": 4}, {}, "'object'"), ({**KITES, "count": 7}, {}, "not 7"), ({**KITES, "count": 2}, {}, "not 2")],
+        *[(KITES, {"fewest": 5, "most": 4}, "5 to 4"), (KITES, {"most": 24}, "3 to 24")],
+        (KITES, {"fewest": -1}, "-1 "),
+    ],
+    "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
+    "judge_ocr": [
+        *[({}, {}, "'text'"), ({"text": 3}, {}, "'text'"), ({"text": {}}, {}, "'text'"), ({"text": "a"}, BOX, "box")],
+        *[({"text": "a", "object": ["b"]}, {}, "'object'"), ({"text": {"left": "a"}}, {}, "'object'")],
+    ],
+    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
+}
+OPTIONS = {
+    "tree,left": "A: clearly to the left",
+    "tree,right": "B: clearly to the right",
+    "tree,above": "A: clearly higher",
+}
+OPTIONS |= {"tree,below": "B: clearly lower", "bottom left": "A: bottom left", "bottom right": "B: bottom right"}
+OPTIONS |= {"up left": "C: top left", "up right": "D: top right"}
+TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom right"]])
+SIGN = trial_of("", RED, object="the sign", text="Café & Bar")
+ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
+TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "the right sign": "more coffee now"})
+DREAM = trial_of("", RED, text="天天向上")
 
 
 def beach(*things: str) -> Trial:
@@ -69,30 +103,6 @@ def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(trial: 
     assert failed.score.status == "unscored"
 
 
-BOX = {"region": "bbox"}
-BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
-PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
-KITES: dict[str, Any] = {"object": "kites", "count": 4}
-UNUSABLE: dict[str, list[Any]] = {
-    "judge_presence": [
-        *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
-        *[({"object": "a"}, BOX, "box"), ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty")],
-        (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
-    ],
-    "judge_count": [
-        *[({"count": 4}, {}, "'object'"), ({**KITES, "count": 7}, {}, "not 7"), ({**KITES, "count": 2}, {}, "not 2")],
-        *[(KITES, {"fewest": 5, "most": 4}, "5 to 4"), (KITES, {"most": 24}, "3 to 24")],
-        (KITES, {"fewest": -1}, "-1 "),
-    ],
-    "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
-    "judge_ocr": [
-        *[({}, {}, "'text'"), ({"text": 3}, {}, "'text'"), ({"text": {}}, {}, "'text'"), ({"text": "a"}, BOX, "box")],
-        *[({"text": "a", "object": ["b"]}, {}, "'object'"), ({"text": {"left": "a"}}, {}, "'object'")],
-    ],
-    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
-}
-
-
 @pytest.mark.parametrize(("metric", "row"), [(metric, row) for metric, rows in UNUSABLE.items() for row in rows])
 def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: str, row: Any) -> None:
     labels, switches, words = row
@@ -128,15 +138,6 @@ def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
     assert (done.score.value, done.calls) == (0.0, [])
 
 
-OPTIONS = {
-    "tree,left": "A: clearly to the left",
-    "tree,right": "B: clearly to the right",
-    "tree,above": "A: clearly higher",
-}
-OPTIONS |= {"tree,below": "B: clearly lower", "bottom left": "A: bottom left", "bottom right": "B: bottom right"}
-OPTIONS |= {"up left": "C: top left", "up right": "D: top right"}
-
-
 @pytest.mark.parametrize(("place", "option"), OPTIONS.items())
 def test_each_place_is_one_letter(place: str, option: str) -> None:
     trial, letter = trial_of("", RED, constraint=[["kite", *place.split(",")]]), option[0]
@@ -145,9 +146,6 @@ def test_each_place_is_one_letter(place: str, option: str) -> None:
     assert [said for said, done in found.items() if done.score.value == 1.0] == [letter]
     assert option in found[letter].questions[1]
     assert judged("judge_position", trial, {ONCE: "Yes", "": f"So Answer: {letter}"}, "official").score.value == 1.0
-
-
-TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom right"]])
 
 
 @pytest.mark.parametrize(
@@ -178,19 +176,12 @@ def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
     assert done.questions[3:] == [f"{name}?" for name in names]
 
 
-SIGN = trial_of("", RED, object="the sign", text="Café & Bar")
-ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
-
-
 def test_the_words_that_were_read_are_compared_with_the_wanted_ones() -> None:
     cases: list[Any] = [(SIGN, ["cafe", "Bar!"], 1.0), (SIGN, ["cafe"], 0.5), (ANYWHERE, ["gate", "4"], 1.0)]
     for trial, read, value in (*cases, (NOTHING, [], 1.0), (NOTHING, ["exit"], 0.0)):
         done = judged("judge_ocr", trial, answer(read))
         assert (done.score.value, "the sign" in done.questions[0]) == (value, trial is SIGN)
         assert trial is not SIGN or done.score.evidence["wanted"] == ["cafe bar"]
-
-
-TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "the right sign": "more coffee now"})
 
 
 def test_the_errors_of_several_places_are_summed_up_and_those_of_a_missing_scene_not_read() -> None:
@@ -207,9 +198,6 @@ def test_a_lost_reply_about_places_is_unscored_and_for_the_release_an_empty_read
     assert judged("judge_ocr", TWO, says).score.bounds == (0.0, 1.0)
     plain = {words: "yes" if said == YES else said if said is LOST else '["more"]' for words, said in says.items()}
     assert judged("judge_ocr", TWO, plain, "official").score.value == (pytest.approx(0.2) if len(says) > 1 else 0.0)
-
-
-DREAM = trial_of("", RED, text="天天向上")
 
 
 @pytest.mark.parametrize(

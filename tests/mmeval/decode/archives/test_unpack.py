@@ -20,6 +20,10 @@ WHOLE: dict[str, Callable[[], bytes]] = {
     **{"zip": archives.small_zip, "tar": archives.small_tar, "tar.gz": lambda: archives.small_tar("gz")}
 }
 """Two files of 300 and 256 bytes."""
+LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    **{"max_bytes": ({"max_bytes": 555}, {"max_bytes": 556}), "max_entries": ({"max_entries": 1}, {"max_entries": 2})},
+    "max_ratio": ({"max_ratio": 0.1, "free_bytes": 1}, {"max_ratio": 0.1, "free_bytes": 10300}),
+}
 
 
 @pytest.fixture(params=WHOLE)
@@ -53,12 +57,6 @@ def test_a_damaged_archive_leaves_nothing_behind(archive: Path, cut: int, tmp_pa
     with pytest.raises(CorruptMediaError, match="cannot be unpacked"):
         extract(archive, tmp_path / "out")
     assert list(tmp_path.iterdir()) == [archive]
-
-
-LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    **{"max_bytes": ({"max_bytes": 555}, {"max_bytes": 556}), "max_entries": ({"max_entries": 1}, {"max_entries": 2})},
-    "max_ratio": ({"max_ratio": 0.1, "free_bytes": 1}, {"max_ratio": 0.1, "free_bytes": 10300}),
-}
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -15,12 +15,6 @@ DRAWN = (
     '<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
     f"<mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}<w:tbl>{ROW}</w:tbl></mc:Fallback></mc:AlternateContent></w:r>"
 )
-
-
-def blocks(data: bytes, limits: DecodeLimits | None = None) -> list[Block]:
-    return list(office_blocks(Media.from_bytes(data), limits=limits or DecodeLimits()))
-
-
 INNER = f"<w:tc>{LINE.format('one')}{LINE.format('two')}<w:tbl>{ROW}</w:tbl></w:tc>{CELL.format('c')}"
 BREAKS = "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:cr/><w:t>d</w:t></w:r></w:p>"
 WORDS: dict[str, tuple[str, list[Block]]] = {
@@ -35,6 +29,22 @@ WORDS: dict[str, tuple[str, list[Block]]] = {
     "an empty table": (f"<w:tbl><w:tr>{CELL.format('')}</w:tr></w:tbl>", []),
     "long": (f"<w:tbl>{ROW * 1500}</w:tbl>", [OfficeTable((("a", "b"),) * 1000), OfficeTable((("a", "b"),) * 500)]),
 }
+LAUGHS = "".join(['<!ENTITY a0 "ha">', *(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))])
+DAMAGED = {
+    "markup": word("x", xml="<w:p><w:r>"),
+    "cut short": word("x")[:-40],
+    "no body": packed({"word/document.other": ""}),
+    "book": packed({"xl/workbook.xml": "<workbook/"}),
+    **{f"string {n}": workbook({"a": row(1, f'<c t="s"><v>{n}</v></c>')}, strings=["x"]) for n in (1, -1)},
+    "places that go back": workbook({"a": row(1, words_in("B1", "x"), words_in("A1", "y"))}),
+    "a column too many": workbook({"a": row(1, words_in("XFE1", "x"))}),
+    "slides cut short": packed({"ppt/presentation.xml": '<p:presentation xmlns:p="x"/>'})[:-9],
+    "words": b"words",
+}
+
+
+def blocks(data: bytes, limits: DecodeLimits | None = None) -> list[Block]:
+    return list(office_blocks(Media.from_bytes(data), limits=limits or DecodeLimits()))
 
 
 @pytest.mark.parametrize(("xml", "found"), WORDS.values(), ids=WORDS)
@@ -65,20 +75,6 @@ def test_the_words_of_a_document_are_counted_with_a_little_for_its_markup() -> N
     assert blocks(word("word " * 40), DecodeLimits(max_text_chars=203))
     with pytest.raises(MediaLimitError, match="203 characters found"):
         blocks(word("word " * 40), DecodeLimits(max_text_chars=202))
-
-
-LAUGHS = "".join(['<!ENTITY a0 "ha">', *(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))])
-DAMAGED = {
-    "markup": word("x", xml="<w:p><w:r>"),
-    "cut short": word("x")[:-40],
-    "no body": packed({"word/document.other": ""}),
-    "book": packed({"xl/workbook.xml": "<workbook/"}),
-    **{f"string {n}": workbook({"a": row(1, f'<c t="s"><v>{n}</v></c>')}, strings=["x"]) for n in (1, -1)},
-    "places that go back": workbook({"a": row(1, words_in("B1", "x"), words_in("A1", "y"))}),
-    "a column too many": workbook({"a": row(1, words_in("XFE1", "x"))}),
-    "slides cut short": packed({"ppt/presentation.xml": '<p:presentation xmlns:p="x"/>'})[:-9],
-    "words": b"words",
-}
 
 
 @pytest.mark.parametrize("name", DAMAGED)

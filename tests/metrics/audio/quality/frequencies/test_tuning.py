@@ -21,7 +21,7 @@ def test_only_the_louder_half_of_the_tones_counts() -> None:
     assert tuning_of([peaks_of(np.zeros((3, 1025), np.float32))]) == 0
 
 
-def test_a_peak_lies_where_the_parabola_does() -> None:
+def test_a_peak_lies_where_the_parabola_does_and_what_is_faint_low_or_high_is_none() -> None:
     amplitude = np.zeros((1, 1025), np.float32)
     amplitude[0, 49:52] = (0.5, 1.0, 0.7)
     found = peaks_of(amplitude)
@@ -29,9 +29,6 @@ def test_a_peak_lies_where_the_parabola_does() -> None:
     assert found.height.tolist() == pytest.approx([1 + 0.1 * 0.125 / 2])
     tone = sine(1000)
     assert peaks_of(amplitudes(tone, 0, frame_count(tone))[4:-4]).hertz == pytest.approx(1000, abs=1.5)
-
-
-def test_what_is_faint_low_or_high_is_no_tone() -> None:
     amplitude = np.zeros((1, 1025), np.float32)
     amplitude[0, [5, 60, 80, 100, 180]] = (0.5, 1.0, 0.11, 0.1, 0.5)
     assert peaks_of(amplitude).hertz.tolist() == [60 * WIDTH, 80 * WIDTH]
