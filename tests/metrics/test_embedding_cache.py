@@ -44,15 +44,14 @@ def test_a_damaged_table_is_made_again(cache: Path, damage: Callable[[bytes], by
     assert len(made) == 3
 
 
-def test_the_tables_used_longest_ago_go_when_there_are_too_many(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_used_longest_ago_go_and_a_cache_that_cannot_be_written_costs_time_alone(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(embedding_cache, "MOST_FILES", 2)
     for at, key in enumerate("abc"):
         cached_vectors(key, 3, lambda: TABLE)
         os.utime(cache / f"{key}.vectors", (at, at)) if at < 2 else None
     assert sorted(path.name for path in cache.iterdir()) == ["b.vectors", "c.vectors"]
-
-
-def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
     assert cached_vectors("key", 3, lambda: TABLE).tolist() == TABLE.tolist()

@@ -54,14 +54,11 @@ def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_pa
     assert not network_of(KINDS[name], folder, "cpu").training
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_damaged_file_and_a_model_of_another_kind_are_refused(tmp_path: Path) -> None:
     file = changed("wavlm_sv", tmp_path / "cut") / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(WeightsError, match=r"model\.safetensors .*damaged"):
         network_of("WavLMForXVector", file.parent, "cpu")
-
-
-def test_a_model_of_another_kind_is_refused() -> None:
     with pytest.raises(WeightsError, match=r"'whisper'.* 'wavlm'"):
         network_of("WavLMForXVector", tiny_model("whisper"), "cpu")
 

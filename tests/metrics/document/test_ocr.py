@@ -29,15 +29,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return made
 
 
-def test_a_word_is_known_by_the_box_around_it_and_a_picture_without_words_has_none(
+def test_pixels_are_given_blue_first_on_white_and_a_word_is_known_by_the_box_around_it(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ocr.read_words(Image.new("RGB", (20, 10))) == [(1, 1, 9, 8, "Hi")]
-    monkeypatch.setattr(Engine, "__call__", lambda *_: SimpleNamespace(boxes=None, txts=None))
-    assert ocr.read_words(Image.new("RGB", (64, 48), "white")) == []
-
-
-def test_pixels_are_given_blue_first_on_white_and_a_large_picture_smaller(engine: Engine) -> None:
     ocr.read_words(Image.new("RGB", (2, 1), (1, 2, 3)))
     ocr.read_words(Image.new("RGBA", (2, 1), (0, 0, 0, 0)))
     assert [pixels[0, 0].tolist() for pixels in engine.given] == [[3, 2, 1], [255, 255, 255]]
@@ -47,6 +41,9 @@ def test_pixels_are_given_blue_first_on_white_and_a_large_picture_smaller(engine
     assert picture.size == (4000, 100)
     settings = [ocr._SETTINGS[name] for name in ("Global.max_side_len", "Det.max_candidates", "Rec.rec_batch_num")]
     assert (ocr.MAX_SIDE, ocr.MAX_LINES, settings) == (2000, 1000, [2000, 1000, 1])
+    assert ocr.read_words(Image.new("RGB", (20, 10))) == [(1, 1, 9, 8, "Hi")]
+    monkeypatch.setattr(Engine, "__call__", lambda *_: SimpleNamespace(boxes=None, txts=None))
+    assert ocr.read_words(Image.new("RGB", (64, 48), "white")) == []
 
 
 @pytest.mark.parametrize(("size", "given"), [((1, 2000), (500, 2000)), ((9, 2), (9, 3)), ((8, 2), (8, 2))])

@@ -9,6 +9,7 @@ from mmeval.metrics.document import ocr, reading
 from mmeval.metrics.document.reading import NoOcrError, document_markdown, is_readable, picture_markdown, table_rows
 from tests.support import documents, tiny_media
 
+IN_COLUMNS = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 
@@ -48,6 +49,7 @@ def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         (tiny_media.word("Dear <all>"), "", "Dear <all>"),
         (tiny_media.word(xml=f"<w:tbl><w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr></w:tbl>"), "", TABLE[:23]),
         (tiny_media.pdf("Hello"), "", "Hello"),
+        (documents.pdf_of(IN_COLUMNS), "", f"{TABLE}\n\nDear all"),
         (documents.workbook({"S": documents.row(1, documents.words_in("A1", "x"))}), "", "S\n\n| x |\n| --- |"),
         (documents.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
         (b"%PDF-1.4 no", "", None),
@@ -60,11 +62,6 @@ def test_a_document_is_read_by_what_it_is(data: bytes, name: str, said: str | No
             read(data, name)
     else:
         assert read(data, name) == said
-
-
-def test_the_columns_of_a_pdf_are_found_by_position() -> None:
-    pieces = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
-    assert read(documents.pdf_of(pieces)) == f"{TABLE}\n\nDear all"
 
 
 def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, int]]) -> None:

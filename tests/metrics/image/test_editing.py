@@ -21,14 +21,11 @@ def edit(answer: Any, bbox: Any = BBOX, **labels: Any) -> Trial:
     return picture_trial(answer, given=(ORIGINAL,), bbox=bbox, **labels)
 
 
-def test_a_box_is_widened_by_a_tenth_of_the_picture_and_cut_at_its_edges() -> None:
+def test_a_box_is_widened_by_a_tenth_and_an_edit_inside_it_costs_nothing() -> None:
     boxes = {(40.0, 30.0, 90.0, 80.0): (25, 18, 105, 92), (10, 10, 60, 60): (0, 0, 75, 72)}
     boxes |= {(-1, 0, 150, 120): (0, 0, 150, 120), (140, 100, 400, 300): (125, 88, 150, 120)}
     assert {bbox: padded_box(bbox, (150, 120)) for bbox in boxes} == boxes
     assert padded_box([50, 50, 60, 60], (159, 119)) == (35, 39, 75, 71)  # the margin is rounded down
-
-
-def test_an_edit_inside_the_box_costs_nothing_and_one_outside_does() -> None:
     inside, outside = (
         painted(ORIGINAL, slice(40, 80), columns, (9, 9, 9)) for columns in (slice(40, 90), slice(110, 150))
     )

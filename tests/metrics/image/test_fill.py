@@ -71,7 +71,7 @@ def test_a_speckled_region_agrees_with_the_released_evaluator_and_by_hand() -> N
     assert (score.evidence["avg_color"], score.evidence["color_ok"]) == ([0, 129, 1], True)
 
 
-def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_left() -> None:
+def test_the_strip_of_a_border_has_its_sides_turned_left_and_the_inside_is_cut_at_rounded_shares() -> None:
     pixels = np.arange(20 * 30 * 3).reshape(20, 30, 3).astype(np.uint8)
     strip = border_strip(pixels, 0.1)
     assert strip.shape == (2 + 3 + 3 + 2, 20, 3)
@@ -81,6 +81,9 @@ def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_l
     assert (strip[8:] == pixels[18:, 5:25]).all()
     high = noise(33, 20)  # the square cannot lie in the middle and is nearer to the top
     assert (border_strip(high, 0.1)[3:5] == np.rot90(high[6:26, :2])).all()
+    assert inside(PICTURE[:95, :84], 0.1).shape == (76, 68, 3)
+    pixels = np.array([[[16, 0, 0], [16, 1, 0], [0, 0, 0], [255, 255, 255]]], np.uint8)
+    assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
 
 
 def test_borders_agree_with_the_released_evaluator() -> None:
@@ -92,12 +95,6 @@ def test_borders_agree_with_the_released_evaluator() -> None:
     score = score_of(border_fill, picture_trial(frame, color="black"), "official")
     assert score.value == pytest.approx(0.9326246916000742, abs=1e-4)
     assert score.evidence["avg_color"] == [12, 8, 13]
-
-
-def test_the_inside_of_a_border_is_cut_at_rounded_shares_and_near_pixels_are_counted() -> None:
-    assert inside(PICTURE[:95, :84], 0.1).shape == (76, 68, 3)
-    pixels = np.array([[[16, 0, 0], [16, 1, 0], [0, 0, 0], [255, 255, 255]]], np.uint8)
-    assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
 
 
 @METRICS

@@ -38,13 +38,18 @@ def test_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
     assert item(SMALL, short_side=0)["enlarged"] is False
 
 
-def test_pictures_without_a_measure_have_no_quality() -> None:
+def test_pictures_without_a_measure_have_no_quality_and_damaged_ones_zero() -> None:
     found = item(even(300, 300, (10, 200, 30)))
     assert (found["quality"], found["niqe"], found["too_few_patches"], found["reason"][:2]) == (0, None, True, "0 ")
     score = score_of(image_quality, picture_trial(even(1, 1100, (1, 2, 3))))
     assert (score.status, score.bounds, "max_pixels" in score.reason) == ("unscored", (0, 1), True)
     assert score_of(image_quality, trial("words")).status == "inapplicable"
     assert score_of(image_quality, trial("<image1>")).value == 0
+    answer = picture_trial(SMALL, DAMAGED)
+    standard, official = (score_of(image_quality, answer, profile) for profile in ("standard", "official"))
+    assert standard.evidence["items"][1]["quality"] == 0
+    assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
+    assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)
 
 
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
@@ -55,11 +60,3 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
     assert (score.status, score.evidence["items"][0]["quality"]) == ("unscored", None)
-
-
-def test_a_damaged_picture_is_zero_and_null_in_the_released_profile() -> None:
-    answer = picture_trial(SMALL, DAMAGED)
-    standard, official = (score_of(image_quality, answer, profile) for profile in ("standard", "official"))
-    assert standard.evidence["items"][1]["quality"] == 0
-    assert standard.value == pytest.approx(standard.evidence["items"][0]["quality"] / 2)
-    assert (official.status, official.evidence["items"][1]["quality"]) == ("unscored", None)

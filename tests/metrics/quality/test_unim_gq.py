@@ -28,12 +28,9 @@ def gq(**pieces: Score) -> Score:
     return found
 
 
-def test_it_is_made_of_a_metric_for_each_of_the_seven_modalities() -> None:
+def test_every_item_of_the_seven_modalities_counts_the_same() -> None:
     assert PIECES == unim_gq.switches["of"] == SEVEN
     assert (unim_gq.range, unim_gq.version, unim_gq.takes_missing) == ((0, 1), "1", True)
-
-
-def test_every_item_counts_the_same_and_not_every_modality() -> None:
     found = gq(text=items(1.0), image=items(0.0, 0.5, 0.5), audio=NONE)
     assert found.value == 0.5  # the mean of the three means would be another number
     image = {"count": 3, "mean": pytest.approx(1 / 3)}

@@ -17,7 +17,7 @@ OFFICIAL += [("<image_begin><image_0><image_end> t", ["it"], 0), (f"s{I0}s{I1}{I
 OFFICIAL += [("<image_start><audio_0><image_end>", ["a"], 1)]
 
 
-def test_the_order_is_a_letter_a_part_and_blank_text_is_none() -> None:
+def test_the_order_is_a_letter_a_part_and_blank_text_and_a_dangling_placeholder_may_be_none() -> None:
     orders = {"": "", "words": "t", f"one {I0} two {A0}": "tita", f"{I0}{I1} \n ": "ii", f" \n{I0}": "i"}
     orders |= {"<<video1>> <<document1>> <<code1>> <<3d1>>": "vdc3", "<gen_text1> words": "t"}
     assert {text: order_of(Interleaved.from_text(text)) for text in orders} == orders
@@ -25,9 +25,6 @@ def test_the_order_is_a_letter_a_part_and_blank_text_is_none() -> None:
     assert order_of(content) == "t"
     # official oddity: a blank before the first medium is text, but not one behind it
     assert (official_order(f" {I0} "), order_of(Interleaved.from_text(f" {I0} "))) == ("ti", "i")
-
-
-def test_a_medium_beside_the_text_counts_in_both_profiles_and_a_placeholder_unless_switched_off() -> None:
     beside = trial(Interleaved((text_part("here"), Part("image", media=PNG))), metadata={"order": "ti"})
     assert [score_of(part_order, beside, profile).value for profile in ("standard", "official")] == [1, 1]
     scored = trial("text <<image1>>", metadata={"order": ["ti"]})

@@ -60,10 +60,11 @@ def test_blanks_may_count_as_characters_and_an_empty_text_is_undefined(
         assert (none.value, none.status, none.evidence["length"]) == (None, "unscored", 0)
 
 
-def test_the_wanted_text_is_the_label_else_the_reference() -> None:
+def test_the_wanted_text_is_the_label_else_the_reference_and_may_be_left_as_it_is() -> None:
     labelled = trial("a", "b", metadata={"text": "a"})
     assert [score_of(word_accuracy, labelled, target_key=key).value for key in ("text", "other")] == [1, 0]
     assert score_of(word_accuracy, trial("a")).status == score_of(word_accuracy, trial(None, "a")).status == "unscored"
+    assert [score("Hello, you", "hello you", normalise=it).value for it in ("speech", "none")] == [1, 0.5]
 
 
 @pytest.mark.parametrize("wanted", [3, [], {"a": None}], ids=str)
@@ -72,7 +73,3 @@ def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: An
     fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
     assert (found.status, found.reason) == ("unscored", fault)
     assert "'text'" in fault
-
-
-def test_text_that_is_not_normalised_keeps_its_letters_and_points() -> None:
-    assert [score("Hello, you", "hello you", normalise=it).value for it in ("speech", "none")] == [1, 0.5]

@@ -3,7 +3,7 @@ import pytest
 
 from mmeval.metrics.three_d import crossings
 from mmeval.metrics.three_d.crossings import Crossings, crossing_share
-from tests.support.shapes import Indices, Mesh, Numbers, cube, joined, tetrahedra, torus, turned
+from tests.support.shapes import Indices, Mesh, cube, joined, tetrahedra, torus, turned
 
 FLAT = [[-1, -1, 0], [1, -1, 0], [0, 1, 0]]
 TWO = np.array([[0, 1, 2], [3, 4, 5]])
@@ -41,16 +41,12 @@ def test_every_pair_is_found_whatever_their_sizes() -> None:
     places[:15, 0] = 0.995
     corners, sides = cube()
     points, faces = joined(cube(), *((corners * 0.02 + place, sides) for place in places))
-    wanted = _by_all_pairs(points, faces)
-    assert wanted > 0.05
-    assert share(points, faces, 0).share == pytest.approx(wanted)
-
-
-def _by_all_pairs(points: Numbers, faces: Indices) -> float:
-    """The share of faces that cut another one, when each is compared with every other."""
+    # The share of faces that cut another one, when each is compared with every other.
     one, other = (side.ravel() for side in np.indices((len(faces), len(faces))))
     pairs = crossings._without_common_vertices(faces, crossings._Pairs(one, other))
-    return len(np.unique(pairs.one[crossings._cut(points[faces], pairs)])) / len(faces)
+    wanted = len(np.unique(pairs.one[crossings._cut(points[faces], pairs)])) / len(faces)
+    assert wanted > 0.05
+    assert share(points, faces, 0).share == pytest.approx(wanted)
 
 
 def test_of_a_large_mesh_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,18 +34,9 @@ def test_a_file_above_a_limit_is_refused(limit: str, name: str, data: bytes, mon
         geometry_of(Media.from_bytes(data), "stored")
 
 
-def test_the_box_has_the_origin_in_its_middle_and_a_largest_side_of_one() -> None:
+def test_the_box_of_the_points_that_faces_name_has_a_largest_side_of_one() -> None:
     found = of.of_size_one(Geometry(np.array([[1.0, 2, 3], [5, 4, 3]]), NO_FACES))
     assert found.points.tolist() == [[-0.5, -0.25, 0], [0.5, 0.25, 0]]
-
-
-@pytest.mark.parametrize("numbers", [(7, 7), (-1.7e308, 1.7e308), (0, 1e-300)])
-def test_any_numbers_become_some(numbers: tuple[float, float]) -> None:
-    found = of.of_size_one(Geometry(np.repeat(np.array(numbers, float), 3).reshape(2, 3), NO_FACES))
-    assert np.abs(found.points).max() in (0, 0.5)
-
-
-def test_points_that_no_face_names_do_not_count_for_the_box() -> None:
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1e300, 0, 0], [0, 1e308, 0]], float)
     found = of.without_dangling(of.of_size_one(Geometry(points / 1e10, np.array([[0, 1, 2]]))))
     assert found.points.tolist() == [[-0.5, -0.5, 0], [0.5, -0.5, 0], [-0.5, 0.5, 0]]
@@ -54,13 +45,16 @@ def test_points_that_no_face_names_do_not_count_for_the_box() -> None:
     assert of.without_dangling(cloud) is cloud
 
 
-def test_points_at_one_place_are_one() -> None:
+@pytest.mark.parametrize("numbers", [(7, 7), (-1.7e308, 1.7e308), (0, 1e-300)])
+def test_any_numbers_become_some(numbers: tuple[float, float]) -> None:
+    found = of.of_size_one(Geometry(np.repeat(np.array(numbers, float), 3).reshape(2, 3), NO_FACES))
+    assert np.abs(found.points).max() in (0, 0.5)
+
+
+def test_points_at_one_place_are_one_and_a_face_with_one_corner_twice_is_dropped() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [-0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
     found = of.merged(Geometry(points, np.array([[0, 1, 2], [3, 4, 5]])))
     assert (len(found.points), of.most_at_one_place(points)) == (4, 2)
     assert found.points[found.faces].tolist() == points[[[0, 1, 2], [3, 4, 5]]].tolist()
-
-
-def test_a_face_with_one_corner_twice_is_dropped() -> None:
     faces = np.array([[0, 1, 2], [0, 1, 1], [2, 1, 2], [0, 0, 1]])
     assert of.without_collapsed(Geometry(np.zeros((3, 3)), faces)).faces.tolist() == [[0, 1, 2]]

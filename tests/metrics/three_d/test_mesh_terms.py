@@ -52,11 +52,14 @@ def test_geometry_counts_angles_and_the_shape_of_triangles(mesh: Mesh, mended: f
     assert found == pytest.approx((mended, mended - 0.3 * shape / 2))
 
 
-def test_sampling_is_the_weighted_sum_of_what_the_evidence_holds() -> None:
+def test_sampling_is_a_weighted_sum_and_a_spacing_the_mean_distance_to_eight_others() -> None:
     found = terms(torus())
     parts = {"area_variation": 0.4, "valence_variation": 0.25, "knn_variation": 0.2, "outlier_ratio": 0.15}
     assert found.sampling == pytest.approx(sum(weight * (1 - found.evidence[name]) for name, weight in parts.items()))
     assert 0.2 < found.evidence["knn_variation"] < 0.3 and 0 < found.evidence["outlier_ratio"] < 0.03
+    points = np.random.default_rng(0).random((30, 3))
+    apart = np.sort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)
+    assert _spacing(points) == pytest.approx(apart[:, 1:9].mean(axis=1))
 
 
 def test_faces_without_direction_or_area() -> None:
@@ -66,9 +69,3 @@ def test_faces_without_direction_or_area() -> None:
     found = terms(line)
     assert (found.topology, found.geometry, found.sampling) == (0, 0, 0)
     assert terms(line, RELEASED).geometry > 0
-
-
-def test_the_spacing_of_a_point_is_its_mean_distance_to_the_nearest_eight_others() -> None:
-    points = np.random.default_rng(0).random((30, 3))
-    apart = np.sort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)
-    assert _spacing(points) == pytest.approx(apart[:, 1:9].mean(axis=1))

@@ -28,25 +28,26 @@ def test_evenly_filled_space_has_its_own_dimension(dimensions: int) -> None:
     assert found == pytest.approx(dimensions, abs=0.2)
 
 
-def test_a_scatter_is_the_covariance_of_each_neighbourhood() -> None:
+def test_a_scatter_is_a_covariance_and_in_a_plane_nothing_scatters_across() -> None:
     points = np.random.default_rng(0).normal(size=(5, 9, 3))
     wanted = np.stack([np.cov(each.T, ddof=0) for each in points])
     assert scatter(points.transpose(2, 1, 0)) == pytest.approx(wanted)
-
-
-def test_in_a_plane_nothing_scatters_across_and_all_normals_agree() -> None:
     near = neighbourhoods_of(plane_cloud(), padded=False)
     assert near.across == pytest.approx(0)
     assert np.abs(near.normal[:, 2]) == pytest.approx(1)
     assert np.abs(near.bend) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("count", [20])
-def test_of_few_points_the_last_neighbour_is_infinitely_far_or_one_that_is_there(count: int) -> None:
-    far, present = (neighbourhoods_of(sphere_cloud(count), padded=padded) for padded in (True, False))
-    assert far.dimension.tolist() == [1] * count
+def test_of_few_points_the_last_neighbour_is_infinitely_far_or_present_and_parts_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    far, present = (neighbourhoods_of(sphere_cloud(20), padded=padded) for padded in (True, False))
+    assert far.dimension.tolist() == [1] * 20
     assert (present.dimension > 1.2).mean() > 0.8
     assert np.isfinite(far.spacing).all()
+    whole = neighbourhoods_of(sphere_cloud(), padded=False)
+    monkeypatch.setattr(neighbourhoods, "_CHUNK", 70)
+    assert all(map(np.array_equal, whole, neighbourhoods_of(sphere_cloud(), padded=False)))
 
 
 @pytest.mark.parametrize("count", [3, 12, 400])
@@ -56,9 +57,3 @@ def test_few_points_have_as_many_neighbours_as_there_are_and_none_is_its_own(cou
     assert all(np.isfinite(each).all() for each in near)
     assert not (near.near == np.arange(count)[:, None]).any()
     assert (near.nearest > 0).all()
-
-
-def test_work_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = neighbourhoods_of(sphere_cloud(), padded=False)
-    monkeypatch.setattr(neighbourhoods, "_CHUNK", 70)
-    assert all(map(np.array_equal, whole, neighbourhoods_of(sphere_cloud(), padded=False)))

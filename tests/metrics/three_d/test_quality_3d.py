@@ -65,12 +65,9 @@ def test_points_at_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (quality(same), quality(same, "official"), quality(same, merge_vertices=False)) == (0, None, None)
 
 
-def test_a_texture_seam_opens_a_mesh_only_where_vertices_stay_apart() -> None:
+def test_a_texture_seam_opens_a_mesh_only_where_vertices_stay_apart_and_points_are_a_cloud() -> None:
     assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
     assert (item(SEAM, merge_vertices=False)["watertight"], item(SEAM, "official")["watertight"]) == (False, False)
-
-
-def test_what_is_a_mesh_and_what_a_cloud() -> None:
     faces, alone, points = ply(*torus()), off((sphere_cloud(100), np.empty((0, 3), int))), ply(sphere_cloud(100))
     assert (item(faces)["type"], item(faces, "official")["type"], item(alone)["type"]) == ("mesh", "pcd", "pcd")
     assert quality(alone, "official") is None and quality(points, "official") is not None
@@ -84,17 +81,13 @@ def test_under_official_a_search_for_neighbours_fails_for_some_counts(count: int
     assert quality(file) is not None
 
 
-def test_a_vertex_that_no_face_names_lowers_sampling_only_where_it_is_kept() -> None:
+def test_vertices_without_a_face_and_faces_that_are_lines_count_only_where_they_are_kept() -> None:
     points, faces = cube()
     more = off((np.concatenate([points, np.eye(3)[[0] * 9] * 0.3]), faces))
     alone = item(off(cube()))["valence_variation"]
     assert item(more, merge_vertices=False)["valence_variation"] == pytest.approx(alone)
     # The median of 17 valences is 0, their mean 36 / 17.
     assert item(more, "official")["valence_variation"] == pytest.approx(1 - np.exp(-4 / (36 / 17)))
-
-
-def test_faces_that_are_lines_are_no_part_of_the_surface() -> None:
-    points, faces = cube()
-    more = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
-    assert (item(more)["T"], item(more, degenerate="kept")["watertight"]) == (1, False)
+    lines = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
+    assert (item(lines)["T"], item(lines, degenerate="kept")["watertight"]) == (1, False)
     assert quality(off((points, np.array([[0, 1, 1]])))) == 0

@@ -8,15 +8,12 @@ from mmeval.metrics.three_d.surface import angles_between, cross, faces_of, poin
 from tests.support.shapes import LINE, cube, tetrahedra
 
 
-def test_areas_and_normals_are_those_of_the_triangles() -> None:
+def test_areas_and_normals_are_those_of_the_triangles_and_without_an_area_there_is_no_direction() -> None:
     found = faces_of(np.array([[0, 0, 0], [1, 0, 0], [0, 0.5, 0]]), np.array([[0, 1, 2], [0, 2, 1]]))
     assert (found.areas.tolist(), found.squares.tolist()) == ([0.25, 0.25], [2.5, 2.5])
     assert found.normals.tolist() == [[0, 0, 1], [0, 0, -1]]
     one, two = np.random.default_rng(0).normal(size=(2, 9, 3))
     assert cross(one, two) == pytest.approx(np.cross(one, two))
-
-
-def test_a_face_without_an_area_has_no_direction_and_stands_at_a_right_angle_to_all() -> None:
     line = faces_of(*LINE)
     assert line.directed.tolist() == [False, True]
     assert angles_between(line.normals, np.array([[0, 1]])).tolist() == [math.pi / 2]

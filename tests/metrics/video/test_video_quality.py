@@ -86,9 +86,12 @@ def test_answers_without_a_video_that_can_be_decoded(model: str) -> None:
     assert found == [[(0, "scored"), (0, "scored"), *other], [(None, "unscored"), (None, "unscored"), *other]]
 
 
-def test_without_weights_it_is_unavailable(tmp_path: Path) -> None:
+def test_without_weights_it_is_unavailable_and_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
     nameless, empty = (bind(video_quality, switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
     assert "--metric_args" in nameless and f"lacks {NETWORK}" in empty
+    folders = model, model, saved(tmp_path, OneBranch())
+    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
+    assert marks[0] == marks[1] != marks[2]
 
 
 @pytest.mark.parametrize(
@@ -103,9 +106,3 @@ def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch
     (score,) = scored([with_videos(clip())], model=str(tmp_path))
     assert (score.status, score.cause) == ("unscored", "lost")
     assert str(tmp_path) in score.reason and word in score.reason
-
-
-def test_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
-    folders = model, model, saved(tmp_path, OneBranch())
-    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
-    assert marks[0] == marks[1] != marks[2]

@@ -17,23 +17,20 @@ from mmeval.metrics.image.quality.released_quality import (
 from tests.support.pictures import even, noise
 
 
-def test_an_even_picture_scores_as_high_as_any_and_each_feature_counts_twenty_times_its_distance() -> None:
+def test_an_even_picture_scores_as_high_as_any_and_the_ratio_of_shapes_is_the_scripts_own() -> None:
     found = released_quality(even(200, 200, (128, 128, 128)))
     assert found is not None
     assert found.features_scale1 == (*NOTHING, *(*NOTHING, *NOTHING, *NOTHING, 0.0) * 4) == found.features_scale2
     assert (found.score, found.niqe, round(100 - found.brisque, 2)) == (89.53, 10, 89.53)
     assert [brisque_stand_in(one) for one in ((1.0,) * 60, (1.5, 0.5) * 30, (11.0,) * 60)] == [0, 10, 100]
-
-
-def test_the_ratio_of_shapes_is_the_scripts_own() -> None:
     shape, spread = module._shape_and_spread(module._Sums.of(np.array([1.0, -1, 2, -2])))
     ratio = 1.5 / 2.5**0.5
     assert abs(gamma(1 / shape) / gamma(2 / shape) - ratio) < 2e-3
     assert spread == pytest.approx((gamma(1 / shape) / gamma(3 / shape)) ** 0.5)
 
 
-def test_products_go_around_the_whole_picture() -> None:
-    picture = grey(noise(30, 40))
+def test_products_go_around_the_whole_picture_and_strips_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = grey(noise(61, 40))
     values = module._normalised(picture, module.SIGMA, module._absolute)
     found = brisque_features(picture)
     for number, shift in enumerate([(0, 1), (1, 0), (1, 1), (-1, 1)]):
@@ -41,13 +38,8 @@ def test_products_go_around_the_whole_picture() -> None:
         sides = [module._Sums.of(part) for part in (products[products < 0], products[products > 0])]
         wanted = [term for side in sides for term in module._shape_and_spread(side)]
         assert found[4 + 7 * number : 9 + 7 * number] == pytest.approx([*wanted, products.mean()]), shift
-
-
-def test_strips_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    picture = grey(noise(61, 40))
-    whole = brisque_features(picture)
     monkeypatch.setattr(module, "STRIP", 400)
-    assert brisque_features(picture) == pytest.approx(whole, abs=1e-12)
+    assert brisque_features(picture) == pytest.approx(found, abs=1e-12)
 
 
 def test_a_deviation_below_one_counts_as_one_and_a_variance_below_zero_is_turned_over_or_nothing() -> None:

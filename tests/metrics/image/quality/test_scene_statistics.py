@@ -20,7 +20,7 @@ from mmeval.metrics.image.quality.scene_statistics import (
 from tests.support.pictures import noise
 
 
-def test_brightness_is_rounded_and_what_fills_no_patch_is_left_out() -> None:
+def test_brightness_is_rounded_and_what_fills_no_patch_has_no_features() -> None:
     colors = np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 20, 30]]], np.uint8)
     assert luma(colors).tolist() == [[255, 76, 150, 29, 18]]
     grey = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
@@ -28,6 +28,10 @@ def test_brightness_is_rounded_and_what_fills_no_patch_is_left_out() -> None:
     for size, left in {(95, 300): (0, 288), (96, 96): (96, 96), (193, 291): (192, 288)}.items():
         picture = np.arange(size[0] * size[1]).reshape(size)
         assert np.array_equal(cropped(picture), picture[: left[0], : left[1]])
+    for size in ((1, 1), (95, 400), (400, 95)):
+        assert features(luma(noise(*size))).shape == (0, 36)
+    for shade in (0, 77, 255):
+        assert not np.isfinite(features(np.full((96, 192), shade, np.uint8))).all(axis=1).any()
 
 
 def test_values_are_set_off_against_a_window_of_seven_by_seven() -> None:
@@ -82,10 +86,3 @@ def test_thirty_six_numbers_of_each_patch_in_their_order() -> None:
             shape, left, right = fit.shape[at], fit.left[at], fit.right[at]
             mean = (right - left) * gamma(2 / shape) / gamma(1 / shape)
             assert numbers[4 * at - 2 : 4 * at + 2] == pytest.approx([shape, mean, left, right]), at
-
-
-def test_a_picture_without_a_whole_patch_has_no_features_and_an_even_patch_no_finite_ones() -> None:
-    for size in ((1, 1), (95, 400), (400, 95)):
-        assert features(luma(noise(*size))).shape == (0, 36)
-    for shade in (0, 77, 255):
-        assert not np.isfinite(features(np.full((96, 192), shade, np.uint8))).all(axis=1).any()
