@@ -89,7 +89,7 @@ def test_the_release_has_no_number_for_other_files_than_pictures_and_counts_one_
     assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (NOT_A_PICTURE, pytest.approx(1.045))
 
 
-def test_a_damaged_document_is_0_or_unscored_and_without_ocr_pictures_and_scans_are_left_out() -> None:
+def test_a_damaged_document_is_0_or_unscored_and_one_without_a_verdict_leaves_bounds() -> None:
     for unreadable, value in {"zero": 0.0, "unscored": None}.items():
         damaged = Response.failed("bad_media", "it is cut short")
         found = ask(with_documents(PICTURE), damaged, unreadable=unreadable)
@@ -98,8 +98,5 @@ def test_a_damaged_document_is_0_or_unscored_and_without_ocr_pictures_and_scans_
     found = ask(with_documents(PICTURE, b"%PDF-1.4 a scan", CSV), scan, {"score": 3}, ocr="none")
     assert (found.score.value, len(found.asked)) == (0.5, 2)
     assert [item.get("left_out") for item in items(found)] == [True, True, None]
-
-
-def test_a_document_without_a_verdict_is_unscored_with_its_bounds() -> None:
     score = ask(with_documents(CSV, CSV + b"3,4"), Response.failed("unsupported", "down"), {"score": 5}).score
     assert (score.status, score.cause, score.bounds) == ("unscored", "final", (0.5, 1.0))

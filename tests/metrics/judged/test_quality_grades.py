@@ -72,7 +72,7 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
             form.read(text)
 
 
-def test_all_items_are_asked_about_at_the_same_time_and_keep_their_places() -> None:
+def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> None:
     items: list[tuple[str, ItemScore | Asked]]
     items = [("a1", asked("one")), ("a2", ItemScore(0.0)), ("a3", asked("three"))]
     score, times = together(items, '{"all": 4}', '{"all": 8}')
@@ -80,9 +80,6 @@ def test_all_items_are_asked_about_at_the_same_time_and_keep_their_places() -> N
     assert times == [["one", "three"]]
     assert score.value == pytest.approx(0.4)
     assert [(one["label"], one["quality"]) for one in score.evidence["items"]] == [("a1", 0.4), ("a2", 0), ("a3", 0.8)]
-
-
-def test_a_lost_verdict_leaves_the_answer_unscored_within_bounds() -> None:
     down = Response.failed("server", "down")
     score, _ = together([("a1", asked("one", pages=2)), ("a2", asked("two"))], down, '{"all": 5}')
     assert (score.status, score.bounds, score.cause) == ("unscored", (0.25, 0.75), "lost")

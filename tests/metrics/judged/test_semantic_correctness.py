@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import pytest
@@ -6,24 +5,20 @@ import pytest
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
-from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, interleaved, judge_unim
+from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, graded, interleaved, judge_unim
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"
 TRIAL = answer_trial(captioned_reference=CAPTIONED)
 
 
-def score(grade: Any, reason: str = "so") -> str:
-    return json.dumps({"reason": reason, "score": grade})
-
-
 def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
-    done = judge_unim("semantic_correctness", TRIAL, score(5))
+    done = judge_unim("semantic_correctness", TRIAL, graded(5))
     (asked,) = done.questions
     assert "candidate begins\nIt is <<image1: a red kettle>>.\n" in asked
     assert f"reference begins\n{CAPTIONED}\n" in asked
     assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
     assert not done.calls["judge"][0].request.messages[-1].content.media()
-    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
+    done = judge_unim("semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2)
     evidence = done.score.evidence
     assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
     assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
@@ -33,11 +28,11 @@ def test_a_reference_that_is_written_with_captions_is_shown_as_it_is_and_the_dat
     None
 ):
     text = "It sings <audio1: a whistle> by <image7>"
-    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
+    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), graded(5))
     assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
     trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
-    done = judge_unim("semantic_correctness", trial, score(5))
+    done = judge_unim("semantic_correctness", trial, graded(5))
     assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
     assert "reference_captions" not in done.score.evidence
 
@@ -51,7 +46,7 @@ def test_a_reference_with_a_file_that_cannot_be_read_is_not_held_against_the_ans
 
 def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is_asked_for_once() -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
-    done = judge_unim("semantic_correctness", trial, score(3))
+    done = judge_unim("semantic_correctness", trial, graded(3))
     assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
     assert done.captions == 2
     assert done.score.evidence["reference"] == "the first reference"

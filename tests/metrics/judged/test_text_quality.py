@@ -6,14 +6,10 @@ import pytest
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.metrics.judged.text_quality import DIMENSIONS, tagged_text
 from mmeval.records import Trial
-from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judge_unim
+from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, graded, judge_unim
 
 TRIAL = answer_trial()
 THOUGHT = Part("reasoning", text="deep", raw="<think>deep</think>")
-
-
-def grade(score: Any, reason: str = "so") -> str:
-    return json.dumps({"reason": reason, "score": score})
 
 
 def quality(*says: Any, **more: Any) -> Judged:
@@ -30,7 +26,7 @@ def item(done: Judged) -> Any:
 
 
 def test_the_judge_sees_the_text_with_its_tags_and_neither_the_question_nor_a_medium() -> None:
-    done = quality(grade(4), trial=answer_trial("It is <<image1>>, and red."))
+    done = quality(graded(4), trial=answer_trial("It is <<image1>>, and red."))
     assert item(done) == {"label": "text1", "quality": 0.75, "reason": "so", "score": 4}
     (call,) = done.calls["judge"]
     assert "text begins\nIt is <<image1>>, and red.\n" in done.questions[0]
@@ -53,7 +49,7 @@ def test_a_text_of_blanks_tags_and_thoughts_alone_has_the_lowest_grade_and_no_ju
 
 @pytest.mark.parametrize(("words", "cut"), [(8000, False), (8001, True)])
 def test_of_a_long_text_the_beginning_is_shown(words: int, cut: bool) -> None:
-    done = quality(grade(3), trial=of(text_part("word " * words)))
+    done = quality(graded(3), trial=of(text_part("word " * words)))
     (asked,) = done.questions
     assert ("goes on" in asked, asked.count("word "), "remarks" in item(done)) == (cut, 8000, cut)
 

@@ -3,7 +3,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
@@ -31,7 +31,6 @@ def codes(answer: Interleaved) -> list[str]:
 
 
 @given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)
-@settings(max_examples=100)
 def test_parsed_text_renders_back_byte_for_byte(text: str, made: list[Media], spellings: tuple[str, ...]) -> None:
     labelled = {f"{medium.kind}{number}": medium for number, medium in enumerate(made)} | {"code1": "print(1)"}
     for answer in (
@@ -67,14 +66,11 @@ def test_media_take_the_place_of_their_placeholders_and_one_without_its_medium_d
     assert answer.media("audio") == ()
 
 
-def test_media_that_no_placeholder_names_follow_the_text() -> None:
+def test_media_follow_the_text_or_stand_where_pairs_and_blocks_are() -> None:
     answer = Interleaved.from_text("words", {"audio1": "a bell rings", "threeD1": Media.from_bytes(b"x"), "b": SOUND})
     found = [(part.kind, part.label, part.raw) for part in answer.parts[1:]]
     assert found == [("audio", "audio1", ""), ("3d", "3d1", ""), ("audio", "b", "")]
     assert Interleaved.from_text("<threeD1>", {"threeD1": SOUND}).media("3d") == (SOUND,)
-
-
-def test_pairs_stand_for_media_by_position_and_block_tokens_of_text_stay_in_the_text() -> None:
     media = {"image1": PICTURE, "image2": OTHER}
     answer = Interleaved.from_text("<boi><eoi> then <boi><eoi>", media, spellings=("pair",))
     assert (held(answer), kinds(answer)) == ([PICTURE, OTHER], ["image", "text", "image"])
@@ -91,7 +87,7 @@ def test_unlabelled_media_of_a_reply_fill_the_placeholders_of_their_kind_and_the
     assert held(pairs) == [PICTURE, OTHER]
 
 
-def test_words_leave_out_placeholders_code_and_reasoning() -> None:
+def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answer_is_empty() -> None:
     answer = Interleaved((Part("reasoning", "hm", raw="<t>hm</t>"), *Interleaved.from_text("a <image1> b").parts))
     assert (answer.words, answer.text, answer.raw) == ("a  b", "a <image1> b", "<t>hm</t>a <image1> b")
     assert Interleaved((text_part("on"), text_part(""), text_part("e"))).words == "one"
@@ -100,9 +96,6 @@ def test_words_leave_out_placeholders_code_and_reasoning() -> None:
         **{"one<<image1>><<audio1>>two": "one two", "<<image1>>two<<image2>>": "two"},
     }.items():
         assert Interleaved.from_text(written).words == words
-
-
-def test_an_answer_is_empty_when_nothing_in_it_answers() -> None:
     nothing = (Interleaved(), Interleaved.from_text(" \n"), Interleaved((Part("reasoning", "much"),)))
     something = (Interleaved.from_text("."), Interleaved.from_text("<image1>"), Interleaved((media_part(PICTURE),)))
     assert [answer.empty for answer in (*nothing, *something)] == [True] * 3 + [False] * 3
@@ -155,7 +148,6 @@ def test_another_spelling_gives_media_to_the_placeholders_that_it_knows() -> Non
 
 
 @given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), SOME_SPELLINGS)
-@settings(max_examples=100)
 def test_another_spelling_changes_no_character_and_loses_nothing(answer: Interleaved, spellings: list[str]) -> None:
     again = answer.respelled(spellings)
     assert (again.raw, again.text, codes(again)) == (answer.raw, answer.text, codes(answer))

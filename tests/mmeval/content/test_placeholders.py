@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS, canonical_label, find, label_kind, render
@@ -51,7 +51,6 @@ def test_an_answer_may_mix_spellings_and_plans_are_no_answers() -> None:
 
 
 @given(near_grammar, st.lists(st.sampled_from(ALL), max_size=7))
-@settings(max_examples=100)
 def test_placeholders_are_ordered_apart_and_stand_where_they_say(text: str, spellings: list[str]) -> None:
     end = 0
     for tag in find(text, spellings):

@@ -71,16 +71,12 @@ def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(monke
     assert next(steps("process")).facts["pid"] != one.facts["pid"], "two open streams have a process each"
 
 
-def test_the_process_lives_on_from_one_medium_to_the_next_and_after_a_stream_that_is_left() -> None:
+def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
     first = pid()
     stream = iter(steps("echo", times=9))
     next(stream)
     stream.close()  # type: ignore[attr-defined]  # it is a generator
     assert pid() == first
-
-
-def test_a_process_is_replaced_when_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = pid()
     monkeypatch.setattr(apart, "_MOST_MEDIA", 1)
     second = pid()
     monkeypatch.setattr(apart, "_MOST_MEDIA", 9)

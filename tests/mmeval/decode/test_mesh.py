@@ -16,7 +16,7 @@ COLOURED = tiny.PLAIN_PLY.replace(
 )
 
 
-def test_a_mesh_of_every_format_is_decoded_and_points_without_faces_are_a_cloud() -> None:
+def test_a_mesh_of_every_format_is_decoded_and_the_parts_of_a_scene_stand_where_it_places_them() -> None:
     for data in FORMATS:
         mesh = decode.mesh(Media.from_bytes(data))
         assert isinstance(mesh, trimesh.Trimesh)
@@ -24,9 +24,6 @@ def test_a_mesh_of_every_format_is_decoded_and_points_without_faces_are_a_cloud(
     cloud = decode.mesh(Media.from_bytes(tiny.CLOUD_PLY))
     assert isinstance(cloud, trimesh.PointCloud)
     assert cloud.vertices.shape == (3, 3)
-
-
-def test_the_parts_of_a_scene_stand_where_it_places_them_and_vertices_at_one_place_are_merged() -> None:
     nodes = [{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}]
     mesh = decode.mesh(Media.from_bytes(tiny.glb(nodes=nodes, scenes=[{"nodes": [0, 1]}])))
     assert mesh.bounds.tolist() == [[0, 0, 0], [6, 1, 0]]

@@ -21,13 +21,10 @@ def sideways() -> Media:
     return medium("JPEG", exif=note)
 
 
-def test_a_picture_of_every_common_format_is_decoded_whatever_its_name() -> None:
+def test_a_picture_of_every_common_format_becomes_rgb_and_keeps_its_transparency() -> None:
     for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"):
         assert (decode.image(medium(form)).mode, decode.image(medium(form)).size) == ("RGB", (8, 4))
     assert decode.image(medium(mode="P", transparency=0)).mode == "RGBA"
-
-
-def test_a_picture_becomes_rgb_and_keeps_its_transparency() -> None:
     for mode, colour, expected in (
         *(("L", 9, (9, 9, 9)), ("LA", (9, 5), (9, 9, 9, 5)), ("RGBA", (1, 2, 3, 4), (1, 2, 3, 4))),
         *(("1", 1, (255, 255, 255)), ("I;16", 40000, (156, 156, 156))),

@@ -78,13 +78,10 @@ def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
     assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
 
 
-def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
+def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_fails_is_lost() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
     assert found.text.startswith("See <<image1: (")
-
-
-def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_of_them() -> None:
     alone = put(answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no"))[0]
     assert (alone.cause, "image1: unsupported: no" in alone.lost) == ("final", True)
     kinds = iter(["unsupported", "server"])

@@ -11,13 +11,10 @@ from tests.support.toy import reply
 KITE = trial_of("", RED, object="a kite")
 
 
-def test_a_picture_stands_before_the_words_or_after_them() -> None:
+def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() -> None:
     first = judged("judge_presence", KITE, answer("yes"))
     last = judged("judge_presence", KITE, answer("yes"), media_first=False)
     assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
-
-
-def test_no_name_of_a_picture_reaches_the_judge() -> None:
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
     (part, _) = judged("judge_presence", trial, answer("yes")).calls[0].request.messages[0].content.parts
@@ -54,7 +51,5 @@ def test_a_users_prompt_has_its_own_words_and_they_are_part_of_the_definition() 
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
     assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
     ours, theirs = (bind(load_metric("judge_presence"), switches) for switches in ({}, prompt))
-    assert (ours.definition["prompt"] != theirs.definition["prompt"], len(theirs.prompts["prompt"]["sha256"])) == (
-        True,
-        64,
-    )
+    assert ours.definition["prompt"] != theirs.definition["prompt"]
+    assert len(theirs.prompts["prompt"]["sha256"]) == 64

@@ -9,6 +9,8 @@ from tests.support.pictures import DAMAGED, even, painted, picture_trial
 
 YES, NO = answer("yes"), answer("no")
 ONCE, SCENE = "shows this: exactly one", "Taken as a whole"
+BEACH = trial_of("", RED, object=["a beach", "exactly one kite", "exactly one crab"])
+TENTS = trial_of("", RED, object=["a beach", "tents"])
 BOX = {"region": "bbox"}
 BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
 PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
@@ -45,25 +47,21 @@ TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "
 DREAM = trial_of("", RED, text="天天向上")
 
 
-def beach(*things: str) -> Trial:
-    return trial_of("", RED, object=["a beach", *things])
-
-
 def test_without_its_scene_nothing_counts_and_with_it_the_share_of_the_rest() -> None:
     for scene, value in {YES: 0.5, NO: 0.0}.items():
         says = {SCENE: scene, "kite": YES, "crab": NO}
-        done = judged("judge_presence", beach("exactly one kite", "exactly one crab"), says, scene=True)
+        done = judged("judge_presence", BEACH, says, scene=True)
         assert (done.score.value, len(done.calls), done.pictures()) == (value, 3, (RED,))
         assert done.score.evidence["questions"][0]["reason"] == "so"
 
 
 def test_things_that_are_not_wanted_must_be_absent_from_the_scene() -> None:
     for (scene, tent), value in {(YES, NO): 1.0, (YES, YES): 0.0, (NO, NO): 0.0}.items():
-        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, scene=True, wanted=False)
+        done = judged("judge_presence", TENTS, {SCENE: scene, "": tent}, scene=True, wanted=False)
         assert done.score.value == value
     # in the release a scene holds unless "no" is there
     for (scene, tent), value in {("A beach.", "It has none"): 1.0, ("In the snow", "No"): 0.0}.items():
-        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, "official", scene=True, wanted=False)
+        done = judged("judge_presence", TENTS, {SCENE: scene, "": tent}, "official", scene=True, wanted=False)
         assert done.score.value == value
 
 
@@ -113,8 +111,7 @@ def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: s
 def test_a_lost_reply_costs_only_what_it_decides() -> None:
     all_says: list[Says] = [{SCENE: NO, "": LOST}, {SCENE: YES, "kite": YES, "": LOST}]
     all_says += [{SCENE: LOST, "kite": YES, "": NO}]
-    trial = beach("exactly one kite", "exactly one crab")
-    scores = [judged("judge_presence", trial, says, scene=True).score for says in all_says]
+    scores = [judged("judge_presence", BEACH, says, scene=True).score for says in all_says]
     assert [(one.value, one.bounds) for one in scores] == [(0.0, None), (None, (0.5, 1.0)), (None, (0.0, 0.5))]
 
 
@@ -176,15 +173,12 @@ def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
     assert done.questions[3:] == [f"{name}?" for name in names]
 
 
-def test_the_words_that_were_read_are_compared_with_the_wanted_ones() -> None:
+def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summed_up() -> None:
     cases: list[Any] = [(SIGN, ["cafe", "Bar!"], 1.0), (SIGN, ["cafe"], 0.5), (ANYWHERE, ["gate", "4"], 1.0)]
     for trial, read, value in (*cases, (NOTHING, [], 1.0), (NOTHING, ["exit"], 0.0)):
         done = judged("judge_ocr", trial, answer(read))
         assert (done.score.value, "the sign" in done.questions[0]) == (value, trial is SIGN)
         assert trial is not SIGN or done.score.evidence["wanted"] == ["cafe bar"]
-
-
-def test_the_errors_of_several_places_are_summed_up_and_those_of_a_missing_scene_not_read() -> None:
     says = {"shows this: two signs": YES, "the left sign": answer(["mind out"]), "the right sign": answer(["coffee"])}
     done = judged("judge_ocr", TWO, says)
     assert (done.score.value, len(done.calls)) == (pytest.approx(1 - 2 / 5), 3)
@@ -216,14 +210,11 @@ def test_characters_that_both_judges_read_count_in_the_order_of_the_first(
     assert done.kinds == [["image", "text"], ["text", "image"]]
 
 
-def test_another_script_is_read_by_the_first_judge_alone() -> None:
+def test_another_script_is_read_by_the_first_judge_alone_and_a_lost_reading_is_unscored() -> None:
     done = judged("judge_ocr_multilingual", trial_of("", RED, object="the sign", text="Grüße"), answer(["grusse"]))
     assert ([call.role for call in done.calls], "the sign" in done.questions[0]) == (["judge"], True)
     assert done.score.value == 0.0  # ß is not folded
     assert judged("judge_ocr_multilingual", trial_of("", RED, text="Tür"), answer(["TUR"])).score.value == 1.0
-
-
-def test_a_lost_or_refused_reading_is_unscored_and_for_the_release_an_empty_one() -> None:
     lost: dict[str, Says] = {"second_judge": {"": LOST}}
     standard = judged("judge_ocr_multilingual", DREAM, answer("天"), role_says=lost).score
     official = judged("judge_ocr_multilingual", DREAM, "天", "official", role_says=lost).score

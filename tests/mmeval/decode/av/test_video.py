@@ -39,7 +39,7 @@ def test_frames_are_found_by_time_and_a_jump_finds_the_same_as_reading_on() -> N
         list(decode.video(media, times=[1.0, 0.5]))
 
 
-def test_frames_are_counted_and_found_by_their_place() -> None:
+def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they_are_asked_for() -> None:
     media = Media.from_bytes(tiny.clip(frames=12))
     every = list(decode.video(media))
     found = list(decode.frames_at(media, [7, 2, 99]))
@@ -47,10 +47,7 @@ def test_frames_are_counted_and_found_by_their_place() -> None:
     assert [(frame.index, frame.time) for frame in found] == [(2, 0.2), (7, 0.7)]
     assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
     assert list(decode.frames_at(media, [])) == []
-
-
-def test_frames_are_decoded_only_as_far_as_they_are_asked_for() -> None:
-    frames = decode.video(Media.from_bytes(tiny.clip()), limits=DecodeLimits(max_video_frames=3))
+    frames = decode.video(media, limits=DecodeLimits(max_video_frames=3))
     assert [next(frames).index for _ in range(3)] == [0, 1, 2]
 
 

@@ -64,9 +64,6 @@ def test_there_is_no_more_of_it_than_the_limits_allow() -> None:
         assert blocks(data, DecodeLimits(max_text_chars=chars + 100))
         with pytest.raises(MediaLimitError, match="max_text_chars"):
             blocks(data, DecodeLimits(max_text_chars=chars - 1))
-
-
-def test_the_words_of_a_document_are_counted_with_a_little_for_its_markup() -> None:
     markup = "<w:p></w:p>" * 100  # bytes of an entry are limited as well
     data = word(xml=f"{LINE.format('word')}<w:tbl>{ROW}</w:tbl>{markup}")
     limits = DecodeLimits(max_text_chars=4 + 4 + (1 + 4) * 2 + 4)
