@@ -31,9 +31,7 @@ def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path
 @pytest.mark.parametrize(
     ("change", "words"), [({"without": 4}, r"\d+ more"), ({"flat": 1}, r"1 of .* \[\d+\], not \[")]
 )
-def test_missing_weights_and_weights_of_another_shape_are_refused(
-    change: dict[str, int], words: str, tmp_path: Path
-) -> None:
+def test_weights_that_lack_or_have_another_shape_are_fatal(change: dict[str, int], words: str, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=words) as caught:
         network_of("WavLMForXVector", changed("wavlm_sv", tmp_path / "changed", **change), "cpu")
     assert (caught.value.folder, caught.value.model) == (tmp_path / "changed", "")

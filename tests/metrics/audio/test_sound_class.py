@@ -59,9 +59,7 @@ def scored(answer: Samples, profile: str = "standard", **given: Any) -> Score:
         (0.75, {"nearest": 15}, 0),  # of the references ten count, whatever the others are
     ],
 )
-def test_a_class_passes_above_the_threshold(
-    heard: Heard, cosine: float, switches: dict[str, Any], value: float
-) -> None:
+def test_above_the_threshold_it_passes(heard: Heard, cosine: float, switches: dict[str, Any], value: float) -> None:
     assert scored(loud(3, cosine), target="dog", **switches).value == value
     found = scored(loud(3, cosine), target="dog").evidence["target"]
     assert found == {"class": "dog", "similarity": pytest.approx(cosine, abs=1e-3), "passes": cosine > 0.68}
@@ -73,9 +71,7 @@ def test_both_ends_are_at_most_four_seconds_and_half_of_the_sound(heard: Heard, 
     assert heard.lengths == [lengths * RATE] * 2
 
 
-def test_one_of_two_classes_is_half_and_without_clips_of_the_class_it_is_unscored(
-    heard: Heard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_two_classes_is_half_and_an_unknown_one_unscored(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = np.concatenate([loud(4, 0.7), loud(4, 0.1)])
     labels = ({"start": "dog", "end": "dog"}, {"start": "dog"}, {"end": "dog"})
     assert [scored(clip, window="begin_end", **one).value for one in labels] == [0.5, 1, 0]

@@ -29,9 +29,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return made
 
 
-def test_pixels_are_given_blue_first_on_white_and_a_word_is_known_by_the_box_around_it(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pixels_are_given_blue_first_and_words_have_a_box(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     ocr.read_words(Image.new("RGB", (2, 1), (1, 2, 3)))
     ocr.read_words(Image.new("RGBA", (2, 1), (0, 0, 0, 0)))
     assert [pixels[0, 0].tolist() for pixels in engine.given] == [[3, 2, 1], [255, 255, 255]]
@@ -63,9 +61,7 @@ def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("networks", [2, 3])
-def test_a_package_without_its_networks_is_refused_and_nothing_is_fetched(
-    networks: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_package_without_networks_is_refused(networks: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ocr._loaded.cache_clear()
     (tmp_path / "models").mkdir()
     for number in range(networks):

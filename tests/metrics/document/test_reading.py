@@ -72,9 +72,7 @@ def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, 
     assert picture_markdown(Media.from_bytes(tiny_media.picture()), DEFAULT_LIMITS) == TABLE
 
 
-def test_all_text_layers_are_read_before_any_picture_and_of_a_long_scan_the_first_pages(
-    eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_layers_go_first_and_a_scan_is_cut(eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     def layers(media: Media, limits: DecodeLimits) -> Iterator[tuple[TextBox, ...]]:
         yield from [()] * 12
         assert eyes == []

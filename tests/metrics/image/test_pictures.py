@@ -41,9 +41,7 @@ def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
 
 
 @pytest.mark.parametrize(("picture", "form", "first"), KINDS, ids=[picture.mode for picture, *_ in KINDS])
-def test_every_kind_of_picture_becomes_red_green_and_blue(
-    picture: Image.Image, form: str, first: tuple[int, int, int]
-) -> None:
+def test_every_kind_becomes_red_green_and_blue(picture: Image.Image, form: str, first: tuple[int, int, int]) -> None:
     pixels = rgb(saved(picture, form))
     assert (pixels.dtype, pixels.shape, tuple(pixels[0, 0])) == (np.uint8, (8, 8, 3), first)
 

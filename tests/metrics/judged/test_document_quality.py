@@ -6,14 +6,7 @@ import pytest
 from mmeval.content import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.document.reading import NO_OCR
-from mmeval.metrics.judged.document_quality import (
-    NOT_A_PICTURE,
-    OVERALL,
-    OVERALL_OF_ALL,
-    SCALES,
-    WEIGHTS,
-    document_quality,
-)
+from mmeval.metrics.judged import document_quality as of
 from mmeval.records import Response, Trial
 from tests.support.judging import Judged, judged
 from tests.support.toy import reply
@@ -60,33 +53,33 @@ def test_the_prompt_holds_the_medium_and_names_hints_only_where_they_are_given()
     (told,), (untold,) = (ask(with_documents(CSV), {"score": 5}, hints=hints).asked for hints in (True, False))
     assert [media.sha256 for media in told.messages[-1].content.media()] == [Media.from_bytes(CSV).sha256]
     assert ["Hints" in one.messages[-1].content.text for one in (told, untold)] == [True, False]
-    with_ocr = {need.partition(":")[0] for need in bind(document_quality).needs}
-    without = {need.partition(":")[0] for need in bind(document_quality, {"ocr": "none"}).needs}
+    with_ocr = {need.partition(":")[0] for need in bind(of.document_quality).needs}
+    without = {need.partition(":")[0] for need in bind(of.document_quality, {"ocr": "none"}).needs}
     assert with_ocr - without == {"rapidocr", "onnxruntime"}
     assert "pypdfium2" in without
 
 
 def test_the_overall_number_of_six_dimensions_counts_as_reported_and_else_follows_from_them() -> None:
-    reported = ask(with_documents(CSV), {**SIX, OVERALL: 70}, rubric="dimensions")
+    reported = ask(with_documents(CSV), {**SIX, of.OVERALL: 70}, rubric="dimensions")
     left_out = ask(with_documents(CSV), SIX, rubric="dimensions")
     assert (reported.score.value, items(reported)[0]["clarity"]) == (pytest.approx(0.7), 5)
     # (5 * .20 + 4 * .15 + 3 * .20 + 2 * .15 + 1 * .20 + 0 * .10) / 5
     assert left_out.score.value == pytest.approx(0.54)
     first = {"clarity": 0.20, "structure": 0.15, "consistency": 0.20}
-    assert {**first, "readability": 0.15, "data_presentation": 0.20, "usefulness": 0.10} == WEIGHTS
-    for said in ({"clarity": 5}, {**SIX, OVERALL: "much"}, {**SIX, "usefulness": False}):
-        assert SCALES["dimensions"].form.fault(reply(json.dumps(said)))
-    asked = SCALES["dimensions"].form.asked
+    assert {**first, "readability": 0.15, "data_presentation": 0.20, "usefulness": 0.10} == of.WEIGHTS
+    for said in ({"clarity": 5}, {**SIX, of.OVERALL: "much"}, {**SIX, "usefulness": False}):
+        assert of.SCALES["dimensions"].form.fault(reply(json.dumps(said)))
+    asked = of.SCALES["dimensions"].form.asked
     assert (asked.count("from 0 to 5>"), asked.count('"overall": <'), asked.count("from 0 to 100>")) == (6, 1, 1)
 
 
 def test_the_release_has_no_number_for_other_files_than_pictures_and_counts_one_beyond_its_scale_as_the_end() -> None:
-    params = bind(document_quality, profile="official").params
+    params = bind(of.document_quality, profile="official").params
     official = {name: params[name] for name in ("rubric", "hints", "extraction", "unreadable")}
     assert official == {"rubric": "overall", "hints": False, "extraction": "pictures", "unreadable": "unscored"}
-    found = ask(with_documents(CSV, PICTURE, PICTURE), {OVERALL_OF_ALL: 50}, {OVERALL_OF_ALL: 104.5}, **official)
+    found = ask(with_documents(CSV, PICTURE, PICTURE), {of.OVERALL_OF_ALL: 50}, {of.OVERALL_OF_ALL: 104.5}, **official)
     assert (found.score.status, found.score.bounds) == ("unscored", (0.5, pytest.approx(5 / 6)))
-    assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (NOT_A_PICTURE, pytest.approx(1.045))
+    assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (of.NOT_A_PICTURE, pytest.approx(1.045))
 
 
 def test_a_damaged_document_is_0_or_unscored_and_one_without_a_verdict_leaves_bounds() -> None:

@@ -81,9 +81,7 @@ def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest() -> No
     ("given", "scores", "bounds"),
     [("coherence", [0.75, None, None], (0.6, 0.8)), ("style_consistency", [None, 0.75, None], (0.15, 0.95))],
 )
-def test_one_grade_that_never_comes_leaves_the_other_scored_and_the_whole_within_bounds(
-    given: str, scores: list[float | None], bounds: tuple[float, float]
-) -> None:
+def test_one_grade_alone_leaves_bounds(given: str, scores: list[float | None], bounds: tuple[float, float]) -> None:
     half = json.dumps({given: 4})
     done = coherence(half, half)
     first, second = done.calls["judge"]

@@ -25,9 +25,7 @@ def test_the_wanted_option_is_1_and_any_other_0(said: str, value: float) -> None
 
 
 @pytest.mark.parametrize(("said", "value", "bounds"), [("b", 0.75, None), ("not sure", None, (0.25, 0.75))])
-def test_options_may_have_a_value_each_and_a_judge_that_is_not_sure_leaves_bounds(
-    said: str, value: float | None, bounds: Any
-) -> None:
+def test_options_may_have_a_value_each_and_doubt_leaves_bounds(said: str, value: float | None, bounds: Any) -> None:
     score = judged("judge_choice", trial(), choice(said), options=["a", "b"], values={"a": 0.25, "b": 0.75}).score
     assert (score.value, score.bounds) == (value, bounds)
 

@@ -42,9 +42,7 @@ def test_the_question_and_the_wanted_answer_may_be_the_rows_own(right: Any, valu
     ],
     ids=["not sure", "a value", "lost"],
 )
-def test_a_judge_that_is_not_sure_leaves_the_trial_unscored_unless_a_value_is_given(
-    said: Any, not_sure: float | None, value: float | None, reason: str
-) -> None:
+def test_doubt_is_unscored_or_has_a_value(said: Any, not_sure: float | None, value: float | None, reason: str) -> None:
     score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
     assert (score.value, score.bounds, reason in score.reason) == (value, (0, 1) if value is None else None, True)
 

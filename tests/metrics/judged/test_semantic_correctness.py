@@ -24,9 +24,7 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
     assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
 
 
-def test_a_reference_that_is_written_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> (
-    None
-):
+def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> None:
     text = "It sings <audio1: a whistle> by <image7>"
     done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), graded(5))
     assert f"reference begins\n{text}\n" in done.questions[0]

@@ -39,9 +39,7 @@ def test_the_judge_sees_the_text_with_its_tags_and_neither_the_question_nor_a_me
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
 @pytest.mark.parametrize("text", ["", " <<image1>>\n<<code1>> ", THOUGHT], ids=range(3))
-def test_a_text_of_blanks_tags_and_thoughts_alone_has_the_lowest_grade_and_no_judge_is_asked(
-    text: Any, profile: str
-) -> None:
+def test_blanks_tags_and_thoughts_alone_have_the_lowest_grade_and_no_judge_is_asked(text: Any, profile: str) -> None:
     done = quality(trial=answer_trial(text) if isinstance(text, str) else of(text), profile=profile)
     assert (done.calls["judge"], done.score.value, bool(item(done)["reason"])) == ([], 0, True)
     assert (item(done)["quality"], item(done)["score"]) == (0.0, 1)
@@ -55,9 +53,7 @@ def test_of_a_long_text_the_beginning_is_shown(words: int, cut: bool) -> None:
 
 
 @pytest.mark.parametrize(("overall", "value", "raw"), [(3.4, 0.6, None), (80, 1.0, 19.75), (0, 0.0, -0.25)])
-def test_the_official_overall_number_is_a_grade_and_one_beyond_the_scale_is_bounded_here(
-    overall: float, value: float, raw: float | None
-) -> None:
+def test_the_official_overall_number_is_a_bounded_grade(overall: float, value: float, raw: float | None) -> None:
     found = item(quality(json.dumps({"overall": overall}), profile="official"))
     assert (found["quality"], found.get("raw"), "remarks" in found) == (pytest.approx(value), raw, raw is not None)
 

@@ -16,9 +16,7 @@ def score(correct: Score | float, quality: Score | float, **switches: Any) -> Sc
 
 
 @pytest.mark.parametrize(("correct", "quality", "value"), [(1, 0, 0.7), (0.5, 1, 0.5), (0.5, 0.5, 0.425), (0, 1, 0)])
-def test_most_of_the_correctness_counts_and_the_rest_by_the_quality(
-    correct: float, quality: float, value: float
-) -> None:
+def test_seven_tenths_of_the_correctness_count_in_any_case(correct: float, quality: float, value: float) -> None:
     evidence = {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
     found = score(correct, quality)
     assert (found.value, found.evidence) == (pytest.approx(value), evidence)

@@ -88,9 +88,7 @@ def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytes
         ("<<audio1>>", ["length_word", "< 20"], {"missing": "empty_text"}, 0),
     ],
 )
-def test_the_release_finds_no_capitals_and_reads_no_text_as_an_empty_one(
-    answer: str, constraint: Any, switch: dict[str, Any], standard: int
-) -> None:
+def test_the_release_finds_no_capitals(answer: str, constraint: Any, switch: dict[str, Any], standard: int) -> None:
     found = score(answer, constraint), score(answer, constraint, **switch), score(answer, constraint, "official")
     assert [one.value for one in found] == [standard, 1 - standard, 1 - standard]
     assert ("reason" in found[0].evidence) == ("missing" in switch)

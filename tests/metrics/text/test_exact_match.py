@@ -15,9 +15,7 @@ from tests.support.trials import score_of, trial
         *[("Paris.", "Paris", {"ignore_punctuation": True}, 1), ("Paris", ["Rome", "Paris"], {}, 1)],
     ],
 )
-def test_it_compares_texts_as_the_switches_say(
-    answer: str, target: str | list[str], switches: dict[str, Any], value: int
-) -> None:
+def test_texts_are_compared(answer: str, target: str | list[str], switches: dict[str, Any], value: int) -> None:
     assert score_of(exact_match, trial(answer, target), **switches).value == value
 
 

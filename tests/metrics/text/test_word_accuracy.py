@@ -49,9 +49,7 @@ def test_characters_are_compared_where_there_are_no_words_and_commas_are_errors_
 
 
 @pytest.mark.parametrize(("blanks", "errors", "length"), [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)])
-def test_blanks_may_count_as_characters_and_an_empty_text_is_undefined(
-    blanks: Blanks, errors: int, length: int
-) -> None:
+def test_blanks_may_count_and_an_empty_text_is_undefined(blanks: Blanks, errors: int, length: int) -> None:
     found = accuracy_of([("a b", "a b c")], normalise="none", unit="character", blanks=blanks)
     assert (found.errors, found.length) == (errors, length)
     units: tuple[Unit, ...] = ("word", "character")

@@ -38,9 +38,7 @@ def test_a_scatter_is_a_covariance_and_in_a_plane_nothing_scatters_across() -> N
     assert np.abs(near.bend) == pytest.approx(1)
 
 
-def test_of_few_points_the_last_neighbour_is_infinitely_far_or_present_and_parts_change_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_few_points_the_last_neighbour_is_infinitely_far_or_present(monkeypatch: pytest.MonkeyPatch) -> None:
     far, present = (neighbourhoods_of(sphere_cloud(20), padded=padded) for padded in (True, False))
     assert far.dimension.tolist() == [1] * 20
     assert (present.dimension > 1.2).mean() > 0.8

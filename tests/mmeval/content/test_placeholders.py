@@ -36,9 +36,7 @@ ALL = tuple(SPELLINGS)
         ("<boi><eoi> and <boi> <eoi>", "pair", ["image"]),
     ],
 )
-def test_every_spelling_is_read_as_tolerantly_as_the_published_scorer(
-    text: str, spelling: str, expected: list[str]
-) -> None:
+def test_every_spelling_is_read_as_the_published_scorer_does(text: str, spelling: str, expected: list[str]) -> None:
     assert [tag.label for tag in find(text, (spelling,))] == expected
 
 
@@ -77,9 +75,7 @@ def test_the_first_of_a_kind_is_written_with_the_first_number_of_its_spelling() 
 
 
 @pytest.mark.parametrize(("kind", "spelling", "known"), [("video", "span", ("tag",)), ("image", "tags", ALL)])
-def test_a_spelling_that_cannot_say_a_kind_names_those_that_can(
-    kind: str, spelling: str, known: tuple[str, ...]
-) -> None:
+def test_a_spelling_without_a_kind_names_those_with_it(kind: str, spelling: str, known: tuple[str, ...]) -> None:
     with pytest.raises(UnknownNameError) as caught:
         render(kind, 1, spelling)  # type: ignore[arg-type]  # one of the kinds
     assert (caught.value.name, caught.value.known) == (spelling, known)

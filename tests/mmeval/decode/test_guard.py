@@ -21,9 +21,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_file_cut_short_is_corrupt_and_noise_a_typed_error_without_words_of_libraries(
-    name: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_cut_short_is_corrupt_and_noise_a_typed_error(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     what, whole = WHOLE[name]
     mime, noise = Media.from_bytes(whole).mime, np.random.default_rng(7).bytes(len(whole))
     for share in (0.1, 0.5):
@@ -56,9 +54,7 @@ def test_a_file_above_the_byte_limit_is_not_read(tmp_path: Path) -> None:
     ("what", "package", "extra"),
     [("image", "PIL", "image"), ("video", "av", "video"), ("mesh", "trimesh", "3d"), ("pages", "pypdfium2", "doc")],
 )
-def test_a_package_that_is_not_installed_is_named_with_its_extra(
-    what: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_has_its_extra(what: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def find(name: str) -> object:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
@@ -78,9 +74,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(
         (MissingDataError("gone"), MissingDataError, "gone"),
     ],
 )
-def test_an_error_of_a_library_names_the_medium_and_a_short_reason(
-    error: Exception, kind: type[Exception], reason: str
-) -> None:
+def test_an_error_of_a_library_has_a_short_reason(error: Exception, kind: type[Exception], reason: str) -> None:
     with pytest.raises(kind) as caught, decoding(Media.from_bytes(b"x", "noise"), "a picture"):
         raise error
     assert reason in str(caught.value)

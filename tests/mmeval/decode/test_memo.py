@@ -41,9 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_medium_is_decoded_once_for_each_set_of_limits_unless_it_is_too_large_to_keep(
-    name: str, counted: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_medium_is_decoded_once_for_its_limits(name: str, counted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, data, library, function = WHOLE[name]
     calls, media = counted(library, function), Media.from_bytes(data)
     for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):

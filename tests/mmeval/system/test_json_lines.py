@@ -39,9 +39,7 @@ def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path, before: 
     assert file.read_bytes() == after + b"3\n"
 
 
-def test_rows_come_with_their_offsets_without_torn_lines_and_damaged_ones_are_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_rows_have_offsets_and_damaged_ones_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
     assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]

@@ -18,9 +18,7 @@ from mmeval.system.threads import OwnThread, any_at_work
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_what_a_work_raises_reaches_its_caller_in_a_form_that_a_loop_survives(
-    error: BaseException, raised: str
-) -> None:
+async def test_what_a_work_raises_is_an_error_that_a_loop_survives(error: BaseException, raised: str) -> None:
     def fails() -> None:
         raise error
 

@@ -66,9 +66,7 @@ def test_every_key_knows_its_place_also_after_merging_and_laying_over() -> None:
     ],
     ids=["encoding", "size", "control character", "missing"],
 )
-def test_a_file_that_is_no_text_of_sane_size_is_refused(
-    tmp_path: Path, content: bytes | None, line: int, word: str
-) -> None:
+def test_a_file_that_is_no_sane_text_is_refused(tmp_path: Path, content: bytes | None, line: int, word: str) -> None:
     file = tmp_path / "bad.yaml"
     if content is not None:
         file.write_bytes(content)

@@ -64,9 +64,7 @@ def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_pa
         loaded_network(tmp_path, "cpu")
 
 
-def test_neither_memory_that_runs_out_nor_another_rate_is_a_fault_of_the_checkpoint(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_short_memory_and_another_rate_are_no_faults_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: Any, **__: Any) -> None:
         raise RuntimeError("CUDA out of memory")
 

@@ -40,9 +40,7 @@ def test_a_voice_below_the_threshold_of_hearing_or_of_a_third_of_a_second_has_a_
         ([100.0, 100.29, 101.0], [3.0, 2.0, 1.0], 4, 100.116),
     ],
 )
-def test_the_loudest_band_is_weighted_in_itself(
-    mel: list[float], loudness: list[float], edges: int, found: float
-) -> None:
+def test_the_loudest_band_is_weighted(mel: list[float], loudness: list[float], edges: int, found: float) -> None:
     assert _weighted(Voiced(np.asarray(mel), np.asarray(loudness)), edges) == pytest.approx(found)
 
 

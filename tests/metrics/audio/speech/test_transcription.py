@@ -48,9 +48,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (2, "你好，世界。", {"profile": "official", **CHINESE}, 1 - 1 / 4),  # officially its blanks are errors
     ],
 )
-def test_both_sides_are_normalised(
-    written: list[str], seconds: int, text: str, switches: dict[str, Any], value: float
-) -> None:
+def test_both_sides_match(written: list[str], seconds: int, text: str, switches: dict[str, Any], value: float) -> None:
     asked = sound_trial(tone(seconds), text=text, words="lakes are deep")
     assert score_of(transcript, asked, **switches).value == pytest.approx(value)
     assert written == [switches.get("language", "english")]

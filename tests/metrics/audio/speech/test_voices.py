@@ -22,9 +22,7 @@ def speaker() -> dict[str, str]:
     return tiny("wavlm_sv", VOICE)
 
 
-def test_a_clip_of_any_length_has_a_gender_and_class_one_is_a_man(
-    gender: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_has_a_gender_and_class_one_is_a_man(gender: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     together = genders(CLIPS, gender)
     assert [found.gender for found in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
     assert all(0.5 <= found.certainty <= 1 for found in together)
@@ -63,9 +61,7 @@ def test_every_two_turns_of_one_speaker_are_a_pair(order: list[int], pairs: list
     assert same_speaker_pairs(order) == pairs
 
 
-def test_a_model_gets_each_sound_once_for_all_metrics_that_ask(
-    gender: dict[str, str], speaker: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_sound_goes_once(gender: dict[str, str], speaker: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def one_each(clips: list[Samples], *given: Any, **more: Any) -> list[Heard]:

@@ -63,9 +63,7 @@ def test_an_empty_reply_is_refused_by_every_reading(said: str, reading: Reading)
         *[(words_form("robust"), TEXTS, "texts"), (characters_form("robust"), CHARACTERS, "characters")],
     ],
 )
-def test_a_robust_reading_takes_a_clear_reply_however_it_is_dressed_and_refuses_the_rest(
-    form: ReplyForm, read: dict[str, str], refused: str
-) -> None:
+def test_a_robust_reading_takes_clear_replies_alone(form: ReplyForm, read: dict[str, str], refused: str) -> None:
     assert {said: form.read(said)["answer"] for said in read} == read
     for said in REFUSED[refused]:
         with pytest.raises(ReplyError):

@@ -156,9 +156,7 @@ def test_each_place_is_one_letter(place: str, option: str) -> None:
     ],
     ids=["absent", "lost", "one wrong", "right", "place lost, other wrong"],
 )
-def test_all_places_must_be_right_and_nothing_is_asked_that_can_decide_nothing(
-    says: Says, value: float | None, bounds: Any, calls: int
-) -> None:
+def test_all_places_must_be_right_and_no_more_asked(says: Says, value: float | None, bounds: Any, calls: int) -> None:
     done = judged("judge_position", TWO_PLACES, says)
     assert (done.score.value, done.score.bounds, len(done.calls)) == (value, bounds, calls)
     letters = [place["place"]["wanted"] for place in done.score.evidence["places"] if "place" in place]
@@ -201,9 +199,7 @@ def test_a_lost_reply_about_places_is_unscored_and_for_the_release_an_empty_read
         ("天天向上", "天向上", "official", 0.75, "天向上"),  # a set loses a character that stands twice
     ],
 )
-def test_characters_that_both_judges_read_count_in_the_order_of_the_first(
-    first: str, other: str, profile: str, value: float, found: str
-) -> None:
+def test_characters_that_both_judges_read_count(first: str, other: str, profile: str, value: float, found: str) -> None:
     done = judged("judge_ocr_multilingual", DREAM, first, profile, role_says={"second_judge": {"": other}})
     assert (done.score.value, done.score.evidence["found"]) == (value, [found])
     assert [call.role for call in done.calls] == ["judge", "second_judge"]

@@ -68,9 +68,7 @@ def test_an_archive_above_a_limit_is_refused(name: str, archive: Path, tmp_path:
         assert len(listing(archive, limits=replace(DEFAULT_ARCHIVE_LIMITS, **enough))) == 2
 
 
-def test_a_folder_with_something_in_it_is_left_alone_and_a_missing_archive_is_named(
-    archive: Path, tmp_path: Path
-) -> None:
+def test_a_folder_in_use_is_left_alone_and_a_missing_archive_is_named(archive: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert extract(archive, tmp_path / "out") == 2
     for into in (tmp_path / "out", archive):
@@ -80,9 +78,7 @@ def test_a_folder_with_something_in_it_is_left_alone_and_a_missing_archive_is_na
         extract(tmp_path / "none.zip", tmp_path / "other")
 
 
-def test_what_an_interrupted_call_left_is_removed_and_what_another_process_builds_is_not(
-    archive: Path, tmp_path: Path
-) -> None:
+def test_what_an_interrupted_call_left_is_removed_and_what_is_in_use_not(archive: Path, tmp_path: Path) -> None:
     left, used = tmp_path / ".out.unpacking-left", tmp_path / ".out.unpacking-used"
     for folder in (left, used):
         folder.mkdir()
