@@ -65,12 +65,6 @@ def test_above_the_threshold_it_passes(heard: Heard, cosine: float, switches: di
     assert found == {"class": "dog", "similarity": pytest.approx(cosine, abs=1e-3), "passes": cosine > 0.68}
 
 
-@pytest.mark.parametrize(("seconds", "lengths"), [(10, 4), (2, 1)])
-def test_both_ends_are_at_most_four_seconds_and_half_of_the_sound(heard: Heard, seconds: float, lengths: int) -> None:
-    scored(loud(seconds, 0.7), window="begin_end", start="dog", end="rain")
-    assert heard.lengths == [lengths * RATE] * 2
-
-
 def test_one_of_two_classes_is_half_and_an_unknown_one_unscored(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = np.concatenate([loud(4, 0.7), loud(4, 0.1)])
     labels = ({"start": "dog", "end": "dog"}, {"start": "dog"}, {"end": "dog"})

@@ -11,14 +11,15 @@ def terms(points: Numbers, angles: Angles = "absolute", *, padded: bool = False)
     return cloud_terms(moved / np.ptp(moved, axis=0).max(), angles=angles, padded=padded)
 
 
-@pytest.mark.parametrize(
-    ("count", "zero"), [(7, "TGS"), (8, "GS"), (15, "GS"), (16, "G"), (31, "G"), (32, ""), (33, "")]
-)
-def test_a_term_needs_its_least_number_of_points(count: int, zero: str) -> None:
-    found = terms(sphere_cloud(count))
-    values = {"T": found.topology, "G": found.geometry, "S": found.sampling}
-    assert "".join(name for name, value in values.items() if value == 0) == zero
-    assert ("outlier_ratio" in found.evidence, "sharp_ratio" in found.evidence) == ("S" not in zero, "G" not in zero)
+def test_a_term_needs_its_least_number_of_points() -> None:
+    for count, zero in {7: "TGS", 8: "GS", 15: "GS", 16: "G", 31: "G", 32: "", 33: ""}.items():
+        found = terms(sphere_cloud(count))
+        values = {"T": found.topology, "G": found.geometry, "S": found.sampling}
+        assert "".join(name for name, value in values.items() if value == 0) == zero
+        assert ("outlier_ratio" in found.evidence, "sharp_ratio" in found.evidence) == (
+            "S" not in zero,
+            "G" not in zero,
+        )
 
 
 def test_shares_likeness_and_known_clouds() -> None:

@@ -13,9 +13,9 @@ def test_the_normal_is_the_eigenvector_of_the_smallest_value() -> None:
     assert plane_normals(np.empty((0, 3, 3))).shape == (0, 3)
 
 
-@pytest.mark.parametrize(("diagonal", "axis"), [((1, 2, 3), 0), ((2, 1, 3), 1), ((3, 0, 0), 2), ((1, 1, 1), 2)])
-def test_along_the_axes_it_is_one_of_them_and_the_third_among_equals(diagonal: tuple[int, ...], axis: int) -> None:
-    assert plane_normals(np.diag(diagonal).astype(float)[None]).tolist() == [np.eye(3)[axis].tolist()]
+def test_along_the_axes_it_is_one_of_them_and_the_third_among_equals() -> None:
+    for diagonal, axis in {(1, 2, 3): 0, (2, 1, 3): 1, (3, 0, 0): 2, (1, 1, 1): 2}.items():
+        assert plane_normals(np.diag(diagonal).astype(float)[None]).tolist() == [np.eye(3)[axis].tolist()]
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,8 @@ def test_a_frame_is_silent_when_almost_all_of_its_samples_are() -> None:
     assert silent_frames(clicks(20, 0.99e-4)[None]).tolist() == [True]
 
 
-@pytest.mark.parametrize(
-    ("longest", "silent", "factor"),
-    [
-        (0.1, 0.15, 1),
-        (0.9, 0.1, 0.5),  # 0.8 of 1.6 seconds
-        (2.0, 0.1, 0.02),
-        (0.0, 0.25, 0.8),
-        (0.0, 0.45, 0.4 / 1.4),
-        (0.0, 0.9, 0.1 / 3.2),
-        (1.58, 1.0, 0.1 * (1 - 1.48 / 1.6) / 3.6),
-    ],
-)
-def test_what_gaps_cost(longest: float, silent: float, factor: float) -> None:
-    assert gap_factor(longest, silent, seconds=2.0) == pytest.approx(factor)
+def test_what_gaps_cost() -> None:
+    factors = {(0.1, 0.15): 1, (0.9, 0.1): 0.5, (2.0, 0.1): 0.02}  # 0.8 of 1.6 seconds is half
+    factors |= {(0.0, 0.25): 0.8, (0.0, 0.45): 0.4 / 1.4, (0.0, 0.9): 0.1 / 3.2}
+    factors |= {(1.58, 1.0): 0.1 * (1 - 1.48 / 1.6) / 3.6}
+    assert {gap: gap_factor(*gap, seconds=2.0) for gap in factors} == pytest.approx(factors)
