@@ -33,10 +33,10 @@ def test_it_is_symmetric_within_its_range_and_one_for_equal_pictures(height: int
     assert ssim_of(one, one) == 1
 
 
-@pytest.mark.parametrize(("one", "other"), [(A[:6], B[:6]), (A, B[:39])], ids=["no window fits", "sizes differ"])
-def test_pictures_that_cannot_be_compared_are_an_error(one: Any, other: Any) -> None:
-    with pytest.raises(ValueError, match=r"shapes|under 7"):
-        ssim_of(one, other)
+def test_pictures_that_cannot_be_compared_are_an_error() -> None:
+    for one, other in ((A[:6], B[:6]), (A, B[:39])):  # no window fits, sizes differ
+        with pytest.raises(ValueError, match=r"shapes|under 7"):
+            ssim_of(one, other)
 
 
 def test_the_pictures_of_both_sides_are_compared_in_order_and_resized_by_lanczos() -> None:

@@ -44,12 +44,9 @@ def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() ->
         *[({"options": ["a", "b"], "wanted": "c"}, "'c'"), ({"options": ["a", "b"], "values": {"a": 1}}, "'b'")],
     ],
 )
-def test_options_that_do_not_fit_leave_it_unscored_and_no_judge_is_asked(switches: dict[str, Any], words: str) -> None:
+def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(switches: dict[str, Any], words: str) -> None:
     done = judged("judge_choice", trial(), **switches)
     assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)
-
-
-def test_a_value_outside_the_range_is_refused_before_anything_is_asked() -> None:
     for value in (1.1, -0.1, True):
         with pytest.raises(UsageError, match="'values'"):
             bind(load_metric("judge_choice"), {"values": {"a": value}})

@@ -47,13 +47,6 @@ def test_pages_above_a_limit_are_refused() -> None:
             every_page(Media.from_bytes(data), limits=limits)
 
 
-def test_the_pieces_of_a_page_say_where_they_are() -> None:
-    ((first, second),) = decode.page_boxes(Media.from_bytes(pdf_of([(50, 700, "Item"), (250, 700, "7 kcal")])))
-    assert (first.text, second.text) == ("Item", "7 kcal")
-    assert (first.left, second.left) == pytest.approx((50, 250), abs=2)
-    assert 85 < first.top < first.bottom < 105  # points from the upper edge
-
-
 @pytest.mark.parametrize(("degrees", "place"), [(0, (10, 41)), (90, (50, 10)), (180, (163, 50)), (270, (41, 163))])
 def test_pieces_stand_where_a_turned_page_shows_them(degrees: int, place: tuple[float, float]) -> None:
     ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))

@@ -1,5 +1,4 @@
 import weakref
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -22,28 +21,23 @@ WHOLE = {
 }
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
-    """Count the calls of a function of a library, which goes on to work; each call adds to the list."""
+def counted(monkeypatch: pytest.MonkeyPatch, library: Any, name: str) -> list[Any]:
+    """The calls of a function of a library, which goes on to work; each call adds to the list."""
+    calls: list[Any] = []
+    real = getattr(library, name)
 
-    def watch(library: Any, name: str) -> list[Any]:
-        calls: list[Any] = []
-        real = getattr(library, name)
+    def noted(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return real(*args, **options)
 
-        def noted(*args: Any, **options: Any) -> Any:
-            calls.append(args)
-            return real(*args, **options)
-
-        monkeypatch.setattr(library, name, noted)
-        return calls
-
-    return watch
+    monkeypatch.setattr(library, name, noted)
+    return calls
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_medium_is_decoded_once_for_its_limits(name: str, counted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_medium_is_decoded_once_for_its_limits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, data, library, function = WHOLE[name]
-    calls, media = counted(library, function), Media.from_bytes(data)
+    calls, media = counted(monkeypatch, library, function), Media.from_bytes(data)
     for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
         decoder(media, limits=limits)
     assert len(calls) == 2
@@ -53,8 +47,8 @@ def test_a_medium_is_decoded_once_for_its_limits(name: str, counted: Any, monkey
     assert large.memo == {}
 
 
-def test_an_error_is_not_kept(counted: Any) -> None:
-    opened = counted(Image, "open")
+def test_an_error_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = counted(monkeypatch, Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
         with pytest.raises(CorruptMediaError):
