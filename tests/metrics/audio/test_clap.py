@@ -47,7 +47,7 @@ def test_a_model_with_feature_fusion_is_refused(tmp_path: Path) -> None:
         _encoder(tmp_path, "cpu")
 
 
-def test_the_largest_ten_cosines_are_averaged_by_default(clap: dict[str, str]) -> None:
+def test_the_largest_ten_cosines_are_averaged_and_without_any_it_is_unscored(clap: dict[str, str]) -> None:
     references = np.array([[-0.8, 0.6], [0.6, 0.8], [1.0, 0.0], [0.0, 1.0]], np.float32)
     means = {1: 1.0, 2: 0.8, 10: 0.2}
     east = np.array([1.0, 0.0], np.float32)
@@ -57,8 +57,5 @@ def test_the_largest_ten_cosines_are_averaged_by_default(clap: dict[str, str]) -
     score = score_of(clap_similarity, asked, model=clap)
     assert score.value == pytest.approx(np.mean(sorted(score.evidence["cosines"])[-10:]), abs=1e-6)
     assert score.value != pytest.approx(score_of(clap_similarity, asked, model=clap, nearest=9).value, abs=1e-9)
-
-
-def test_without_a_reference_or_with_a_damaged_one_it_is_unscored(clap: dict[str, str]) -> None:
     for references in ([], [DAMAGED]):
         assert score_of(clap_similarity, sound_trial(tone(1), references=references), model=clap).status == "unscored"

@@ -33,14 +33,7 @@ def test_classes_are_read_from_a_table_or_from_folders(tmp_path: Path, table: st
     assert all(path.is_file() for paths in found.values() for path in paths)
 
 
-def test_the_first_hundred_clips_of_a_folder_count_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    (tmp_path / "flute").mkdir()
-    for at in range(103):
-        (tmp_path / "flute" / f"{at}.mp3").touch()
-    assert [path.name for path in classes(tmp_path)["flute"]] == [f"{at}.mp3" for at in range(100)]
-
-
-def test_tables(tmp_path: Path) -> None:
+def test_a_table_leads_out_of_no_folder_and_of_a_folder_the_first_hundred_clips_count(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="no clips by class"):
         classes(tmp_path)
     (tmp_path / "esc50.csv").write_text("name,kind\na,b\n")
@@ -49,6 +42,11 @@ def test_tables(tmp_path: Path) -> None:
     # A table leads out of no folder.
     (tmp_path / "esc50.csv").write_text("filename,category\n../../secret.wav,rain\n")
     assert classes(tmp_path) == {"rain": [tmp_path / "audio" / "secret.wav"]}
+    flutes = tmp_path / "set" / "flute"
+    flutes.mkdir(parents=True)
+    for at in range(103):
+        (flutes / f"{at}.mp3").touch()
+    assert [path.name for path in classes(flutes.parent)["flute"]] == [f"{at}.mp3" for at in range(100)]
 
 
 def test_a_label_with_blanks_is_a_class_with_underscores_and_unknown_ones_get_near_names(references: Any) -> None:

@@ -88,7 +88,7 @@ def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
         read(data, ocr="none")
 
 
-def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() -> None:
+def test_limits_of_decoding_hold_and_a_text_of_equal_rows_is_a_table() -> None:
     assert reading.MAX_CHARS == 40_000
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
@@ -96,9 +96,6 @@ def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() ->
     old_office, archive = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), tiny_media.zipped("x")
     data = (b"words", tiny_media.pdf(), documents.workbook({}), bytes(range(256)), old_office, archive)
     assert [is_readable(Media.from_bytes(one)) for one in data] == [True, True, True, True, False, False]
-
-
-def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells() -> None:
     rows = {"a,b\n\n1,2\n": 2, 'a,"b\nc"\n1,2': 2, "a,b\n1,2,3\n4,5": 0, "Hello, you\nThere, too, now": 0, "a,b": 0}
     rows |= {"words\nwords": 0, "a,b\n1": 0, "x" * 200_000 + ",1\n2,3": 0, "12,3456789\n" * 20_000: 7272}
     assert [len(table_rows(text)) for text in rows] == list(rows.values())

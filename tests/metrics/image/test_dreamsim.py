@@ -46,14 +46,11 @@ def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) 
     assert together == pytest.approx([score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6)
 
 
-def test_the_only_picture_or_the_last_one_is_compared_with_the_reference_or_the_input(ensemble: dict[str, str]) -> None:
+def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(ensemble: dict[str, str]) -> None:
     two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
     assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
     assert score_of(dreamsim, two, model=ensemble, pictures="last").value != pytest.approx(1, abs=0.1)
     assert score_of(dreamsim, two, model=ensemble, pictures="last", against="input").value == pytest.approx(1)
-
-
-def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> None:
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
     asked = picture_trial(elsewhere, given=(RED,), reference=(EDITED,), bbox=[30, 20, 90, 60], other=[99, 99, 140, 110])
     resized = picture_trial(np.repeat(np.repeat(EDITED, 2, 0), 2, 1), reference=(EDITED,), bbox=[30, 20, 90, 60])

@@ -19,15 +19,12 @@ def item(answer: Any, profile: str = "standard", **switches: Any) -> dict[str, A
     return found
 
 
-def test_ten_and_more_is_no_quality_and_the_terms_are_shown() -> None:
+def test_ten_and_more_is_no_quality_and_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
     qualities = {-1: 1, 0: 1, 2.5: 0.75, 10: 0, 27: 0, float("inf"): 0}
     assert {distance: quality_of(distance) for distance in qualities} == qualities
     distance = niqe_of(PICTURE).niqe or 0
     terms = {"niqe": distance, "patches": 6, "of": 6, "enlarged": False, "too_few_patches": False}
     assert item(PICTURE, worst=100.0) == {"label": "image1", "quality": 1 - distance / 100, **terms}
-
-
-def test_a_side_under_192_pixels_is_brought_to_it_by_cubics() -> None:
     sizes = {(192, 192): (192, 192), (191, 500): (192, 503), (500, 191): (503, 192), (1, 3): (192, 576)}
     assert {size: enlarged_size(np.zeros((*size, 3), np.uint8), 192) for size in sizes} == sizes
     by_pillow = np.asarray(Image.fromarray(SMALL).resize((260, 192), Image.Resampling.BICUBIC))

@@ -37,11 +37,16 @@ def items(done: Judged) -> list[Any]:
     return list(done.score.evidence["items"])
 
 
-def test_each_piece_is_graded_by_itself_all_at_the_same_time_and_the_mean_counts() -> None:
+def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> None:
     done = quality(answer("<<code1>> then <<code2>>", code1=ONE, code2="y = 2"), graded(5), graded(2))
     assert (done.score.value, items(done)[0]) == (0.625, {"label": "code1", "quality": 1, "reason": "so", "score": 5})
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
     assert QUESTION not in str(done.calls["judge"])
+    tag, code = Part("code", raw="<<code1>>", label="code1"), Part("code", text=ONE, label="code1")
+    pieces = pieces_of(Interleaved((tag, code, Part("code", text="y"), code)))
+    assert [(label, part.text) for label, part in pieces] == [("code1", ONE), ("code3", "y")]
+    done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
+    assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])
 
 
 @pytest.mark.parametrize("code", [{}, {"code1": " \n"}, {"code1": "```\n\n```"}], ids=["tag", "blank", "empty fence"])
@@ -49,14 +54,6 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(code: dict[st
     done, official = (quality(answer("See <<code1>>", **code), profile=name) for name in ("standard", "official"))
     assert (done.score.value, done.calls["judge"], items(done)[0]["reason"] == NO_CODE) == (0.0, [], not code)
     assert (official.score.value, official.score.bounds) == (None, (0, 1))
-
-
-def test_a_tag_beside_code_of_its_number_is_no_piece_of_its_own() -> None:
-    tag, code = Part("code", raw="<<code1>>", label="code1"), Part("code", text=ONE, label="code1")
-    pieces = pieces_of(Interleaved((tag, code, Part("code", text="y"), code)))
-    assert [(label, part.text) for label, part in pieces] == [("code1", ONE), ("code3", "y")]
-    done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
-    assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])
 
 
 def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> None:

@@ -35,20 +35,17 @@ def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_capti
     assert "reference_captions" not in done.score.evidence
 
 
-def test_a_reference_with_a_file_that_cannot_be_read_is_not_held_against_the_answer() -> None:
-    trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
-    done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
-    assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
-    assert "image1: b.png" in done.score.reason
-
-
-def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is_asked_for_once() -> None:
+def test_a_reference_without_captions_is_captioned_and_an_unreadable_one_not_held_against_the_answer() -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
     done = judge_unim("semantic_correctness", trial, graded(3))
     assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
     assert done.captions == 2
     assert done.score.evidence["reference"] == "the first reference"
     assert [one["text"] for one in done.score.evidence["reference_captions"]] == ["a red kettle", "a blue kettle"]
+    trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
+    done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
+    assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
+    assert "image1: b.png" in done.score.reason
 
 
 def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked() -> None:

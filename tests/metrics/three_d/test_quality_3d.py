@@ -5,7 +5,6 @@ import pytest
 
 from mmeval.metrics.three_d import quality_3d as module
 from mmeval.metrics.three_d.quality_3d import quality_3d
-from tests.support import tiny_media as tiny
 from tests.support.shapes import cube, off, plane_cloud, ply, shown, sphere_cloud, torus
 from tests.support.trials import score_of, trial
 
@@ -33,19 +32,6 @@ def test_the_value_is_the_mean_over_the_items_and_each_is_scored_alone() -> None
     assert score.value == pytest.approx(np.mean([one["quality"] for one in items]))
     assert items[2]["quality"] == quality(off(torus()))
     assert score_of(quality_3d, trial("only words")).status == "inapplicable"
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(
-    "file",
-    [off(cube()), tiny.binary_stl(4), tiny.glb(), ply(sphere_cloud(40)), SEAM],
-    ids=["off", "stl", "glb", "ply cloud", "seam"],
-)
-def test_every_format_has_a_quality_and_the_same_one_again(file: bytes, profile: str) -> None:
-    found = quality(file, profile)
-    assert found is None or 0 <= found <= 1
-    quality(off(torus()), profile)
-    assert quality(file, profile) == found
 
 
 @pytest.mark.parametrize(

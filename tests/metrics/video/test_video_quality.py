@@ -65,28 +65,22 @@ def test_both_branches_count_with_the_published_constants(technical: float, aest
     assert fused(technical, aesthetic) == pytest.approx(quality, abs=2e-6)
 
 
-def test_videos_are_scored_by_the_means_of_the_branches(model: str) -> None:
+def test_videos_are_scored_by_the_means_of_the_branches_on_frames_that_the_seed_decides(model: str) -> None:
     one, both = scored([with_videos(clip()), with_videos(clip(), clip(frames=1))], model=model)
     item = one.evidence["items"][0]
     assert item["quality"] == pytest.approx(fused(item["technical"], item["aesthetic"]))
     qualities = [item["quality"] for item in both.evidence["items"]]
     assert (one.value, both.value) == (qualities[0], pytest.approx(sum(qualities) / 2))
     assert item["technical"] != qualities[1]
-
-
-def test_the_seed_decides_which_frames_count(model: str) -> None:
     again = [scored([with_videos(clip(frames=150))], model=model, seed=seed)[0].value for seed in (0, 0, 1)]
     assert again[0] == again[1] != again[2]
 
 
-def test_answers_without_a_video_that_can_be_decoded(model: str) -> None:
+def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable(model: str, tmp_path: Path) -> None:
     trials = [with_videos(BROKEN), trial("See <video1>."), trial("words"), trial(None)]
     found = [[(one.value, one.status) for one in scored(trials, p, model=model)] for p in ("standard", "official")]
     other = [(None, "inapplicable"), (None, "unscored")]
     assert found == [[(0, "scored"), (0, "scored"), *other], [(None, "unscored"), (None, "unscored"), *other]]
-
-
-def test_without_weights_it_is_unavailable_and_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
     nameless, empty = (bind(video_quality, switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
     assert "--metric_args" in nameless and f"lacks {NETWORK}" in empty
     folders = model, model, saved(tmp_path, OneBranch())

@@ -47,13 +47,20 @@ def test_a_medium_is_decoded_once_for_its_limits(name: str, monkeypatch: pytest.
     assert large.memo == {}
 
 
-def test_an_error_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_and_streams_are_not_kept_and_results_go_with_their_medium(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = counted(monkeypatch, Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
         with pytest.raises(CorruptMediaError):
             decode.image(media)
     assert (len(opened), media.memo) == (2, {})
+    film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
+    assert (every_frame(film), every_page(book)) == (20, 1)
+    assert (film.memo, book.memo) == ({}, {})
+    samples = weakref.ref(decode.audio(sound).samples)
+    assert samples() is not None
+    del sound
+    assert samples() is None
 
 
 def test_a_picture_or_a_mesh_that_one_metric_changes_is_whole_for_the_next() -> None:
@@ -65,13 +72,3 @@ def test_a_picture_or_a_mesh_that_one_metric_changes_is_whole_for_the_next() -> 
         media = Media.from_bytes(data)
         decode.mesh(media).apply_translation([5, 5, 5])
         assert decode.mesh(media).bounds.tolist() == [[0, 0, 0], [1, 1, 0]]
-
-
-def test_streams_are_not_kept_and_results_go_with_their_medium() -> None:
-    film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
-    assert (every_frame(film), every_page(book)) == (20, 1)
-    assert (film.memo, book.memo) == ({}, {})
-    samples = weakref.ref(decode.audio(sound).samples)
-    assert samples() is not None
-    del sound
-    assert samples() is None

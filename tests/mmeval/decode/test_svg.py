@@ -24,13 +24,19 @@ def svg(inner: str, attributes: str = 'width="9" height="6"') -> Media:
     return Media.from_bytes(data(inner, attributes))
 
 
-def test_a_drawing_becomes_a_picture_that_is_transparent_where_nothing_is_drawn() -> None:
+def test_a_drawing_is_transparent_where_nothing_is_drawn_and_text_has_one_font() -> None:
     picture = decode.image(svg('<rect width="4" height="6" fill="red"/>'))
     assert (picture.mode, picture.size) == ("RGBA", (9, 6))
     assert (picture.getpixel((1, 1)), picture.getpixel((8, 1))) == ((255, 0, 0, 255), (0, 0, 0, 0))
     assert decode.image(svg(RED, "")).size == (9, 9), "as large as what it shows"
     within = decode.image(svg(picture_of(tiny.picture(size=(9, 9), colour=(0, 0, 255)))))
     assert within.getpixel((4, 4)) == (0, 0, 255, 255)
+    ours = decode.image(svg('<text y="6" font-size="6">A</text>'))
+    assert ours.getbbox() is not None
+    for family in ("DejaVu Sans", "serif", "monospace", "unknown"):
+        assert (
+            decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>')).tobytes() == ours.tobytes()
+        )
 
 
 def test_a_drawing_has_the_size_that_it_states() -> None:
@@ -44,15 +50,6 @@ def test_a_drawing_has_the_size_that_it_states() -> None:
     assert {attributes: tuple(map(round, size)) for attributes, size in found.items() if size} == sizes
     for attributes in ("", 'width="3"', 'width="nan" height="inf" viewBox="a b c d"'):
         assert checked_size(data(RED, attributes)) is None
-
-
-def test_text_is_drawn_whatever_font_it_asks_for() -> None:
-    ours = decode.image(svg('<text y="6" font-size="6">A</text>'))
-    assert ours.getbbox() is not None
-    for family in ("DejaVu Sans", "serif", "monospace", "unknown"):
-        assert (
-            decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>')).tobytes() == ours.tobytes()
-        )
 
 
 def picture_of(pixels: bytes) -> str:

@@ -7,7 +7,7 @@ import torch
 
 from mmeval.metric import WeightsError
 from mmeval.metric.model import bound_model
-from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
+from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
 from tests.support.hearing import tiny
 from tests.support.sounds import Samples, pulses, tone
@@ -28,14 +28,6 @@ def test_the_logits_and_the_beats_are_those_of_the_released_package(seconds: int
     times = beats(pulses(seconds, MUSIC), tiny("beat_this", BEAT_THIS))
     assert found.tolist()[:: frames // 8] == pytest.approx(logits, abs=2e-3)
     assert (len(found), len(times), sum(times)) == (frames, count, pytest.approx(total))
-
-
-@pytest.mark.parametrize("frames", [7, 1488, 1489, 2977, 60000])
-def test_every_frame_is_inside_a_chunk(frames: int) -> None:
-    inside = np.zeros(frames, bool)
-    for start in chunk_starts(frames):
-        inside[max(0, start + 6) : start + 1500 - 6] = True
-    assert inside.all()
 
 
 def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby() -> None:

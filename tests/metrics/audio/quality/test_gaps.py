@@ -11,13 +11,16 @@ def clicks(count: int, rest: float = 0.0) -> Samples:
     return np.concatenate([np.ones(count, np.float32), np.full(960 - count, rest, np.float32)])
 
 
-def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
+def test_a_silence_in_the_middle_is_a_gap_and_a_frame_is_silent_when_almost_all_of_it_is() -> None:
     found = gaps_of(steps((0.5, RATE), (0, RATE // 2), (0.5, RATE)))
     assert (found.longest, found.silent) == pytest.approx((0.49, 0.49 / 2.1), abs=0.011)
     assert found.factor == pytest.approx(gap_factor(found.longest, found.silent, seconds=2.1))
     assert gaps_of(steps((0, RATE // 5), (0.5, RATE), (0, RATE // 5))) == (0, 0, 1)
     for count in (0, 20160):  # without a middle
         assert gaps_of(np.zeros(count, np.float32)) == Gaps(0, 0, 1)
+    assert silent_frames(np.stack([clicks(28), clicks(29)])).tolist() == [True, False]
+    assert silent_frames(clicks(20, 1e-4)[None]).tolist() == [False]
+    assert silent_frames(clicks(20, 0.99e-4)[None]).tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -36,12 +39,6 @@ def test_a_silence_in_the_middle_is_a_gap_and_one_at_the_ends_is_none() -> None:
 def test_a_silent_frame_is_far_below_the_loudest_ones(levels: list[float], silent: int) -> None:
     frames = np.stack([steps((level, 960)) for level in levels])
     assert silent_frames(frames).tolist() == [False] * (len(levels) - silent) + [True] * silent
-
-
-def test_a_frame_is_silent_when_almost_all_of_its_samples_are() -> None:
-    assert silent_frames(np.stack([clicks(28), clicks(29)])).tolist() == [True, False]
-    assert silent_frames(clicks(20, 1e-4)[None]).tolist() == [False]
-    assert silent_frames(clicks(20, 0.99e-4)[None]).tolist() == [True]
 
 
 def test_what_gaps_cost() -> None:

@@ -15,8 +15,5 @@ def test_silence_and_what_is_ten_units_below_the_mean_do_not_count_and_parts_hav
     assert loudness(np.concatenate([tone, sine(997, 3.0, 0.005)])) == pytest.approx(alone, abs=0.5)
     noise = white(25 * RATE)
     assert loudness(noise) == pytest.approx(loudness(noise[: 9 * RATE]), abs=0.05)
-
-
-def test_silence_has_no_loudness_and_the_shortest_recording_is_one_block() -> None:
     assert [loudness(np.full(RATE, level, np.float32)) for level in (0, 1e-5)] == [-math.inf, -math.inf]
     assert loudness(sine(997, 0.4, 1.0)) == pytest.approx(-3.05, abs=0.05)

@@ -54,14 +54,11 @@ def test_both_sides_match(written: list[str], seconds: int, text: str, switches:
     assert written == [switches.get("language", "english")]
 
 
-def test_a_sound_beyond_the_limits_is_unscored_and_the_others_of_its_batch_are_not(written: list[str]) -> None:
+def test_a_sound_beyond_the_limits_or_without_a_wanted_text_is_unscored(written: list[str]) -> None:
     endless = Media.from_bytes(wav(np.zeros(3601 * 100, np.float32), 100).read())
     one, beyond = scored_together(transcript, [sound_trial(s, text="lakes are deep") for s in (tone(1), endless)])
     assert (one.value, beyond.status, "max_audio_seconds" in beyond.reason) == (1, "unscored", True)
     assert len(written) == 1
-
-
-def test_without_a_wanted_text_it_is_unscored(written: list[str]) -> None:
     asked = sound_trial(tone(1))
     assert score_of(transcript, asked).reason == bind(transcript).sample_fault(asked.sample) != ""
     assert score_of(transcript, sound_trial(tone(1), text="!")).reason.startswith("undefined")

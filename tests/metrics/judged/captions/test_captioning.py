@@ -71,11 +71,16 @@ def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_cap
     assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
 
 
-def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
+def test_text_code_and_the_tags_of_the_data_set_stay_and_hidden_reasoning_does_not() -> None:
     code = Part("code", text="x = 1", raw="x = 1")
     found, asked = put(Interleaved((Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("Run "), code)))
     assert (found.text, found.captions, asked) == ("Run x = 1", (), [])
     assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
+    text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
+    assert put_data(answer(text)) == Captioned(text)
+    assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
+    found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
+    assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
 def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_fails_is_lost() -> None:
@@ -88,14 +93,6 @@ def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_
     content = answer("<<image1>> <<image2>>", image1=RED, image2=BLUE)
     found, _ = put(content, lambda _: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
-
-
-def test_a_tag_of_the_data_set_stays_and_a_file_of_it_that_cannot_be_read_is_lost_for_good() -> None:
-    text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
-    assert put_data(answer(text)) == Captioned(text)
-    assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
-    found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
-    assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
 def test_a_long_caption_is_cut() -> None:

@@ -6,7 +6,6 @@ from mmeval.content import Media, media_part
 from mmeval.metric import bind, load_metric
 from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial
-from tests.support.toy import reply
 
 KITE = trial_of("", RED, object="a kite")
 
@@ -32,12 +31,6 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
     for perhaps, unread in {"Perhaps": 1, "No": None}.items():
         (question,) = judged("judge_presence", KITE, perhaps, "official").score.evidence["questions"]
         assert question.get("unread") == unread
-
-
-def test_an_empty_reply_is_asked_for_again_before_it_is_lost() -> None:
-    (call,) = judged("judge_presence", KITE, "Yes", "official").calls
-    assert call.accept is not None
-    assert (bool(call.accept(reply(""))), call.accept(reply("perhaps"))) == (True, "")
 
 
 def test_the_majority_of_repeats_decides() -> None:

@@ -47,15 +47,12 @@ TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "
 DREAM = trial_of("", RED, text="天天向上")
 
 
-def test_without_its_scene_nothing_counts_and_with_it_the_share_of_the_rest() -> None:
+def test_without_its_scene_nothing_counts_and_what_is_not_wanted_must_be_absent() -> None:
     for scene, value in {YES: 0.5, NO: 0.0}.items():
         says = {SCENE: scene, "kite": YES, "crab": NO}
         done = judged("judge_presence", BEACH, says, scene=True)
         assert (done.score.value, len(done.calls), done.pictures()) == (value, 3, (RED,))
         assert done.score.evidence["questions"][0]["reason"] == "so"
-
-
-def test_things_that_are_not_wanted_must_be_absent_from_the_scene() -> None:
     for (scene, tent), value in {(YES, NO): 1.0, (YES, YES): 0.0, (NO, NO): 0.0}.items():
         done = judged("judge_presence", TENTS, {SCENE: scene, "": tent}, scene=True, wanted=False)
         assert done.score.value == value

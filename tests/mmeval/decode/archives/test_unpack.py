@@ -33,13 +33,20 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_an_archive_is_unpacked_under_its_folder_and_nothing_is_executable(archive: Path, tmp_path: Path) -> None:
+def test_an_archive_is_unpacked_under_its_folder_unless_something_is_there(archive: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     assert extract(archive, out) == 2
     assert (out / "a" / "b.txt").read_bytes() == b"words " * 50
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
     assert [oct((path).stat().st_mode & 0o777) for path in (out, out / "c.bin")] == ["0o755", "0o644"]
     assert listing(archive) == (ArchiveEntry(PurePosixPath("a/b.txt"), 300), ArchiveEntry(PurePosixPath("c.bin"), 256))
+    (tmp_path / "out").mkdir()
+    assert extract(archive, tmp_path / "out") == 2
+    for into in (tmp_path / "out", archive):
+        with pytest.raises(UsageError, match="something already"):
+            extract(archive, into)
+    with pytest.raises(MissingDataError):
+        extract(tmp_path / "none.zip", tmp_path / "other")
 
 
 def test_folders_of_an_archive_are_no_files(tmp_path: Path) -> None:
@@ -66,16 +73,6 @@ def test_an_archive_above_a_limit_is_refused(name: str, archive: Path, tmp_path:
         extract(archive, tmp_path / "out", limits=replace(DEFAULT_ARCHIVE_LIMITS, **changes))
     if not archive.name.startswith("a.tar") or name != "max_bytes":
         assert len(listing(archive, limits=replace(DEFAULT_ARCHIVE_LIMITS, **enough))) == 2
-
-
-def test_a_folder_in_use_is_left_alone_and_a_missing_archive_is_named(archive: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    assert extract(archive, tmp_path / "out") == 2
-    for into in (tmp_path / "out", archive):
-        with pytest.raises(UsageError, match="something already"):
-            extract(archive, into)
-    with pytest.raises(MissingDataError):
-        extract(tmp_path / "none.zip", tmp_path / "other")
 
 
 def test_what_an_interrupted_call_left_is_removed_and_what_is_in_use_not(archive: Path, tmp_path: Path) -> None:

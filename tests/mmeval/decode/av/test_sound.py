@@ -44,13 +44,17 @@ def flac(frames: int) -> Media:
     return Media.from_bytes(bytes(data))
 
 
-def test_the_declared_length_is_checked_and_an_open_one_is_read_to_its_end() -> None:
+def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone() -> None:
     with pytest.raises(MediaLimitError, match="max_audio_seconds = 3600"):
         decode.audio(flac(2**36 - 1))
     assert len(decode.audio(flac(0)).samples) == 9600
     streamed = bytearray(tiny.wav())
     streamed[4:8] = streamed[40:44] = b"\xff\xff\xff\xff"
     assert len(decode.audio(Media.from_bytes(bytes(streamed))).samples) == 800
+    media = Media.from_bytes(tiny.wav(800, channels=2))
+    whole, half = sound_start(media, 0.1), sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05))
+    assert (whole.samples.shape, whole.rate, whole.more) == ((800,), 8000, False)
+    assert (half.samples.tolist(), half.more) == ([0.5] * 400, True)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +69,3 @@ def test_sound_above_a_limit_is_refused(limit: str, most: float, less: float) ->
     assert len(decode.audio(media, limits=DecodeLimits(**{limit: most})).samples) == 800  # type: ignore[arg-type]
     with pytest.raises(MediaLimitError, match=f"{limit} = "):
         decode.audio(media, limits=DecodeLimits(**{limit: less}))  # type: ignore[arg-type]  # numbers, all of them
-
-
-def test_the_start_of_a_sound_is_decoded_alone() -> None:
-    media = Media.from_bytes(tiny.wav(800, channels=2))
-    whole, half = sound_start(media, 0.1), sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05))
-    assert (whole.samples.shape, whole.rate, whole.more) == ((800,), 8000, False)
-    assert (half.samples.tolist(), half.more) == ([0.5] * 400, True)
