@@ -33,18 +33,13 @@ def test_the_question_and_the_wanted_answer_may_be_the_rows_own(right: Any, valu
     assert ("A tree?" in done.questions[0], done.score.value) == (True, value)
 
 
-@pytest.mark.parametrize(
-    ("said", "not_sure", "value", "reason"),
-    [
-        (UNSURE, None, None, "not sure"),
-        (UNSURE, 0.5, 0.5, ""),
-        (Response.failed("timeout", "slow"), 0.0, None, "timeout: slow"),
-    ],
-    ids=["not sure", "a value", "lost"],
-)
-def test_doubt_is_unscored_or_has_a_value(said: Any, not_sure: float | None, value: float | None, reason: str) -> None:
-    score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
-    assert (score.value, score.bounds, reason in score.reason) == (value, (0, 1) if value is None else None, True)
+def test_doubt_is_unscored_or_has_a_value() -> None:
+    lost = Response.failed("timeout", "slow")
+    for said, not_sure, reason in ((UNSURE, None, "not sure"), (lost, 0.0, "timeout: slow")):
+        score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
+        assert (score.value, score.bounds, reason in score.reason) == (None, (0, 1), True)
+    score = judged("judge_yes_no", trial(), UNSURE, not_sure=0.5).score
+    assert (score.value, score.bounds) == (0.5, None)
 
 
 def test_the_judge_sees_the_task_and_the_answer_and_references_only_on_request() -> None:

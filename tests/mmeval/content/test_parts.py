@@ -2,7 +2,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,18 +105,14 @@ def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answ
     assert [answer.empty for answer in (*nothing, *something)] == [True] * 3 + [False] * 3
 
 
-@pytest.mark.parametrize(
-    ("text", "thoughts", "answer"),
-    [
-        *(("x<t>a</t>b<t> c </t>d", ["a", "c"], "xbd"), ("x<t>a", ["a"], "x"), ("<t>", [""], "")),
-        *(("a</t>b<t>c</t>d", ["a", "c"], "bd"), ("<t>a<t>b</t>c</t>d", ["a<t>b</t>c"], "d"), ("", [], "")),
-        *(("<t>use <t> here</t>answer", ["use <t> here"], "answer"), ("<t>a</t>b</t>c", ["a"], "b</t>c")),
-    ],
-)
-def test_reasoning_is_cut_out_of_a_text(text: str, thoughts: list[str], answer: str) -> None:
-    parts = split_reasoning(text, "<t>", "</t>")
-    assert [part.text for part in parts if part.kind == "reasoning"] == thoughts
-    assert Interleaved(tuple(parts)).text == answer
+def test_reasoning_is_cut_out_of_a_text() -> None:
+    cut = {"x<t>a</t>b<t> c </t>d": (["a", "c"], "xbd"), "x<t>a": (["a"], "x"), "<t>": ([""], ""), "": ([], "")}
+    cut |= {"a</t>b<t>c</t>d": (["a", "c"], "bd"), "<t>a<t>b</t>c</t>d": (["a<t>b</t>c"], "d")}
+    cut |= {"<t>use <t> here</t>answer": (["use <t> here"], "answer"), "<t>a</t>b</t>c": (["a"], "b</t>c")}
+    for text, (thoughts, answer) in cut.items():
+        parts = split_reasoning(text, "<t>", "</t>")
+        assert [part.text for part in parts if part.kind == "reasoning"] == thoughts
+        assert Interleaved(tuple(parts)).text == answer
     assert split_reasoning("a<t>", "", "<t>") == split_reasoning("a<t>", "<t>", "") == [text_part("a<t>")]
 
 
