@@ -27,10 +27,14 @@ def test_the_wanted_answer_is_1_and_the_other_0_and_repeats_are_combined() -> No
     assert [vote["verdict"] for vote in mean.score.evidence["votes"]] == [True, False, True, True]
 
 
-@pytest.mark.parametrize(("right", "value"), [(" No", 1.0), (True, 0.0)])
-def test_the_question_and_the_wanted_answer_may_be_the_rows_own(right: Any, value: float) -> None:
-    done = judged("judge_yes_no", trial(check="A tree?", right=right), NO, question_key="check", wanted_key="right")
-    assert ("A tree?" in done.questions[0], done.score.value) == (True, value)
+def test_the_question_and_the_wanted_answer_may_be_the_rows_own() -> None:
+    for right, value in ((" No", 1.0), (True, 0.0)):
+        row = trial(check="A tree?", right=right)
+        done = judged("judge_yes_no", row, NO, question_key="check", wanted_key="right")
+        assert ("A tree?" in done.questions[0], done.score.value) == (True, value)
+    for switch in ("question_key", "wanted_key"):
+        done = judged("judge_yes_no", trial(), **{switch: "gone"})
+        assert (done.score.status, done.asked, "'gone'" in done.score.reason) == ("unscored", [], True)
 
 
 def test_doubt_is_unscored_or_has_a_value() -> None:
@@ -47,12 +51,6 @@ def test_the_judge_sees_the_task_and_the_answer_and_references_only_on_request()
     usual = judged("judge_yes_no", trial(), YES).questions[0]
     more = judged("judge_yes_no", trial(), YES, show_input=False, show_references=True).questions[0]
     assert [[one in asked for one in words] for asked in (usual, more)] == [[True, False, True], [False, True, True]]
-
-
-@pytest.mark.parametrize("switch", ["question_key", "wanted_key"])
-def test_a_row_without_the_label_is_unscored_and_no_judge_is_asked(switch: str) -> None:
-    done = judged("judge_yes_no", trial(), **{switch: "gone"})
-    assert (done.score.status, done.asked, "'gone'" in done.score.reason) == ("unscored", [], True)
 
 
 @pytest.mark.parametrize(

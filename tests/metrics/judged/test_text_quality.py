@@ -45,22 +45,19 @@ def test_blanks_tags_and_thoughts_alone_have_the_lowest_grade_and_no_judge_is_as
     assert (item(done)["quality"], item(done)["score"]) == (0.0, 1)
 
 
-@pytest.mark.parametrize(("words", "cut"), [(8000, False), (8001, True)])
-def test_of_a_long_text_the_beginning_is_shown(words: int, cut: bool) -> None:
-    done = quality(graded(3), trial=of(text_part("word " * words)))
-    (asked,) = done.questions
-    assert ("goes on" in asked, asked.count("word "), "remarks" in item(done)) == (cut, 8000, cut)
+def test_of_a_long_text_the_beginning_is_shown() -> None:
+    for words, cut in {8000: False, 8001: True}.items():
+        done = quality(graded(3), trial=of(text_part("word " * words)))
+        (asked,) = done.questions
+        assert ("goes on" in asked, asked.count("word "), "remarks" in item(done)) == (cut, 8000, cut)
 
 
-@pytest.mark.parametrize(("overall", "value", "raw"), [(3.4, 0.6, None), (80, 1.0, 19.75), (0, 0.0, -0.25)])
-def test_the_official_overall_number_is_a_bounded_grade(overall: float, value: float, raw: float | None) -> None:
-    found = item(quality(json.dumps({"overall": overall}), profile="official"))
-    assert (found["quality"], found.get("raw"), "remarks" in found) == (pytest.approx(value), raw, raw is not None)
-
-
-def test_an_official_reply_without_an_overall_number_is_a_3_whatever_its_dimensions_are() -> None:
+def test_an_official_overall_number_is_a_bounded_grade_and_a_3_where_it_lacks() -> None:
     done = quality('{"clarity": 5, "coherence": 5}', profile="official")
     numbers = {"clarity": 5, "coherence": 5, "overall": 3.0}
+    for overall, (value, raw) in {3.4: (0.6, None), 80: (1.0, 19.75), 0: (0.0, -0.25)}.items():
+        found = item(quality(json.dumps({"overall": overall}), profile="official"))
+        assert (found["quality"], found.get("raw"), "remarks" in found) == (pytest.approx(value), raw, raw is not None)
     assert item(done) == {"label": "text1", "quality": 0.5, **numbers, "unread": 1}
     names = ("clarity", "coherence", "informativeness", "conciseness", "style")
     assert (DIMENSIONS.names, DIMENSIONS.low, DIMENSIONS.high) == (names, 1, 5)

@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 
@@ -60,14 +59,11 @@ def test_an_item_without_a_quality_or_a_failed_piece_leaves_bounds() -> None:
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
 
-@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0)])
-def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
-    scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
-    assert gq(text=scored).value == gq(text=Score(quality)).value == held
-
-
-@pytest.mark.parametrize("quality", [math.nan, math.inf, "good"])
-def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
-    found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
-    assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
+def test_an_item_is_held_between_0_and_1_and_no_number_is_unknown() -> None:
+    for quality, held in {1.5: 1.0, -0.5: 0.0}.items():
+        scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
+        assert gq(text=scored).value == gq(text=Score(quality)).value == held
+    for unknown in (math.nan, math.inf, "good"):
+        found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": unknown}]}))
+        assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
     assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items

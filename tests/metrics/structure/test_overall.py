@@ -20,9 +20,13 @@ def known(low: float, high: float) -> Score:
     return Score.unscored("lost", bounds=(low, high))
 
 
-@pytest.mark.parametrize(("combine", "value"), [("product", 0.125), ("mean", 0.375), ("minimum", 0.25)])
-def test_all_pieces_make_one_value(combine: str, value: float) -> None:
-    assert score(combine, a=0.25, b=0.5) == Score(value, evidence={"of": {"a": 0.25, "b": 0.5}})
+def test_all_pieces_make_one_value_and_an_unscored_one_leaves_bounds() -> None:
+    values = {"product": 0.125, "mean": 0.375, "minimum": 0.25}
+    bounds = {"product": (0.1, 0.4), "mean": (0.35, 0.65), "minimum": (0.2, 0.5)}
+    for combine, value in values.items():
+        assert score(combine, a=0.25, b=0.5) == Score(value, evidence={"of": {"a": 0.25, "b": 0.5}})
+        found = score(combine, a=0.5, b=known(0.2, 0.8))
+        assert (found.value, found.status, found.bounds) == (None, "unscored", pytest.approx(bounds[combine]))
 
 
 def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
@@ -34,14 +38,6 @@ def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
     assert score(a=-0.5, b=known(0, 1)).bounds == (-0.5, 0.0)
     assert score(a=known(-1, 1), b=known(0.5, 1)).bounds == (-1.0, 1.0)
     assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0  # zero has no sign
-
-
-@pytest.mark.parametrize(
-    ("combine", "bounds"), [("product", (0.1, 0.4)), ("mean", (0.35, 0.65)), ("minimum", (0.2, 0.5))]
-)
-def test_an_unscored_piece_leaves_bounds(combine: str, bounds: tuple[float, float]) -> None:
-    found = score(combine, a=0.5, b=known(0.2, 0.8))
-    assert (found.value, found.status, found.bounds) == (None, "unscored", pytest.approx(bounds))
 
 
 @pytest.mark.parametrize(
