@@ -1,10 +1,7 @@
 from typing import Any
 
-import pytest
-
 from mmeval.content import Interleaved, Media, Part, text_part
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
-from mmeval.records import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"
@@ -44,17 +41,11 @@ def test_the_accepted_orders_are_those_of_a_label_or_a_switch_or_else_of_the_ref
         assert score.value == float("ti" in accepted)
 
 
-@pytest.mark.parametrize("scored", [trial(None, "x"), trial("x")], ids=["no answer", "no order"])
-def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
-    assert score_of(part_order, scored).status == "unscored"
-
-
-@pytest.mark.parametrize(("response", "orders", "value"), OFFICIAL)
-def test_the_official_profile_agrees_with_the_released_evaluator(response: str, orders: list[str], value: int) -> None:
-    assert score_of(part_order, trial(response, metadata={"order": orders}), "official").value == value
-
-
-@pytest.mark.parametrize("response", [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"])
-def test_official_oddity_a_stray_number_token_makes_the_answer_wrong(response: str) -> None:
-    assert official_order(response) is None
-    assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0
+def test_the_official_profile_agrees_with_the_released_evaluator() -> None:
+    for response, orders, value in OFFICIAL:
+        assert score_of(part_order, trial(response, metadata={"order": orders}), "official").value == value
+    # A stray token with a number makes the answer wrong.
+    for response in (f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"):
+        assert official_order(response) is None
+        assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0
+    assert [score_of(part_order, scored).status for scored in (trial(None, "x"), trial("x"))] == ["unscored"] * 2

@@ -54,16 +54,12 @@ def test_blanks_may_count_and_an_empty_text_is_undefined(blanks: Blanks, errors:
         assert (none.value, none.status, none.evidence["length"]) == (None, "unscored", 0)
 
 
-def test_the_wanted_text_is_the_label_else_the_reference_and_may_be_left_as_it_is() -> None:
+def test_the_wanted_text_is_the_label_else_the_reference_and_no_text_is_found_before_the_run() -> None:
+    for wanted in (3, [], {"a": None}):
+        fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
+        assert (score("a", wanted).status, score("a", wanted).reason) == ("unscored", fault)
+        assert "'text'" in fault
     labelled = trial("a", "b", metadata={"text": "a"})
     assert [score_of(word_accuracy, labelled, target_key=key).value for key in ("text", "other")] == [1, 0]
     assert score_of(word_accuracy, trial("a")).status == score_of(word_accuracy, trial(None, "a")).status == "unscored"
     assert [score("Hello, you", "hello you", normalise=it).value for it in ("speech", "none")] == [1, 0.5]
-
-
-@pytest.mark.parametrize("wanted", [3, [], {"a": None}], ids=str)
-def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: Any) -> None:
-    found = score("a", wanted)
-    fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
-    assert (found.status, found.reason) == ("unscored", fault)
-    assert "'text'" in fault

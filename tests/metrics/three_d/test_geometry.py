@@ -5,17 +5,10 @@ from mmeval.content import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d import geometry as of
-from mmeval.metrics.three_d.geometry import Geometry, Ply, geometry_of
+from mmeval.metrics.three_d.geometry import Geometry, geometry_of
 from tests.support.shapes import cube, obj, off, ply
 
 NO_FACES = np.empty((0, 3), np.int64)
-
-
-@pytest.mark.parametrize(
-    ("file", "kind", "faces"), [(ply(*cube()), "stored", 12), (ply(*cube()), "cloud", 0), (off(cube()), "cloud", 12)]
-)
-def test_a_ply_file_is_what_it_holds_or_always_a_cloud(file: bytes, kind: Ply, faces: int) -> None:
-    assert len(geometry_of(Media.from_bytes(file), kind).faces) == faces
 
 
 def test_vertices_of_an_obj_are_read_as_written_and_a_file_without_any_is_damaged() -> None:

@@ -39,10 +39,10 @@ def test_of_few_points_the_last_neighbour_is_infinitely_far_or_present(monkeypat
     assert all(map(np.array_equal, whole, neighbourhoods_of(sphere_cloud(), padded=False)))
 
 
-@pytest.mark.parametrize("count", [3, 12, 400])
-def test_few_points_have_as_many_neighbours_as_there_are_and_none_is_its_own(count: int) -> None:
-    near = neighbourhoods_of(sphere_cloud(count), padded=False)
-    assert near.near.shape == (count, min(12, count - 1))
-    assert all(np.isfinite(each).all() for each in near)
-    assert not (near.near == np.arange(count)[:, None]).any()
-    assert (near.nearest > 0).all()
+def test_few_points_have_as_many_neighbours_as_there_are_and_none_is_its_own() -> None:
+    for count in (3, 12, 400):
+        near = neighbourhoods_of(sphere_cloud(count), padded=False)
+        assert near.near.shape == (count, min(12, count - 1))
+        assert all(np.isfinite(each).all() for each in near)
+        assert not (near.near == np.arange(count)[:, None]).any()
+        assert (near.nearest > 0).all()

@@ -26,7 +26,7 @@ def recorded(file: Path) -> Media:
     return Media.from_json(Media.from_path(file).to_json(), file.parent)
 
 
-def test_a_mime_type_has_a_kind_and_a_document_may_be_a_picture() -> None:
+def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
     kinds = {
         **{"image/svg+xml": "image", "audio/mpeg": "audio", "video/webm": "video", "model/stl": "3d"},
         **{"text/html": "document", "application/octet-stream": "document"},
@@ -35,6 +35,9 @@ def test_a_mime_type_has_a_kind_and_a_document_may_be_a_picture() -> None:
     assert may_be("image", "image/png") and may_be("document", "application/pdf") and may_be("document", "image/jpeg")
     wrong = (("image", "application/pdf"), ("document", "image/gif"), ("3d", "image/png"))
     assert not any(may_be(kind, mime) for kind, mime in wrong)
+    media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
+    assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
+    assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
 
 
 def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(file: Path) -> None:
@@ -73,18 +76,13 @@ def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Pat
     assert (sent.sha256, sent.path, sent.mime, sent.memo) == (media.sha256, file, "image/png", {})
 
 
-@pytest.mark.parametrize("changed", [PNG[::-1], b"longer than before"], ids=["same size", "another size"])
-def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path, changed: bytes) -> None:
-    media = recorded(file)
-    file.write_bytes(changed)
-    with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
-        media.read()
-
-
-def test_a_medium_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
-    media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
-    assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
-    assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
+def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path) -> None:
+    for changed in (PNG[::-1], b"longer than before"):
+        file.write_bytes(PNG)
+        media = recorded(file)
+        file.write_bytes(changed)
+        with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
+            media.read()
 
 
 def test_a_path_leads_out_of_its_root_only_to_the_blobs_of_a_hub_snapshot(tmp_path: Path) -> None:

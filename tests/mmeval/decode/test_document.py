@@ -47,14 +47,11 @@ def test_pages_above_a_limit_are_refused() -> None:
             every_page(Media.from_bytes(data), limits=limits)
 
 
-@pytest.mark.parametrize(("degrees", "place"), [(0, (10, 41)), (90, (50, 10)), (180, (163, 50)), (270, (41, 163))])
-def test_pieces_stand_where_a_turned_page_shows_them(degrees: int, place: tuple[float, float]) -> None:
-    ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))
-    assert (box.left, box.top) == pytest.approx(place, abs=1)
-    assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
-
-
-def test_a_page_of_very_many_pieces_is_read_line_by_line_and_a_picture_has_none() -> None:
+def test_pieces_stand_where_a_turned_page_shows_them_and_very_many_are_read_line_by_line() -> None:
+    for degrees, place in {0: (10, 41), 90: (50, 10), 180: (163, 50), 270: (41, 163)}.items():
+        ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))
+        assert (box.left, box.top) == pytest.approx(place, abs=1)
+        assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
     pieces = [(10 + 33 * (at % 20), 785 - 7.7 * (at // 20), "x.5") for at in range(2000)]
     (boxes,) = decode.page_boxes(Media.from_bytes(pdf_of(pieces)))
     assert (len(boxes), boxes[0][:4], boxes[1][:4]) == (100, (0, 0, 1, 1), (0, 1, 1, 2))
