@@ -26,11 +26,11 @@ def references(tmp_path: Path) -> dict[str, str]:
     return bound_model(str(class_folder(tmp_path / "set", CLIPS)), REFERENCE_SOUNDS)
 
 
-@pytest.mark.parametrize("table", ["meta/esc50.csv", "dataset.csv", ""])
-def test_classes_are_read_from_a_table_or_from_folders(tmp_path: Path, table: str) -> None:
-    found = classes(class_folder(tmp_path / "set", CLIPS, table=table))
-    assert {name: len(paths) for name, paths in found.items()} == {"door_wood_knock": 2, "rain": 1}
-    assert all(path.is_file() for paths in found.values() for path in paths)
+def test_classes_are_read_from_a_table_or_from_folders(tmp_path: Path) -> None:
+    for at, table in enumerate(("meta/esc50.csv", "dataset.csv", "")):
+        found = classes(class_folder(tmp_path / str(at), CLIPS, table=table))
+        assert {name: len(paths) for name, paths in found.items()} == {"door_wood_knock": 2, "rain": 1}
+        assert all(path.is_file() for paths in found.values() for path in paths)
 
 
 def test_a_table_leads_out_of_no_folder_and_of_a_folder_the_first_hundred_clips_count(tmp_path: Path) -> None:

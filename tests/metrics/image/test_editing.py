@@ -54,20 +54,21 @@ def test_a_label_that_is_no_box_is_found_before_the_run_and_unscored(bbox: Any) 
     assert box_fault([-1, 0, 10**9 - 1, 5], "bbox") == ""
 
 
-def test_a_box_outside_the_picture_leaves_it_unscored() -> None:
+def test_without_a_picture_or_a_box_in_it_to_compare_with_it_is_unscored() -> None:
+    for given, against in (
+        ((), "input"),
+        ((DAMAGED,), "input"),
+        ((ORIGINAL[:6],), "input"),
+        ((ORIGINAL,), "reference"),
+    ):
+        scored = picture_trial(ORIGINAL, given=given, bbox=[0, 0, 5, 5])
+        score = score_of(edit_outside_ssim, scored, against=against)
+        assert (score.value, score.status) == (None, "unscored")
+    smallest = picture_trial(ORIGINAL, given=(ORIGINAL[:7],), bbox=[0, 0, 5, 5])
+    assert score_of(edit_outside_ssim, smallest).status == "scored"
     for bbox in ([165, 0, 170, 9], [0, 132, 9, 140]):
         score = score_of(edit_outside_ssim, edit(ORIGINAL, bbox))
         assert (score.status, "150 x 120" in score.reason) == ("unscored", True)
-
-
-@pytest.mark.parametrize(
-    ("given", "against"), [((), "input"), ((DAMAGED,), "input"), ((ORIGINAL[:6],), "input"), ((ORIGINAL,), "reference")]
-)
-def test_without_a_picture_to_compare_with_it_is_unscored(given: Any, against: str) -> None:
-    score = score_of(edit_outside_ssim, picture_trial(ORIGINAL, given=given, bbox=[0, 0, 5, 5]), against=against)
-    assert (score.value, score.status) == (None, "unscored")
-    smallest = picture_trial(ORIGINAL, given=(ORIGINAL[:7],), bbox=[0, 0, 5, 5])
-    assert score_of(edit_outside_ssim, smallest).status == "scored"
 
 
 def test_an_answer_without_a_picture_is_zero_no_answer_unscored_and_one_pixel_is_stretched() -> None:

@@ -17,17 +17,14 @@ def choice(name: str) -> str:
     return f'{{"reason": "r", "choice": "{name}"}}'
 
 
-@pytest.mark.parametrize(("said", "value"), [("Dance.", 1.0), ("song", 0.0)])
-def test_the_wanted_option_is_1_and_any_other_0(said: str, value: float) -> None:
-    votes = [choice(name) for name in (said, "song" if value else "dance", said)]
-    done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
-    assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
-
-
-@pytest.mark.parametrize(("said", "value", "bounds"), [("b", 0.75, None), ("not sure", None, (0.25, 0.75))])
-def test_options_may_have_a_value_each_and_doubt_leaves_bounds(said: str, value: float | None, bounds: Any) -> None:
-    score = judged("judge_choice", trial(), choice(said), options=["a", "b"], values={"a": 0.25, "b": 0.75}).score
-    assert (score.value, score.bounds) == (value, bounds)
+def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value() -> None:
+    for said, value in {"Dance.": 1.0, "song": 0.0}.items():
+        votes = [choice(name) for name in (said, "song" if value else "dance", said)]
+        done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
+        assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
+    valued = {"options": ["a", "b"], "values": {"a": 0.25, "b": 0.75}}
+    sure, unsure = (judged("judge_choice", trial(), choice(said), **valued).score for said in ("b", "not sure"))
+    assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (0.75, None, None, (0.25, 0.75))
 
 
 def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() -> None:

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from mmeval.metrics.text.choice import choice, find_choice
 from tests.support.trials import score_of, trial
 
@@ -42,20 +40,14 @@ def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored() -> No
     assert (score.value, score.status, score.evidence["found"]) == (0, "scored", None)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "target"),
-    [
-        ({"options": ["a cat", "a dog"], "answer": 1}, None),
-        ({"options": ["a cat", "a dog"], "answer": "A dog"}, None),
-        ({"options": {"a": "a cat", "b": "a dog"}, "answer": "(b)"}, None),
-        ({"options": ["a cat", "a dog"]}, "a dog"),
-        ({}, "B"),
-    ],
-)
-def test_the_right_option_may_be_given_in_every_usual_way(metadata: dict[str, Any], target: str | None) -> None:
-    scores = [score_of(choice, trial(f"The answer is {letter}.", target, metadata=metadata)) for letter in "BA"]
-    assert [score.value for score in scores] == [1, 0]
-    assert scores[1].evidence == {"found": "A", "right": "B", "rule": "stated"}
+def test_the_right_option_may_be_given_in_every_usual_way() -> None:
+    animals = {"options": ["a cat", "a dog"]}
+    rows: list[tuple[dict[str, Any], str | None]] = [({**animals, "answer": it}, None) for it in (1, "A dog")]
+    rows += [({"options": {"a": "a cat", "b": "a dog"}, "answer": "(b)"}, None), (animals, "a dog"), ({}, "B")]
+    for metadata, target in rows:
+        scores = [score_of(choice, trial(f"The answer is {letter}.", target, metadata=metadata)) for letter in "BA"]
+        assert [score.value for score in scores] == [1, 0]
+        assert scores[1].evidence == {"found": "A", "right": "B", "rule": "stated"}
 
 
 def test_without_a_usable_right_answer_it_is_unscored() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.metrics.text import hf_evaluate as module
-from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
+from mmeval.metrics.text.hf_evaluate import _checked, hf_evaluate
 from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
@@ -73,14 +73,3 @@ def test_foreign_code_needs_the_users_consent(name: str, tmp_path: Path, monkeyp
     assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (name, True)
     path = {"./overlap": tmp_path / "overlap", "..": tmp_path.parent}.get(name, name)
     assert _checked(name, trust_remote_code=True) == str(path)
-
-
-@pytest.mark.parametrize(
-    ("result", "field", "value"),
-    [
-        *[({"accuracy": 0.5}, "", 0.5), ({"a": 0.5, "b": 0.25}, "b", 0.25), ({"a": 0.5, "b": 0.25}, "", None)],
-        *[({"a": 0.5}, "c", None), ({"label": "3"}, "", None), ({"all": [1, 2], "one": True}, "", None)],
-    ],
-)
-def test_one_number_is_picked_or_none(result: dict[str, Any], field: str, value: float | None) -> None:
-    assert _picked(result, field).value == value

@@ -11,17 +11,11 @@ Mode = Literal["loud", "quiet"]
 Later = int
 
 
-@pytest.mark.parametrize(
-    ("value", "hint"),
-    [
-        *(("loud", Mode), (True, bool), (1, int), (1, float), (0.5, float), ("x", str), (None, int | None)),
-        *((["a"], Sequence[str]), (("a",), list[str]), ([], list[Mode]), ("loud", Mode | list[Mode])),
-        *(({"a": [1]}, Mapping[str, Any]), ("./folder", PathOrName), (b"x", Any), ([1], "anything"), ({1}, set[str])),
-    ],
-    ids=repr,
-)
-def test_a_value_of_the_type_has_no_fault(value: object, hint: Hint) -> None:
-    assert fault_of(value, hint) == ""
+def test_a_value_of_the_type_has_no_fault() -> None:
+    fits: list[tuple[object, Hint]] = [("loud", Mode), (True, bool), (1, int), (1, float), (0.5, float), ("x", str)]
+    fits += [(None, int | None), (["a"], Sequence[str]), (("a",), list[str]), ([], list[Mode])]
+    fits += [("loud", Mode | list[Mode]), ({"a": [1]}, Mapping[str, Any]), ("./folder", PathOrName), (b"x", Any)]
+    assert [fault_of(value, hint) for value, hint in (*fits, ([1], "anything"), ({1}, set[str]))] == [""] * 16
 
 
 @pytest.mark.parametrize(
