@@ -41,7 +41,7 @@ def value_of(*sounds: Samples, **switches: Any) -> float:
     return value
 
 
-def test_an_answer_is_worth_the_mean_of_its_sounds_and_silence_nothing() -> None:
+def test_an_answer_is_worth_the_mean_of_its_sounds_and_silence_or_damage_nothing() -> None:
     one, other = value_of(melody()), value_of(noise())
     assert one == value_of(melody())
     assert [value_of(melody(), noise()), value_of(noise(), melody())] == pytest.approx([(one + other) / 2] * 2)
@@ -50,9 +50,6 @@ def test_an_answer_is_worth_the_mean_of_its_sounds_and_silence_nothing() -> None
     assert score.value == pytest.approx(0, abs=1e-5)
     assert json.loads(json.dumps(score.to_json(), allow_nan=False))["evidence"]["items"][0]["lufs"] is None
     assert value_of(np.zeros(RATE, np.float32), profile="official") == 0
-
-
-def test_what_cannot_be_read_or_is_only_named_is_zero_and_unscored_as_released() -> None:
     for profile, found in (("standard", (0, "scored")), ("official", (None, "unscored"))):
         scores = [quality(DAMAGED, profile=profile), score_of(audio_quality, trial("listen: <audio1>"), profile)]
         assert [(score.value, score.status) for score in scores] == [found, found]

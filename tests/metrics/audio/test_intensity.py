@@ -17,6 +17,7 @@ def scored(samples: Samples, *label: str, profile: str = "standard", **switches:
 
 
 def test_the_trend_is_that_of_an_edge() -> None:
+    asked: list[tuple[tuple[float, ...], str, str, str]]
     asked = [(RISING, "start", "fade in", "fade in"), (RISING, "end", "fade in", "<none>")]
     asked += [(RISING[::-1], "end", "fade out", "fade out"), (RISING[::-1], "end", "fade in", "fade out")]
     for envelope, edge, wanted, trend in asked:

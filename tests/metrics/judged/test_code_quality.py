@@ -56,16 +56,13 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(code: dict[st
     assert (official.score.value, official.score.bounds) == (None, (0, 1))
 
 
-def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> None:
+def test_code_in_a_file_of_its_own_is_read_and_of_long_code_the_beginning_shown() -> None:
     files = (b"print(1)\n", RED.read(), tiny_media.pdf("x = 1"), tiny_media.word("x = 1"))
     code, *others = (Part("code", media=Media.from_bytes(data), label=f"code{at}") for at, data in enumerate(files))
     done = quality(Trial(unim_sample(), output=Interleaved((code, *others))), graded(5))
     official = quality(Trial(unim_sample(), output=Interleaved(tuple(others))), profile="official")
     assert (shown(done), official.score.status) == (["```\nprint(1)\n\n```"], "unscored")
     assert [item["quality"] for item in items(done)] == [1, 0, 0, 0]
-
-
-def test_of_long_code_the_beginning_is_shown() -> None:
     long = Part("code", media=Media.from_bytes(b"x = 1\n" * 10_000, name="a.py"), label="code1")
     done = quality(of("x = 1\n" * 6667, "y", "x" * 40_000), graded(3), graded(3), graded(3))
     read = quality(Trial(unim_sample(), output=Interleaved((long,))), graded(3))

@@ -32,7 +32,7 @@ def items(found: Judged) -> list[dict[str, Any]]:
     return listed
 
 
-def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_time() -> None:
+def test_the_value_is_the_mean_over_documents_and_without_one_it_is_inapplicable_or_0() -> None:
     found = ask(with_documents(CSV, b"words"), {"reason": "so", "score": 5}, {"score": 2})
     assert (found.score.value, len(found.asked)) == (pytest.approx((1 + 0.25) / 2), 2)
     assert items(found)[0] == {"label": "document1", "quality": 1, "score": 5, "reason": "so"}
@@ -40,9 +40,6 @@ def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_t
     assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown"]
     found = ask(with_documents(CSV, b"words"), *({"score": grade} for grade in (5, 3, 1, 1)), repeats=2)
     assert found.score.value == pytest.approx((0.75 + 0) / 2)
-
-
-def test_an_answer_without_a_document_is_inapplicable_a_failed_one_unscored_and_a_tag_without_a_file_0() -> None:
     assert (ask(trial("words")).score.status, ask(trial(None)).score.status) == ("inapplicable", "unscored")
     standard, official = (ask(trial("See <document1>."), unreadable=it) for it in ("zero", "unscored"))
     assert (standard.score.value, standard.asked) == (0.0, [])

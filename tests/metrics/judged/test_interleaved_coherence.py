@@ -104,13 +104,10 @@ def test_one_grade_alone_leaves_bounds(given: str, scores: list[float | None], b
     assert "bad_reply" in done.scores[ICS].reason
 
 
-def test_a_judge_that_then_gives_both_grades_is_believed_and_votes_without_a_majority_lose_their_own_grade() -> None:
+def test_a_judge_that_then_gives_both_grades_is_believed_and_a_number_beyond_the_scale_is_its_end() -> None:
     assert values(coherence('{"coherence": 4}', grades(2, 3))) == pytest.approx([0.25, 0.5, 0.3])
     done = coherence(grades(4, 5), grades(4, 3), repeats=2, combine="majority")
     assert (values(done), done.scores[ICS].cause) == ([0.75, None, None], "unsure")
-
-
-def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_rounds() -> None:
     read: dict[Any, tuple[float | None, float]] = {"4": (0.75, 0.75), 4.4: (0.75, 0.85), 4.5: (1.0, 0.875)}
     read |= {6: (1.0, 1.0), 0: (0.0, 0.0), **dict.fromkeys(["good", True, 1e300], (None, 0.0))}
     for written, (standard, official) in read.items():

@@ -17,7 +17,7 @@ def choice(name: str) -> str:
     return f'{{"reason": "r", "choice": "{name}"}}'
 
 
-def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value() -> None:
+def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_row_its_own() -> None:
     for said, value in {"Dance.": 1.0, "song": 0.0}.items():
         votes = [choice(name) for name in (said, "song" if value else "dance", said)]
         done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
@@ -25,9 +25,6 @@ def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value() -> Non
     valued = {"options": ["a", "b"], "values": {"a": 0.25, "b": 0.75}}
     sure, unsure = (judged("judge_choice", trial(), choice(said), **valued).score for said in ("b", "not sure"))
     assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (0.75, None, None, (0.25, 0.75))
-
-
-def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() -> None:
     row = trial(kinds={"dance": "it has steps", "song": ""}, right="song")
     done = judged("judge_choice", row, choice("song"), options_key="kinds", wanted_key="right")
     assert '- "dance": it has steps\n- "song"\n' in done.questions[0]

@@ -15,7 +15,7 @@ def grade(value: Any) -> str:
     return f'{{"reason": "r", "grade": "{value}"}}'
 
 
-def test_a_grade_lies_between_the_lowest_and_the_highest_level() -> None:
+def test_a_grade_lies_between_the_levels_that_the_judge_reads_and_repeats_are_combined() -> None:
     cases: list[tuple[Any, int, float]] = [(["bad", "fair", "good"], 2, 0.5), ({"-2": "bad", "2": "good"}, -1, 0.25)]
     for levels, given, value in cases:
         score = judged("judge_grade", TRIAL, grade(given), levels=levels).score
@@ -23,9 +23,6 @@ def test_a_grade_lies_between_the_lowest_and_the_highest_level() -> None:
     for unfit in (["one"], {"low": "a", "high": "b"}, {"1": "a", "01": "b"}):
         with pytest.raises(UsageError, match="'levels'"):
             bind(load_metric("judge_grade"), {"levels": unfit})
-
-
-def test_the_judge_reads_the_levels_and_repeats_are_combined_as_the_switch_says() -> None:
     (asked,) = judged("judge_grade", TRIAL, grade(4), levels={"4": "good", "-1": "bad"}, criterion="Style").questions
     assert ["Style" in asked, "- -1: bad\n- 4: good" in asked, "from -1 to 4" in asked] == [True] * 3
     for combine, value in {"mean": 0.625, "median": 0.75, "majority": 0.75}.items():

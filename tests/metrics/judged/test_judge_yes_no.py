@@ -46,16 +46,12 @@ def test_doubt_is_unscored_or_has_a_value() -> None:
     assert (score.value, score.bounds) == (0.5, None)
 
 
-def test_the_judge_sees_the_task_and_the_answer_and_references_only_on_request() -> None:
+def test_the_judge_sees_references_only_on_request_and_senseless_switches_are_refused() -> None:
+    senseless: dict[str, Any] = {"not_sure": 2.0, "combine": "best", "repeats": 0, "prompt": {"text": "{{ levels }}"}}
+    for switch, value in senseless.items():
+        with pytest.raises(UsageError, match=switch):
+            bind(load_metric("judge_yes_no"), {switch: value})
     words = ("Name a tree.", "An oak.", "An ash.")
     usual = judged("judge_yes_no", trial(), YES).questions[0]
     more = judged("judge_yes_no", trial(), YES, show_input=False, show_references=True).questions[0]
     assert [[one in asked for one in words] for asked in (usual, more)] == [[True, False, True], [False, True, True]]
-
-
-@pytest.mark.parametrize(
-    ("switch", "value"), [("not_sure", 2.0), ("combine", "best"), ("repeats", 0), ("prompt", {"text": "{{ levels }}"})]
-)
-def test_switches_that_mean_nothing_are_refused_before_anything_is_asked(switch: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=switch):
-        bind(load_metric("judge_yes_no"), {switch: value})

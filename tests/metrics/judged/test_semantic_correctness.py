@@ -1,7 +1,3 @@
-from typing import Any
-
-import pytest
-
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
@@ -35,7 +31,7 @@ def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_capti
     assert "reference_captions" not in done.score.evidence
 
 
-def test_a_reference_without_captions_is_captioned_and_an_unreadable_one_not_held_against_the_answer() -> None:
+def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_lowest_grade() -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
     done = judge_unim("semantic_correctness", trial, graded(3))
     assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
@@ -46,28 +42,22 @@ def test_a_reference_without_captions_is_captioned_and_an_unreadable_one_not_hel
     done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
     assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
     assert "image1: b.png" in done.score.reason
-
-
-def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked() -> None:
     done = judge_unim("semantic_correctness", Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))))
     assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
 
 
-@pytest.mark.parametrize("reference", [None, interleaved(" ")], ids=["none", "blank"])
-def test_a_sample_without_a_reference_is_unscored_and_that_is_known_before_the_run(reference: Any) -> None:
-    trial = answer_trial(reference=reference, captioned_reference="")
-    done = judge_unim("semantic_correctness", trial)
-    assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
-    assert bind(load_metric("sc")).sample_fault(trial.sample) == done.score.reason != ""
-
-
-@pytest.mark.parametrize(("medium", "whose"), [(RED, "answer"), (BLUE, "reference")], ids=["answer", "reference"])
-def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any, whose: str) -> None:
+def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
+    for reference in (None, interleaved(" ")):
+        bare = answer_trial(reference=reference, captioned_reference="")
+        done = judge_unim("semantic_correctness", bare)
+        assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
+        assert bind(load_metric("sc")).sample_fault(bare.sample) == done.score.reason != ""
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>>", BLUE))
-    done = judge_unim("semantic_correctness", trial, lost=medium)
-    assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
-    assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
-    assert done.calls["judge"] == []
+    for medium, whose in ((RED, "answer"), (BLUE, "reference")):
+        done = judge_unim("semantic_correctness", trial, lost=medium)
+        assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
+        assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
+        assert done.calls["judge"] == []
 
 
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:

@@ -14,16 +14,13 @@ def counted(scored: Trial, mode: Mode = "occurrences", unit: Unit = "tags", spel
     return found
 
 
-def test_each_mode_counts_repeats_and_echoes_by_its_rule() -> None:
+def test_each_mode_counts_by_its_rule_and_hidden_reasoning_does_not_count() -> None:
     modes: dict[Mode, tuple[int, int]] = {"occurrences": (3, 1), "unique": (2, 1), "unique_no_echo": (1, 0)}
     for mode, (images, echoed) in modes.items():
         scored = trial("<<image1>> <<image1>> <<image2>> <<audio1>>", "x", given="look at <<image1>>")
         echo = counted(trial("<<image1>>", "<<image1>>", given="<<image1>>"), mode)
         assert counted(scored, mode).answer == {"image": images, "audio": 1}
         assert (echo.reference, echo.answer) == ({"image": 1}, {"image": 1} if echoed else {})
-
-
-def test_hidden_reasoning_does_not_count_and_other_spellings_on_request_only() -> None:
     thought = Part("reasoning", text="<<image1>>", raw="<think><<image1>></think>")
     assert counted(trial(Interleaved((thought, text_part("<<audio1>>"))), "x")).answer == {"audio": 1}
     scored = trial("<gen_img1>", "x")

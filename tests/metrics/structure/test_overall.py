@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 
@@ -37,17 +36,11 @@ def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
     assert score(a=0.0, b=LOST) == Score(0.0, evidence={"of": {"a": 0.0, "b": None}, "whatever": ["b"]})
     assert score(a=-0.5, b=known(0, 1)).bounds == (-0.5, 0.0)
     assert score(a=known(-1, 1), b=known(0.5, 1)).bounds == (-1.0, 1.0)
+    for other, cause in ((LOST, "lost"), (known(0, 1), "unsure")):
+        found = score(a=1.0, b=UNSURE, c=other)
+        assert (found.cause, found.reason) == (cause, f"b: {UNSURE.reason}; c: {other.reason}")
+    assert score(a=1.0, b=known(0, 1)).cause == "final"
     assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0  # zero has no sign
-
-
-@pytest.mark.parametrize(
-    ("pieces", "cause"),
-    [({"b": UNSURE, "c": LOST}, "lost"), ({"b": UNSURE, "c": known(0, 1)}, "unsure"), ({"b": known(0, 1)}, "final")],
-)
-def test_trying_again_helps_where_it_helps_a_piece(pieces: dict[str, Score], cause: str) -> None:
-    given: dict[str, Any] = {"a": 1.0, **pieces}
-    found = score(**given)
-    assert (found.cause, found.reason) == (cause, "; ".join(f"{name}: {it.reason}" for name, it in pieces.items()))
 
 
 def test_the_range_follows_from_those_of_the_pieces() -> None:

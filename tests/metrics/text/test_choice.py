@@ -24,23 +24,20 @@ UNCLEAR = [
 ]
 
 
-def test_an_option_is_found_however_it_is_named() -> None:
+def test_an_option_is_found_however_it_is_named_and_no_single_one_is_wrong() -> None:
     found = dict.fromkeys(["B", " (b) ", "**B.**", "A dog."], ("B", "whole")) | dict.fromkeys(STATED, ("B", "stated"))
     found |= {"The answer is a hot dog, of course": ("C", "stated"), "That must be a hot dog!": ("C", "text")}
     found |= dict.fromkeys(["Answer: A", "Answer: A - meows"], ("A", "stated"))
     found |= dict.fromkeys(["The answer is not A; it is (B)", "It barks, hence (B)"], ("B", "brackets"))
     found |= dict.fromkeys(["B. It barks", "Well,\n(B) it barks"], ("B", "line"))
     assert {answer: find_choice(answer, ANIMALS) for answer in found} == found
-
-
-def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored() -> None:
     assert [answer for answer in UNCLEAR if find_choice(answer, ANIMALS).letter is not None] == []
     assert find_choice("red", {"A": "red", "B": "Red"}).letter is None
     score = score_of(choice, trial("B or C", metadata={"options": [*ANIMALS.values()], "answer": "B"}))
     assert (score.value, score.status, score.evidence["found"]) == (0, "scored", None)
 
 
-def test_the_right_option_may_be_given_in_every_usual_way() -> None:
+def test_the_right_option_may_be_given_in_every_usual_way_and_without_one_it_is_unscored() -> None:
     animals = {"options": ["a cat", "a dog"]}
     rows: list[tuple[dict[str, Any], str | None]] = [({**animals, "answer": it}, None) for it in (1, "A dog")]
     rows += [({"options": {"a": "a cat", "b": "a dog"}, "answer": "(b)"}, None), (animals, "a dog"), ({}, "B")]
@@ -48,11 +45,8 @@ def test_the_right_option_may_be_given_in_every_usual_way() -> None:
         scores = [score_of(choice, trial(f"The answer is {letter}.", target, metadata=metadata)) for letter in "BA"]
         assert [score.value for score in scores] == [1, 0]
         assert scores[1].evidence == {"found": "A", "right": "B", "rule": "stated"}
-
-
-def test_without_a_usable_right_answer_it_is_unscored() -> None:
-    one, many = {"options": ["x"]}, {"options": ["x"] * 27, "answer": "A"}
-    for metadata in ({}, *({**one, "answer": it} for it in ("y", 1, -1)), {"options": "xy", "answer": "A"}, many):
-        assert score_of(choice, trial("A", metadata=metadata)).status == "unscored"
+    unusable: list[dict[str, Any]] = [{"options": ["x"], "answer": it} for it in ("y", 1, -1)]
+    for row in (*unusable, {}, {"options": "xy", "answer": "A"}, {"options": ["x"] * 27, "answer": "A"}):
+        assert score_of(choice, trial("A", metadata=row)).status == "unscored"
     scored = trial("B", metadata={"choices": ["x", "y"], "label": 1})
     assert score_of(choice, scored, options_key="choices", answer_key="label").value == 1

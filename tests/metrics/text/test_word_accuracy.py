@@ -14,7 +14,13 @@ def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) 
 
 
 def test_hand_computed_cases() -> None:
-    values = {("hello", "Hello!"): 1, ("", ""): 1, ("something", ""): 0, ("", "something"): 0, ("b a", "a b"): 0}
+    values: dict[tuple[str, str], float] = {
+        ("hello", "Hello!"): 1,
+        ("", ""): 1,
+        ("something", ""): 0,
+        ("", "something"): 0,
+        ("b a", "a b"): 0,
+    }
     values |= {("the old men sat", "the old man sat"): 3 / 4, ("one two three four", "one"): 0}
     values |= {("Straße", "STRASSE"): 0}
     assert {case: score(*case).value for case in values} == pytest.approx(values)
@@ -55,7 +61,8 @@ def test_blanks_may_count_and_an_empty_text_is_undefined(blanks: Blanks, errors:
 
 
 def test_the_wanted_text_is_the_label_else_the_reference_and_no_text_is_found_before_the_run() -> None:
-    for wanted in (3, [], {"a": None}):
+    labels: list[Any] = [3, [], {"a": None}]
+    for wanted in labels:
         fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
         assert (score("a", wanted).status, score("a", wanted).reason) == ("unscored", fault)
         assert "'text'" in fault

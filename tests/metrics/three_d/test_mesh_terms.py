@@ -45,7 +45,7 @@ def test_geometry_counts_angles_and_the_shape_of_triangles(mesh: Mesh, mended: f
     assert found == pytest.approx((mended, mended - 0.3 * shape / 2))
 
 
-def test_sampling_is_a_weighted_sum_and_a_spacing_the_mean_distance_to_eight_others() -> None:
+def test_sampling_is_a_weighted_sum_and_faces_without_an_area_count_as_the_rules_say() -> None:
     found = terms(torus())
     parts = {"area_variation": 0.4, "valence_variation": 0.25, "knn_variation": 0.2, "outlier_ratio": 0.15}
     assert found.sampling == pytest.approx(sum(weight * (1 - found.evidence[name]) for name, weight in parts.items()))
@@ -53,9 +53,6 @@ def test_sampling_is_a_weighted_sum_and_a_spacing_the_mean_distance_to_eight_oth
     points = np.random.default_rng(0).random((30, 3))
     apart = np.sort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)
     assert _spacing(points) == pytest.approx(apart[:, 1:9].mean(axis=1))
-
-
-def test_faces_without_direction_or_area() -> None:
     # An angle at one is sharp only where such faces are kept.
     assert [terms(LINE, rules).evidence["sharp_ratio"] for rules in (MENDED, RELEASED)] == [0, 1]
     line = (np.array([[0, 0, 0], [0.5, 0, 0], [1, 0, 0]]), np.array([[0, 1, 2], [0, 2, 1]]))

@@ -44,19 +44,18 @@ def test_what_cannot_be_read_is_zero_and_has_no_score_under_official(file: bytes
     assert found == (0, None, 0)
 
 
-def test_points_at_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    same = ply(np.full((64, 3), 0.25))
-    assert (quality(same), quality(same, "official")) == (0, 0.79)  # merged they are one point
-    monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
-    assert (quality(same), quality(same, "official"), quality(same, merge_vertices=False)) == (0, None, None)
-
-
-def test_a_texture_seam_opens_a_mesh_only_where_vertices_stay_apart_and_points_are_a_cloud() -> None:
+def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_seam(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
     assert (item(SEAM, merge_vertices=False)["watertight"], item(SEAM, "official")["watertight"]) == (False, False)
     faces, alone, points = ply(*torus()), off((sphere_cloud(100), np.empty((0, 3), int))), ply(sphere_cloud(100))
     assert (item(faces)["type"], item(faces, "official")["type"], item(alone)["type"]) == ("mesh", "pcd", "pcd")
     assert quality(alone, "official") is None and quality(points, "official") is not None
+    same = ply(np.full((64, 3), 0.25))
+    assert (quality(same), quality(same, "official")) == (0, 0.79)  # merged they are one point
+    monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
+    assert (quality(same), quality(same, "official"), quality(same, merge_vertices=False)) == (0, None, None)
 
 
 @pytest.mark.parametrize("count", [0, 7, 8, 12, 13, 31, 32, 33])

@@ -8,7 +8,10 @@ from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
 
 def test_variation() -> None:
     # One less e to minus the quartile range over the median; where that is zero the mean size stands for it.
-    found = {(1, 2, 3, 4, 5): 1 - math.exp(-2 / 3), (1, 2, 3, 4): 1 - math.exp(-1.5 / 2.5)}
+    found: dict[tuple[float, ...], float] = {
+        (1, 2, 3, 4, 5): 1 - math.exp(-2 / 3),
+        (1, 2, 3, 4): 1 - math.exp(-1.5 / 2.5),
+    }
     found |= {(-1, 0, 0, 1, 3): 1 - math.exp(-1)}
     # Too few or equal numbers.
     found |= dict.fromkeys([(), (1, 9, 100), (2, 2, 2, 2), (math.nan, 1, math.inf, 7, 9), (0, 0, 0, 0)], 0)

@@ -9,7 +9,15 @@ FILE = Path("t.yaml")
 
 
 def test_a_value_is_what_it_looks_like() -> None:
-    values = {"1e5": 100_000.0, "1.5e-3": 0.0015, "-3": -3, "0x1F": 31, "true": True, "~": None, "'no'": "no"}
+    values: dict[str, object] = {
+        "1e5": 100_000.0,
+        "1.5e-3": 0.0015,
+        "-3": -3,
+        "0x1F": 31,
+        "true": True,
+        "~": None,
+        "'no'": "no",
+    }
     values |= {"'010'": "010", "2024-01-01": "2024-01-01", "[a, {b: 1}]": ["a", {"b": 1}]}
     assert {written: parse_document(f"key: {written}", FILE).data["key"] for written in values} == values
 

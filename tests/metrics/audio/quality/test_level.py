@@ -28,16 +28,13 @@ def test_four_samples_on_end_at_full_scale_are_clipped(samples: Samples, share: 
     assert clip_share(samples) == share
 
 
-def test_faults_of_the_level() -> None:
+def test_faults_of_the_level_cost_up_to_a_third_each() -> None:
     samples = np.concatenate([np.full(RATE // 2, value, np.float32) for value in (0.5, 0.0005)])
     assert level.level_terms(samples) == pytest.approx((0, 0.25025, 0.5), abs=0.02)
     assert level.level_terms(samples).offset == pytest.approx(0.25025, abs=1e-4)
     assert level.dynamic_range(np.zeros(2400, np.float32)) == 0  # without a frame
     # A sound without a frame is not silent.
     assert [level.level_terms(np.zeros(count, np.float32)).silent for count in (960, 961)] == [0, 1]
-
-
-def test_each_fault_costs_up_to_a_third() -> None:
     scores = {(0, 0, 0): 1, (0.01, 0, 0): 2.5 / 3, (0, 0.0005, 0): 2.5 / 3, (0, 0, 0.2): 2.5 / 3, (0.02, 0.001, 0.4): 0}
     assert {terms: level.level_score(LevelTerms(*terms)) for terms in scores} == pytest.approx(scores)
 

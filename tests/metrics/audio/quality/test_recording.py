@@ -14,8 +14,8 @@ def test_a_recording_averages_channels_at_one_rate_for_a_quarter_of_an_hour_at_m
     both = recording(wav(np.asarray(np.stack([left, right], axis=1), np.float32), RATE))
     assert both == pytest.approx(recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5)
     # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a little more.
-    found = [length_at_rate(*one) for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))]
-    assert found == [172801, 120001, 144000, 1000]
+    lengths = [length_at_rate(*one) for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))]
+    assert lengths == [172801, 120001, 144000, 1000]
     assert len(recording(wav(tone(1.0), 22050))) == pytest.approx(RATE, abs=2)
     with pytest.raises(MediaLimitError, match="max_audio_seconds = 900"):
         recording(wav(np.zeros(int(LONGEST * 1000) + 1, np.float32), 1000))

@@ -95,14 +95,11 @@ def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_
     assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
 
 
-def test_a_long_caption_is_cut() -> None:
+def test_a_long_caption_is_cut_and_none_can_pose_as_another_item() -> None:
     for chars, remarks in {2000: 1, 2001: 2}.items():
         said = replace(reply("x" * chars), warnings=("shrunk",))
         found, _ = put(answer("<<image1>>", image1=RED), lambda _, said=said: said)  # type: ignore[misc]
         assert (found.text, len(found.captions[0].remarks)) == (f"<<image1: {'x' * 2000}>>", remarks)
-
-
-def test_a_caption_cannot_pose_as_another_item_and_each_kind_may_have_its_own_captioner() -> None:
     role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
     tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
     _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)

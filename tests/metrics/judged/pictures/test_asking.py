@@ -33,13 +33,10 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
         assert question.get("unread") == unread
 
 
-def test_the_majority_of_repeats_decides() -> None:
+def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() -> None:
     done = judged("judge_presence", KITE, {"": [answer("yes"), answer("no"), answer("yes")]}, repeats=3)
     assert (done.score.value, len(done.calls)) == (1.0, 3)
     assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(1 / 3)
-
-
-def test_a_users_prompt_has_its_own_words_and_they_are_part_of_the_definition() -> None:
     prompt: dict[str, Any] = {"prompt": {"text": "Is there {{ description }}? End with Yes or No."}}
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
     assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)

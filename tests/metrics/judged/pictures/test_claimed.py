@@ -131,16 +131,12 @@ def test_the_reading_is_compared_with_the_claim_of_a_wanted_length() -> None:
     assert judged("judge_self_text", six, '["a b"]', most=5).calls == []
 
 
-@pytest.mark.parametrize(("words", "drawn", "value"), [(YES, YES, 1.0), (YES, NO, 0.0), (NO, YES, 0.0)])
-def test_words_and_the_last_picture_must_agree_with_the_pattern(words: str, drawn: str, value: float) -> None:
-    trial = trial_of("so <<two squares>> and <<no>>", RED, BLUE, **ROWS["judge_pattern"])
-    done = judged("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
-    assert (done.score.value, done.score.evidence["claimed"]) == (value, "two squares")
-    assert done.kinds == [["text"], ["image", "text"]]
-    assert done.pictures(1) == (BLUE,)
-
-
-def test_a_lost_reply_is_unscored_unless_the_other_decides_and_wrong_for_the_release() -> None:
+def test_words_and_the_last_picture_must_agree_with_the_pattern_and_a_lost_reply_is_unscored() -> None:
+    for words, drawn, value in ((YES, YES, 1.0), (YES, NO, 0.0), (NO, YES, 0.0)):
+        trial = trial_of("so <<two squares>> and <<no>>", RED, BLUE, **ROWS["judge_pattern"])
+        done = judged("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
+        assert (done.score.value, done.score.evidence["claimed"]) == (value, "two squares")
+        assert (done.kinds, done.pictures(1)) == ([["text"], ["image", "text"]], (BLUE,))
     trial = trial_of("<<two squares>>", RED, BLUE, **ROWS["judge_pattern"])
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: YES}).score.bounds == (0.0, 1.0)
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: NO}).score.value == 0.0

@@ -33,16 +33,13 @@ def test_the_release_looks_for_the_word_in_the_last_20_characters() -> None:
     assert {said: [form.read(said)["answer"] for form in forms] for said in words} == words
 
 
-def test_the_release_takes_the_first_letter_that_is_stated_exactly_or_the_first_character() -> None:
+def test_the_release_takes_the_first_letter_or_strict_list_or_chinese_characters() -> None:
     stated = {"Answer: A": "A", "**Answer: D**": "", "first Answer: A then Answer: B": "A", "Answer:A": "", "A": ""}
     stated |= {"Answer: (A)": "", "Answer: a": ""}
     assert {said: letter_form("official", "ABC").read(said)["answer"] for said in stated} == stated
     assert letter_form("official", "ABCDE").read("**Answer: D**")["answer"] == "D"
     first = {" b. 3": "B", "four": "F", "A few": "A", "3": "3", "**C**": "*"}
     assert {said: letter_form("official", "ABC", stated=False).read(said)["answer"] for said in first} == first
-
-
-def test_the_release_reads_the_first_strict_list_on_one_line_and_keeps_chinese_characters() -> None:
     words = {'["Hello", "World"]': "hello world", 'I read: ["A"] and ["B"]': "a", '["Hello",\n"World"]': "", "[]": ""}
     words |= dict.fromkeys(["['Hello']", '["Hello", 4]', "[" * 100_000 + "]" * 100_000, "Hello"], "")
     assert {said: words_form("official").read(said)["answer"] for said in words} == words

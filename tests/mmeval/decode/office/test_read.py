@@ -78,12 +78,7 @@ def test_a_damaged_document_is_a_typed_error(name: str) -> None:
     assert blocks(workbook({"a": row(1, words_in("XFD1", "x"))}))
 
 
-def test_entities_do_not_grow_without_end() -> None:
-    with pytest.raises((CorruptMediaError, MediaLimitError)):
-        blocks(word(xml=LINE.format("&a11;"), head=f"<!DOCTYPE x [{LAUGHS}]>"))
-
-
-def test_paragraphs_and_rows_are_lines_of_the_words() -> None:
+def test_paragraphs_and_rows_are_lines_of_the_words_and_entities_do_not_grow_without_end() -> None:
     for data, words in (
         (word("Dear <b>guest</b>,", "", "welcome & goodbye"), "Dear <b>guest</b>,\nwelcome & goodbye\n"),
         (word(xml=f"<w:tbl>{ROW}</w:tbl>"), "a\tb\n"),
@@ -94,3 +89,5 @@ def test_paragraphs_and_rows_are_lines_of_the_words() -> None:
         assert (document_start(media, len(words)), document_start(media, 2)) == ((words, False), (words[:2], True))
         with pytest.raises(MediaLimitError, match="max_text_chars"):
             document_text(media, limits=DecodeLimits(max_text_chars=len(words) - 1))
+    with pytest.raises((CorruptMediaError, MediaLimitError)):
+        blocks(word(xml=LINE.format("&a11;"), head=f"<!DOCTYPE x [{LAUGHS}]>"))
