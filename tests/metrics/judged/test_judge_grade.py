@@ -30,7 +30,7 @@ def test_a_grade_lies_between_the_levels_that_the_judge_reads_and_repeats_are_co
         assert done.score.value == value
 
 
-@pytest.mark.parametrize("said", [grade("not sure"), Response.failed("server", "no")], ids=["not sure", "lost"])
-def test_without_a_grade_the_trial_is_unscored_within_the_whole_range(said: Any) -> None:
-    score = judged("judge_grade", TRIAL, said).score
-    assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))
+def test_without_a_grade_the_trial_is_unscored_within_the_whole_range() -> None:
+    for said in (grade("not sure"), Response.failed("server", "no")):
+        score = judged("judge_grade", TRIAL, said).score
+        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))

@@ -26,7 +26,7 @@ def trial(*criteria: Any, **labels: Any) -> Trial:
     return Trial(sample(rubric=list(criteria), **labels), output=ANSWER)
 
 
-def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
+def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_bounds() -> None:
     done = judged("rubric_judge", trial("One.", {"id": "b", "criterion": "Two.", "weight": 3}), YES, NO)
     assert done.score.value == 0.25
     assert [("One." in asked, "Two." in asked) for asked in done.questions] == [(True, False), (False, True)]
@@ -34,15 +34,12 @@ def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
         {"id": "1", "criterion": "One.", "weight": 1.0, "met": True, "reason": "r"},
         {"id": "b", "criterion": "Two.", "weight": 3.0, "met": False, "reason": "r"},
     ]
-
-
-@pytest.mark.parametrize("third", [UNSURE, Response.failed("timeout", "slow")], ids=["not sure", "lost"])
-def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(third: Any) -> None:
     row = trial("One.", "Two.", {"id": "c", "criterion": "Three.", "weight": 2})
-    score = judged("rubric_judge", row, YES, NO, third).score
-    assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
-    assert (score.cause, score.reason[:6]) == ("unsure" if third == UNSURE else "lost", "1 of 3")
-    assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
+    for third, cause in ((UNSURE, "unsure"), (Response.failed("timeout", "slow"), "lost")):
+        score = judged("rubric_judge", row, YES, NO, third).score
+        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
+        assert (score.cause, score.reason[:6]) == (cause, "1 of 3")
+        assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
 
 
 @pytest.mark.parametrize(

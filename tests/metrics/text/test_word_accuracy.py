@@ -13,7 +13,7 @@ def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) 
     return score_of(word_accuracy, trial(answer, metadata={"text": wanted}), profile, **switches)
 
 
-def test_hand_computed_cases() -> None:
+def test_hand_computed_cases_of_texts_and_of_lines_of_which_the_last_takes_the_rest() -> None:
     values: dict[tuple[str, str], float] = {
         ("hello", "Hello!"): 1,
         ("", ""): 1,
@@ -26,9 +26,6 @@ def test_hand_computed_cases() -> None:
     assert {case: score(*case).value for case in values} == pytest.approx(values)
     answer = Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"})
     assert score(answer, "the old man").value == 1
-
-
-def test_texts_are_lines_and_the_last_one_takes_the_remaining_lines() -> None:
     wanted = {"door": "Mind the wet, paint", "window": "fresh rye bread rolls daily"}
     found = score("mind the wet paint\nfresh bread daily", wanted)
     assert found.value == pytest.approx(7 / 9)

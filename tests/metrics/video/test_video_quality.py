@@ -80,8 +80,7 @@ def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable
 
 
 @pytest.mark.parametrize(
-    ("module", "word"),
-    [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")],
+    ("module", "word"), [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")]
 )
 def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch.nn.Module | None, word: str) -> None:
     if module is None:

@@ -1,4 +1,5 @@
 import struct
+from collections.abc import Callable
 
 import pytest
 
@@ -46,7 +47,7 @@ def run(samples: int) -> bytes:
     return box(b"trun", numbers(0, samples))
 
 
-TABLES = {
+TABLES: dict[str, Callable[[int], bytes]] = {
     "samples": lambda count: box(b"moov", box(b"trak", box(b"stsz", numbers(0, 1, count)))),
     "bytes": lambda count: box(b"moov", box(b"trak", box(b"stsz", numbers(0, count // 5, 5)))),
     "small samples": lambda count: box(b"moov", box(b"trak", box(b"stz2", numbers(0, 9, count)))),

@@ -33,15 +33,14 @@ def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path) -> None:
         assert file.read_bytes() == after + b"3\n"
 
 
-def test_rows_have_offsets_and_damaged_ones_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_have_offsets_damaged_ones_are_named_and_no_folder_is_a_storage_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
     assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]
     assert [f"{file}: " in message and "byte 8 " in message for message in caplog.messages] == [True]
     assert list(read_rows(tmp_path / "none.jsonl")) == []
-
-
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for write in (lambda path: write_atomic(path, b""), open_append):
         with pytest.raises(StorageError):

@@ -22,7 +22,15 @@ def speaker() -> dict[str, str]:
     return tiny("wavlm_sv", VOICE)
 
 
-def test_a_clip_has_a_gender_and_class_one_is_a_man(gender: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_five_seconds_a_clip_has_a_gender_and_class_one_is_a_man(
+    gender: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = voice(150, 5)
+    short = start[:44100]
+    clips = [np.concatenate([start, tone(4)]), start, np.concatenate([short, silence(3)]), short]
+    whole, cut, padded, alone = (found.certainty for found in genders(clips, gender))
+    assert (whole, padded) == pytest.approx((cut, alone), abs=2e-3)
+    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut, abs=1e-6)
     together = genders(CLIPS, gender)
     assert [found.gender for found in together] == [genders([clip], gender)[0].gender for clip in CLIPS]
     assert all(0.5 <= found.certainty <= 1 for found in together)
@@ -31,16 +39,9 @@ def test_a_clip_has_a_gender_and_class_one_is_a_man(gender: dict[str, str], monk
     assert [found.gender for found in genders(CLIPS[:2], gender, male_class=0)] == ["female", "male"]
 
 
-def test_five_seconds_count_and_silence_behind_a_shorter_clip(gender: dict[str, str]) -> None:
-    start = voice(150, 5)
-    short = start[:44100]
-    clips = [np.concatenate([start, tone(4)]), start, np.concatenate([short, silence(3)]), short]
-    whole, cut, padded, alone = (found.certainty for found in genders(clips, gender))
-    assert (whole, padded) == pytest.approx((cut, alone), abs=2e-3)
-    assert genders([start], gender, seconds=1)[0].certainty != pytest.approx(cut, abs=1e-6)
-
-
-def test_a_voice_is_a_vector_of_length_one_that_the_first_seconds_of_its_clip_decide(speaker: dict[str, str]) -> None:
+def test_a_voice_is_a_vector_of_its_first_seconds_and_two_turns_of_one_speaker_are_a_pair(
+    speaker: dict[str, str],
+) -> None:
     together = voice_vectors(CLIPS, speaker)
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(CLIPS)))
     for clip, vector in zip(CLIPS, together, strict=True):
@@ -51,9 +52,6 @@ def test_a_voice_is_a_vector_of_length_one_that_the_first_seconds_of_its_clip_de
     whole, cut = voice_vectors([both, start], speaker, seconds=1.0)
     assert whole @ cut > 0.9999
     assert voice_vectors([both], speaker)[0].tolist() != whole.tolist()
-
-
-def test_every_two_turns_of_one_speaker_are_a_pair() -> None:
     pairs = {"01201": [(0, 3), (1, 4)], "01010": [(0, 2), (0, 4), (1, 3), (2, 4)], "": []}
     assert {order: same_speaker_pairs(order) for order in pairs} == pairs
 

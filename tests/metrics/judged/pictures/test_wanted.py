@@ -105,7 +105,11 @@ def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: s
     assert (done.score.status, done.calls, words in done.score.reason) == ("unscored", [], True)
 
 
-def test_a_lost_reply_costs_only_what_it_decides() -> None:
+def test_a_lost_reply_costs_only_what_it_decides_and_for_the_release_is_an_empty_reading() -> None:
+    lost_places: list[Says] = [{"two signs": LOST}, {"two signs": YES, "left sign": LOST, "": answer(["more"])}]
+    assert [judged("judge_ocr", TWO, says).score.bounds for says in lost_places] == [(0.0, 1.0)] * 2
+    plain: list[Says] = [{"two signs": LOST}, {"two signs": "yes", "left sign": LOST, "": '["more"]'}]
+    assert [judged("judge_ocr", TWO, says, "official").score.value for says in plain] == [0.0, pytest.approx(0.2)]
     all_says: list[Says] = [{SCENE: NO, "": LOST}, {SCENE: YES, "kite": YES, "": LOST}]
     all_says += [{SCENE: LOST, "kite": YES, "": NO}]
     scores = [judged("judge_presence", BEACH, says, scene=True).score for says in all_says]
@@ -180,13 +184,6 @@ def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summ
     assert (done.score.evidence["errors"], done.score.evidence["length"]) == (2, 5)
     done = judged("judge_ocr", TWO, NO)
     assert (done.score.value, len(done.calls), done.score.evidence["found"]) == (0.0, 1, ["<none>", "<none>"])
-
-
-@pytest.mark.parametrize("says", [{"two signs": LOST}, {"two signs": YES, "left sign": LOST, "": answer(["more"])}])
-def test_a_lost_reply_about_places_is_unscored_and_for_the_release_an_empty_reading(says: Any) -> None:
-    assert judged("judge_ocr", TWO, says).score.bounds == (0.0, 1.0)
-    plain = {words: "yes" if said == YES else said if said is LOST else '["more"]' for words, said in says.items()}
-    assert judged("judge_ocr", TWO, plain, "official").score.value == (pytest.approx(0.2) if len(says) > 1 else 0.0)
 
 
 @pytest.mark.parametrize(

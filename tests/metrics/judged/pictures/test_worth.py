@@ -6,7 +6,7 @@ from mmeval.records import Score
 OPEN = unknown("the judge slept", "lost")
 
 
-def test_an_unknown_value_leaves_bounds_its_reason_and_the_cause_for_which_most_can_be_done() -> None:
+def test_an_unknown_value_leaves_bounds_and_its_cause_unless_its_weight_is_0() -> None:
     assert mean([worth(1), worth(0), worth(1)]).scored({}).value == pytest.approx(2 / 3)
     assert product([worth(0), OPEN]).scored({}).value == 0
     score = product([worth(0.5), mean([worth(1), OPEN])]).scored({"why": "so"})
@@ -14,9 +14,6 @@ def test_an_unknown_value_leaves_bounds_its_reason_and_the_cause_for_which_most_
     assert score == unscored
     assert product([unknown("a", "final"), OPEN, unknown("b", "unsure")]).cause == "lost"
     assert mean([unknown("a", "final"), unknown("b", "unsure")]).cause == "unsure"
-
-
-def test_nothing_at_all_is_whole_and_an_unknown_of_weight_0_has_no_effect() -> None:
     assert product([]) == mean([]) == Worth(1.0, 1.0)
     assert weighted([worth(0.5), OPEN], [1, 0]) == worth(0.5)
     assert weighted([worth(0.5), OPEN], [0.5, 0.5]) == Worth(0.25, 0.75, OPEN.reason, "lost")
