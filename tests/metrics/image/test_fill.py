@@ -98,22 +98,17 @@ def test_borders_agree_with_the_released_evaluator() -> None:
 
 
 @METRICS
-@pytest.mark.parametrize("answer", [(DAMAGED,), (PICTURE[:1, :1],), (PICTURE[:6],)], ids=["damaged", "pixel", "line"])
-def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tuple[Any, ...]) -> None:
-    score = score_of(scored, picture_trial(*answer, **FIT))
-    assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
+def test_without_a_picture_to_measure_it_is_zero_and_without_a_usable_label_unscored(scored: Any) -> None:
+    for answer in (DAMAGED, PICTURE[:1, :1], PICTURE[:6]):
+        score = score_of(scored, picture_trial(answer, **FIT))
+        assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
     assert score_of(scored, trial(None, metadata=FIT)).status == "unscored"
     assert bind(scored).sample_fault(picture_trial(**FIT).sample) == ""
     assert "ssim" in score_of(region_fill, region(even(7, 40, (255, 0, 0)), "left half", "red")).evidence
-
-
-@METRICS
-@pytest.mark.parametrize("labels", [{}, {"color": "beige", "region": "left half"}])
-def test_a_row_without_a_usable_label_is_found_before_the_run_and_unscored(scored: Any, labels: dict[str, Any]) -> None:
-    given = picture_trial(PICTURE, **labels)
-    score = score_of(scored, given)
-    assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
-    assert "label" in score.reason
+    for given in (picture_trial(PICTURE), picture_trial(PICTURE, color="beige", region="left half")):
+        score = score_of(scored, given)
+        assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
+        assert "label" in score.reason
 
 
 def test_a_share_out_of_its_range_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.metrics.text import hf_evaluate as module
-from mmeval.metrics.text.hf_evaluate import _checked, hf_evaluate
+from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
 from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
@@ -50,6 +50,14 @@ def test_the_first_reference_is_compared_or_all(library: Library) -> None:
     found = score_of(hf_evaluate, TRIAL, name="own", field="more", kwargs={"more": {"more": 0.5, "word": "w"}})
     assert (found.value, sorted(found.evidence["result"])) == (0.5, ["given", "more", "one"])
     assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
+
+
+def test_one_number_is_picked_or_none() -> None:
+    two = {"a": 0.5, "b": 0.25}
+    assert (_picked({"accuracy": 0.5}, "").value, _picked(two, "b").value) == (0.5, 0.25)
+    others: list[dict[str, Any]] = [two, {"label": "3"}, {"all": [1, 2], "one": True}]
+    assert [_picked(result, "").value for result in others] == [None] * 3
+    assert _picked({"a": 0.5}, "c").value is None
 
 
 @pytest.mark.parametrize(("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")])

@@ -5,13 +5,16 @@ from mmeval.content import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d import geometry as of
-from mmeval.metrics.three_d.geometry import Geometry, geometry_of
+from mmeval.metrics.three_d.geometry import Geometry, Ply, geometry_of
 from tests.support.shapes import cube, obj, off, ply
 
 NO_FACES = np.empty((0, 3), np.int64)
 
 
-def test_vertices_of_an_obj_are_read_as_written_and_a_file_without_any_is_damaged() -> None:
+def test_a_ply_file_may_always_be_a_cloud_and_one_without_vertices_is_damaged() -> None:
+    kinds: list[tuple[bytes, Ply, int]] = [(ply(*cube()), "stored", 12), (ply(*cube()), "cloud", 0)]
+    for file, kind, faces in (*kinds, (off(cube()), kinds[1][1], 12)):
+        assert len(geometry_of(Media.from_bytes(file), kind).faces) == faces
     assert geometry_of(Media.from_bytes(obj(cube())), "stored").points.tolist() == cube()[0].tolist()
     with pytest.raises(CorruptMediaError):
         geometry_of(Media.from_bytes(ply(np.empty((0, 3)))), "stored")
