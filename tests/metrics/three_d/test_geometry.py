@@ -13,7 +13,7 @@ NO_FACES = np.empty((0, 3), np.int64)
 
 def test_a_ply_file_may_always_be_a_cloud_and_one_without_vertices_is_damaged() -> None:
     kinds: list[tuple[bytes, Ply, int]] = [(ply(*cube()), "stored", 12), (ply(*cube()), "cloud", 0)]
-    for file, kind, faces in (*kinds, (off(cube()), kinds[1][1], 12)):
+    for file, kind, faces in [*kinds, (off(cube()), "cloud", 12)]:
         assert len(geometry_of(Media.from_bytes(file), kind).faces) == faces
     assert geometry_of(Media.from_bytes(obj(cube())), "stored").points.tolist() == cube()[0].tolist()
     with pytest.raises(CorruptMediaError):
