@@ -11,6 +11,10 @@ from mmeval.metrics.embedding_cache import cached_vectors
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[:-1],
+    "another byte": lambda data: data[:-1] + b"\xff",
+}
 
 
 @pytest.fixture
@@ -27,12 +31,6 @@ def counted(made: list[int]) -> Callable[[], Vectors]:
     return make
 
 
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "cut": lambda data: data[:-1],
-    "another byte": lambda data: data[:-1] + b"\xff",
-}
-
-
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_table_is_made_again(cache: Path, damage: Callable[[bytes], bytes]) -> None:
     made: list[int] = []
@@ -46,15 +44,12 @@ def test_a_damaged_table_is_made_again(cache: Path, damage: Callable[[bytes], by
     assert len(made) == 3
 
 
-def test_the_tables_used_longest_ago_go_when_there_are_too_many(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_tables_go_and_a_blocked_cache_works(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(embedding_cache, "MOST_FILES", 2)
     for at, key in enumerate("abc"):
         cached_vectors(key, 3, lambda: TABLE)
         os.utime(cache / f"{key}.vectors", (at, at)) if at < 2 else None
     assert sorted(path.name for path in cache.iterdir()) == ["b.vectors", "c.vectors"]
-
-
-def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
     assert cached_vectors("key", 3, lambda: TABLE).tolist() == TABLE.tolist()

@@ -11,6 +11,8 @@ from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
 from tests.support.tiny_models import tiny_model
 
+KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
+
 
 def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path:
     """A copy of a tiny model that lacks some of its weights, or has some in another shape."""
@@ -29,15 +31,10 @@ def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path
 @pytest.mark.parametrize(
     ("change", "words"), [({"without": 4}, r"\d+ more"), ({"flat": 1}, r"1 of .* \[\d+\], not \[")]
 )
-def test_missing_weights_and_weights_of_another_shape_are_refused(
-    change: dict[str, int], words: str, tmp_path: Path
-) -> None:
+def test_weights_that_lack_or_have_another_shape_are_fatal(change: dict[str, int], words: str, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=words) as caught:
         network_of("WavLMForXVector", changed("wavlm_sv", tmp_path / "changed", **change), "cpu")
     assert (caught.value.folder, caught.value.model) == (tmp_path / "changed", "")
-
-
-KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -55,14 +52,11 @@ def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_pa
     assert not network_of(KINDS[name], folder, "cpu").training
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_damaged_file_and_a_model_of_another_kind_are_refused(tmp_path: Path) -> None:
     file = changed("wavlm_sv", tmp_path / "cut") / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(WeightsError, match=r"model\.safetensors .*damaged"):
         network_of("WavLMForXVector", file.parent, "cpu")
-
-
-def test_a_model_of_another_kind_is_refused() -> None:
     with pytest.raises(WeightsError, match=r"'whisper'.* 'wavlm'"):
         network_of("WavLMForXVector", tiny_model("whisper"), "cpu")
 

@@ -1,6 +1,7 @@
 """UniM's judged metrics by hand: trials with items, captions that follow from these, and a judge that says what it is
 told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -84,6 +85,11 @@ def judge_unim(
     scores, _ = driven(score_judged(bind(load_metric(metric), more, profile), trial, Role), say)
     assert not waiting, "a reply was not asked for"
     return Judged(scores, calls)
+
+
+def graded(score: Any, reason: str = "so") -> str:
+    """A reply of a judge with one grade."""
+    return json.dumps({"reason": reason, "score": score})
 
 
 def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:

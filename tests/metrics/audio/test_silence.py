@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.audio.silence import Interval, rms, segments, sounding, trimmed
-from tests.support.sounds import Samples, alternating, silence, tone
+from tests.support.sounds import alternating, silence, tone
 
 STAIRS = np.concatenate([tone(0.5) * 10 ** (-k / 2) for k in (3, 0, 1, 2, 3, 4, 5, 6, 7, 0, 7, 5, 4)]).astype(
     np.float32
@@ -23,31 +23,22 @@ def test_sound_and_silence_are_those_of_librosa(top_db: int, frame: int, hop: in
     assert len(trimmed(STAIRS, top_db, frame=frame, hop=hop)) == wanted[-1][1] - wanted[0][0]
 
 
-def test_the_levels_are_those_of_librosa() -> None:
+def test_the_levels_are_those_of_librosa_and_a_silent_clip_is_all_sound() -> None:
     levels = rms(STAIRS)
     wanted = [0.007916, 0.353328, 0.035329, 0.003541, 0.000353, 0.353371, 0.00112]
     assert (len(levels), levels[::40].tolist()) == (280, pytest.approx(wanted, abs=1e-6))
-
-
-@pytest.mark.parametrize("samples", [silence(0.3), silence(3), np.zeros(1, np.float32)], ids=len)
-def test_a_clip_that_is_silent_throughout_is_all_sound(samples: Samples) -> None:
-    assert sounding(samples) == segments(samples) == [Interval(0, len(samples))]
-    assert len(trimmed(samples)) == len(samples)
-
-
-def test_an_empty_clip_has_no_sound() -> None:
+    for samples in (silence(0.3), silence(3), np.zeros(1, np.float32)):  # silent throughout, and so all sound
+        assert sounding(samples) == segments(samples) == [Interval(0, len(samples))]
+        assert len(trimmed(samples)) == len(samples)
     empty = silence(0)
     assert [sounding(empty), segments(empty), list(trimmed(empty)), list(rms(empty))] == [[]] * 4
 
 
-def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> None:
+def test_the_first_segment_begins_with_sound_the_last_goes_to_the_end_and_one_second_is_no_pause() -> None:
     clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
     first, last = segments(clip)
     assert (first.start, last.end) == (pytest.approx(2 * 22050, abs=2048), len(clip))
     assert len(trimmed(clip)) == pytest.approx(4 * 22050, abs=2048)
-
-
-def test_a_gap_of_just_one_second_is_no_pause() -> None:
     first, second = sounding(alternating(1, 1.2, 1))
     gap = (second.start - first.end) / 22050
     assert [len(segments(alternating(1, 1.2, 1), gap=limit)) for limit in (gap, gap - 1e-4)] == [1, 2]

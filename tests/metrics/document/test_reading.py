@@ -9,6 +9,7 @@ from mmeval.metrics.document import ocr, reading
 from mmeval.metrics.document.reading import NoOcrError, document_markdown, is_readable, picture_markdown, table_rows
 from tests.support import documents, tiny_media
 
+IN_COLUMNS = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 
@@ -48,6 +49,7 @@ def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         (tiny_media.word("Dear <all>"), "", "Dear <all>"),
         (tiny_media.word(xml=f"<w:tbl><w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr></w:tbl>"), "", TABLE[:23]),
         (tiny_media.pdf("Hello"), "", "Hello"),
+        (documents.pdf_of(IN_COLUMNS), "", f"{TABLE}\n\nDear all"),
         (documents.workbook({"S": documents.row(1, documents.words_in("A1", "x"))}), "", "S\n\n| x |\n| --- |"),
         (documents.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
         (b"%PDF-1.4 no", "", None),
@@ -62,11 +64,6 @@ def test_a_document_is_read_by_what_it_is(data: bytes, name: str, said: str | No
         assert read(data, name) == said
 
 
-def test_the_columns_of_a_pdf_are_found_by_position() -> None:
-    pieces = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
-    assert read(documents.pdf_of(pieces)) == f"{TABLE}\n\nDear all"
-
-
 def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, int]]) -> None:
     picture = documents.drawn_table([["x"]])
     assert read(documents.as_png(picture)) == read(documents.scan(picture)) == TABLE
@@ -75,9 +72,7 @@ def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, 
     assert picture_markdown(Media.from_bytes(tiny_media.picture()), DEFAULT_LIMITS) == TABLE
 
 
-def test_all_text_layers_are_read_before_any_picture_and_of_a_long_scan_the_first_pages(
-    eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_layers_go_first_and_a_scan_is_cut(eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     def layers(media: Media, limits: DecodeLimits) -> Iterator[tuple[TextBox, ...]]:
         yield from [()] * 12
         assert eyes == []
@@ -87,13 +82,10 @@ def test_all_text_layers_are_read_before_any_picture_and_of_a_long_scan_the_firs
     assert len(eyes) == reading.MAX_PAGES_READ == 8
 
 
-@pytest.mark.parametrize("data", [tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))])
-def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
-    with pytest.raises(NoOcrError):
-        read(data, ocr="none")
-
-
-def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() -> None:
+def test_limits_of_decoding_hold_and_a_text_of_equal_rows_is_a_table() -> None:
+    for picture in (tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))):
+        with pytest.raises(NoOcrError):  # not damaged
+            read(picture, ocr="none")
     assert reading.MAX_CHARS == 40_000
     assert 40_000 <= len(read(tiny_media.word(*["word " * 200] * 2000))) < 42_000
     with pytest.raises(MediaLimitError):
@@ -101,9 +93,6 @@ def test_limits_of_decoding_hold_and_types_are_known_before_they_are_opened() ->
     old_office, archive = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), tiny_media.zipped("x")
     data = (b"words", tiny_media.pdf(), documents.workbook({}), bytes(range(256)), old_office, archive)
     assert [is_readable(Media.from_bytes(one)) for one in data] == [True, True, True, True, False, False]
-
-
-def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells() -> None:
     rows = {"a,b\n\n1,2\n": 2, 'a,"b\nc"\n1,2': 2, "a,b\n1,2,3\n4,5": 0, "Hello, you\nThere, too, now": 0, "a,b": 0}
     rows |= {"words\nwords": 0, "a,b\n1": 0, "x" * 200_000 + ",1\n2,3": 0, "12,3456789\n" * 20_000: 7272}
     assert [len(table_rows(text)) for text in rows] == list(rows.values())

@@ -21,15 +21,12 @@ def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
     return part.text, about
 
 
-def test_the_words_go_with_their_hints_and_the_remark_has_their_beginning() -> None:
+def test_the_words_go_with_their_hints_and_of_a_long_document_the_beginning() -> None:
     text, about = gone(b"a,b\n1.5,2.25\n", "a.csv")
     assert text == f"| a | b |\n| --- | --- |\n| 1.5 | 2.25 |\n\nHints: {INCONSISTENT_DECIMALS}; {NO_UNITS}"
     assert [word in about for word in ("38 characters", "hints: ", "| 1.5 | 2.25 |';")] == [True] * 3
     text, about = gone(b"1.5 and 2.25", hints=False)
     assert (text, "hints" in about, about[:13]) == ("1.5 and 2.25", False, "12 characters")
-
-
-def test_of_a_long_document_the_beginning_goes_and_an_empty_one_is_damaged() -> None:
     text, about = gone(b"long words " * 5000, hints=False)
     assert (len(text), "40,000 characters" in about[:40], len(about) < 400) == (40_000, True, True)
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")

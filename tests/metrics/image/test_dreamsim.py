@@ -46,14 +46,11 @@ def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) 
     assert together == pytest.approx([score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6)
 
 
-def test_the_only_picture_or_the_last_one_is_compared_with_the_reference_or_the_input(ensemble: dict[str, str]) -> None:
+def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(ensemble: dict[str, str]) -> None:
     two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
     assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
     assert score_of(dreamsim, two, model=ensemble, pictures="last").value != pytest.approx(1, abs=0.1)
     assert score_of(dreamsim, two, model=ensemble, pictures="last", against="input").value == pytest.approx(1)
-
-
-def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> None:
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
     asked = picture_trial(elsewhere, given=(RED,), reference=(EDITED,), bbox=[30, 20, 90, 60], other=[99, 99, 140, 110])
     resized = picture_trial(np.repeat(np.repeat(EDITED, 2, 0), 2, 1), reference=(EDITED,), bbox=[30, 20, 90, 60])
@@ -65,7 +62,7 @@ def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> N
         assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
-def test_an_answer_without_the_picture_is_zero_and_data_without_one_unscored(ensemble: dict[str, str]) -> None:
+def test_without_the_picture_it_is_zero_or_unscored(ensemble: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
         score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
         assert (score.value, list(score.evidence)) == (0, ["reason"])
@@ -76,6 +73,8 @@ def test_an_answer_without_the_picture_is_zero_and_data_without_one_unscored(ens
     reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
     assert reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
+    assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
 
 
 def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(folder: Path) -> None:
@@ -103,11 +102,6 @@ def test_corrections_are_added_and_none_may_lack(folder: Path) -> None:
         loaded_ensemble(folder, "cpu")
     with pytest.raises(ValueError, match="towers"):
         dreamsim_network._corrected_layer("towers.0.lora_A.weight")
-
-
-def test_without_the_files_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
 
 
 def test_a_transformer_without_some_of_its_weights_is_refused(folder: Path) -> None:

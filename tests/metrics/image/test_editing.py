@@ -13,20 +13,19 @@ from tests.support.trials import score_of
 
 ORIGINAL = noise(120, 150, 31)
 BBOX = [40, 30, 90, 80]
+EMPTY = [[9, 0, 9, 9], [0, 9, 9, 9]]
+NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, True, 9], [0.5, 0, 9, 9], [0, 0, float("nan"), 9], [0, 0, 10**9, 9]]
 
 
 def edit(answer: Any, bbox: Any = BBOX, **labels: Any) -> Trial:
     return picture_trial(answer, given=(ORIGINAL,), bbox=bbox, **labels)
 
 
-def test_a_box_is_widened_by_a_tenth_of_the_picture_and_cut_at_its_edges() -> None:
+def test_a_box_is_widened_by_a_tenth_and_an_edit_inside_it_costs_nothing() -> None:
     boxes = {(40.0, 30.0, 90.0, 80.0): (25, 18, 105, 92), (10, 10, 60, 60): (0, 0, 75, 72)}
     boxes |= {(-1, 0, 150, 120): (0, 0, 150, 120), (140, 100, 400, 300): (125, 88, 150, 120)}
     assert {bbox: padded_box(bbox, (150, 120)) for bbox in boxes} == boxes
     assert padded_box([50, 50, 60, 60], (159, 119)) == (35, 39, 75, 71)  # the margin is rounded down
-
-
-def test_an_edit_inside_the_box_costs_nothing_and_one_outside_does() -> None:
     inside, outside = (
         painted(ORIGINAL, slice(40, 80), columns, (9, 9, 9)) for columns in (slice(40, 90), slice(110, 150))
     )
@@ -46,10 +45,6 @@ def test_the_black_box_counts_as_agreement_and_an_output_of_another_size_is_resi
     assert score.evidence["padded_box"] == [0, 0, 75, 72]
 
 
-EMPTY = [[9, 0, 9, 9], [0, 9, 9, 9]]
-NO_BOXES = [None, "0,0,9,9", [1, 2, 3], [0, 0, True, 9], [0.5, 0, 9, 9], [0, 0, float("nan"), 9], [0, 0, 10**9, 9]]
-
-
 @pytest.mark.parametrize("bbox", [*NO_BOXES, *EMPTY], ids=str)
 def test_a_label_that_is_no_box_is_found_before_the_run_and_unscored(bbox: Any) -> None:
     scored = edit(ORIGINAL, bbox)
@@ -59,20 +54,21 @@ def test_a_label_that_is_no_box_is_found_before_the_run_and_unscored(bbox: Any) 
     assert box_fault([-1, 0, 10**9 - 1, 5], "bbox") == ""
 
 
-def test_a_box_outside_the_picture_leaves_it_unscored() -> None:
+def test_without_a_picture_or_a_box_in_it_to_compare_with_it_is_unscored() -> None:
+    for given, against in (
+        ((), "input"),
+        ((DAMAGED,), "input"),
+        ((ORIGINAL[:6],), "input"),
+        ((ORIGINAL,), "reference"),
+    ):
+        scored = picture_trial(ORIGINAL, given=given, bbox=[0, 0, 5, 5])
+        score = score_of(edit_outside_ssim, scored, against=against)
+        assert (score.value, score.status) == (None, "unscored")
+    smallest = picture_trial(ORIGINAL, given=(ORIGINAL[:7],), bbox=[0, 0, 5, 5])
+    assert score_of(edit_outside_ssim, smallest).status == "scored"
     for bbox in ([165, 0, 170, 9], [0, 132, 9, 140]):
         score = score_of(edit_outside_ssim, edit(ORIGINAL, bbox))
         assert (score.status, "150 x 120" in score.reason) == ("unscored", True)
-
-
-@pytest.mark.parametrize(
-    ("given", "against"), [((), "input"), ((DAMAGED,), "input"), ((ORIGINAL[:6],), "input"), ((ORIGINAL,), "reference")]
-)
-def test_without_a_picture_to_compare_with_it_is_unscored(given: Any, against: str) -> None:
-    score = score_of(edit_outside_ssim, picture_trial(ORIGINAL, given=given, bbox=[0, 0, 5, 5]), against=against)
-    assert (score.value, score.status) == (None, "unscored")
-    smallest = picture_trial(ORIGINAL, given=(ORIGINAL[:7],), bbox=[0, 0, 5, 5])
-    assert score_of(edit_outside_ssim, smallest).status == "scored"
 
 
 def test_an_answer_without_a_picture_is_zero_no_answer_unscored_and_one_pixel_is_stretched() -> None:

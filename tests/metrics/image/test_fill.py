@@ -13,6 +13,13 @@ from tests.support.trials import score_of, trial
 PICTURE = noise(100, 100)
 EVERYTHING = slice(None)
 CYAN, GREEN = (0, 255, 255), (0, 128, 0)
+FIT: dict[str, Any] = {"region": "left half", "color": "red"}
+METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lambda found: found.name)
+SHARES: dict[str, list[Any]] = {"half": [0.0, 1.0], "border": [0.0, 0.5]}
+SHARES |= {"thirds": [[0.7, 0.3], [0.0, 0.5], [0.5, 1.0]], "quarters": [[0.25, 0.5]]}
+NEAR = [((22, 22, 22), "black"), ((22, 22, 23), "black"), ((255, 228, 0), "red"), ((255, 231, 0), "red")]
+NEAR += [((255, 0, 228), "red"), ((255, 0, 231), "red"), ((0, 0, 255), "blue")]
+"""Fillings of a left half or a border that pass or fail by little, with the wanted colour."""
 
 
 def region(pixels: Any, label: str, color: str) -> Trial:
@@ -64,7 +71,7 @@ def test_a_speckled_region_agrees_with_the_released_evaluator_and_by_hand() -> N
     assert (score.evidence["avg_color"], score.evidence["color_ok"]) == ([0, 129, 1], True)
 
 
-def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_left() -> None:
+def test_the_strip_of_a_border_has_its_sides_turned_left_and_the_inside_is_cut_at_rounded_shares() -> None:
     pixels = np.arange(20 * 30 * 3).reshape(20, 30, 3).astype(np.uint8)
     strip = border_strip(pixels, 0.1)
     assert strip.shape == (2 + 3 + 3 + 2, 20, 3)
@@ -74,6 +81,9 @@ def test_the_strip_of_a_border_is_above_left_right_below_with_the_sides_turned_l
     assert (strip[8:] == pixels[18:, 5:25]).all()
     high = noise(33, 20)  # the square cannot lie in the middle and is nearer to the top
     assert (border_strip(high, 0.1)[3:5] == np.rot90(high[6:26, :2])).all()
+    assert inside(PICTURE[:95, :84], 0.1).shape == (76, 68, 3)
+    pixels = np.array([[[16, 0, 0], [16, 1, 0], [0, 0, 0], [255, 255, 255]]], np.uint8)
+    assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
 
 
 def test_borders_agree_with_the_released_evaluator() -> None:
@@ -87,37 +97,18 @@ def test_borders_agree_with_the_released_evaluator() -> None:
     assert score.evidence["avg_color"] == [12, 8, 13]
 
 
-def test_the_inside_of_a_border_is_cut_at_rounded_shares_and_near_pixels_are_counted() -> None:
-    assert inside(PICTURE[:95, :84], 0.1).shape == (76, 68, 3)
-    pixels = np.array([[[16, 0, 0], [16, 1, 0], [0, 0, 0], [255, 255, 255]]], np.uint8)
-    assert (share_near(pixels, [0, 0, 0], 16), share_near(pixels[:0], [0, 0, 0], 16)) == (0.5, 0)
-
-
-FIT: dict[str, Any] = {"region": "left half", "color": "red"}
-METRICS = pytest.mark.parametrize("scored", [region_fill, border_fill], ids=lambda found: found.name)
-
-
 @METRICS
-@pytest.mark.parametrize("answer", [(DAMAGED,), (PICTURE[:1, :1],), (PICTURE[:6],)], ids=["damaged", "pixel", "line"])
-def test_an_answer_without_a_picture_to_measure_is_zero(scored: Any, answer: tuple[Any, ...]) -> None:
-    score = score_of(scored, picture_trial(*answer, **FIT))
-    assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
+def test_without_a_picture_to_measure_it_is_zero_and_without_a_usable_label_unscored(scored: Any) -> None:
+    for answer in (DAMAGED, PICTURE[:1, :1], PICTURE[:6]):
+        score = score_of(scored, picture_trial(answer, **FIT))
+        assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
     assert score_of(scored, trial(None, metadata=FIT)).status == "unscored"
     assert bind(scored).sample_fault(picture_trial(**FIT).sample) == ""
     assert "ssim" in score_of(region_fill, region(even(7, 40, (255, 0, 0)), "left half", "red")).evidence
-
-
-@METRICS
-@pytest.mark.parametrize("labels", [{}, {"color": "beige", "region": "left half"}])
-def test_a_row_without_a_usable_label_is_found_before_the_run_and_unscored(scored: Any, labels: dict[str, Any]) -> None:
-    given = picture_trial(PICTURE, **labels)
-    score = score_of(scored, given)
-    assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
-    assert "label" in score.reason
-
-
-SHARES: dict[str, list[Any]] = {"half": [0.0, 1.0], "border": [0.0, 0.5]}
-SHARES |= {"thirds": [[0.7, 0.3], [0.0, 0.5], [0.5, 1.0]], "quarters": [[0.25, 0.5]]}
+    for given in (picture_trial(PICTURE), picture_trial(PICTURE, color="beige", region="left half")):
+        score = score_of(scored, given)
+        assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
+        assert "label" in score.reason
 
 
 def test_a_share_out_of_its_range_is_refused() -> None:
@@ -128,11 +119,6 @@ def test_a_share_out_of_its_range_is_refused() -> None:
     assert (edges, border_fill.switches["border"]) == ([0.5, (0.33, 0.67), (0.25, 0.5, 0.75)], 0.1)
     gate = {"black_white_distance": 38.4, "hue_low": 0.15, "hue_high": 0.85, "penalty_distance": 16.0}
     assert gate.items() <= region_fill.switches.items() and gate.items() <= border_fill.switches.items()
-
-
-NEAR = [((22, 22, 22), "black"), ((22, 22, 23), "black"), ((255, 228, 0), "red"), ((255, 231, 0), "red")]
-NEAR += [((255, 0, 228), "red"), ((255, 0, 231), "red"), ((0, 0, 255), "blue")]
-"""Fillings of a left half or a border that pass or fail by little, with the wanted colour."""
 
 
 def runs_over(pixels: Any, columns: slice) -> Any:

@@ -25,14 +25,6 @@ from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial
 from tests.support.trials import trial
 
 RED = (200, 10, 10)
-
-
-def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
-    file = io.BytesIO()
-    picture.save(file, kind, **options)
-    return Media.from_bytes(file.getvalue())
-
-
 KINDS: list[tuple[Image.Image, str, tuple[int, int, int]]] = [
     (Image.new("RGB", (8, 8), RED), "PNG", RED),
     (Image.new("RGBA", (8, 8), (*RED, 0)), "PNG", RED),
@@ -42,10 +34,14 @@ KINDS: list[tuple[Image.Image, str, tuple[int, int, int]]] = [
 ]
 
 
+def saved(picture: Image.Image, kind: str = "PNG", **options: Any) -> Media:
+    file = io.BytesIO()
+    picture.save(file, kind, **options)
+    return Media.from_bytes(file.getvalue())
+
+
 @pytest.mark.parametrize(("picture", "form", "first"), KINDS, ids=[picture.mode for picture, *_ in KINDS])
-def test_every_kind_of_picture_becomes_red_green_and_blue(
-    picture: Image.Image, form: str, first: tuple[int, int, int]
-) -> None:
+def test_every_kind_becomes_red_green_and_blue(picture: Image.Image, form: str, first: tuple[int, int, int]) -> None:
     pixels = rgb(saved(picture, form))
     assert (pixels.dtype, pixels.shape, tuple(pixels[0, 0])) == (np.uint8, (8, 8, 3), first)
 
@@ -59,13 +55,16 @@ def test_a_picture_is_decoded_once_and_cannot_be_changed(monkeypatch: pytest.Mon
         first[0, 0] = 0
 
 
-def test_a_numbered_picture_counts_once_and_one_beside_the_text_each_time() -> None:
+def test_a_numbered_picture_counts_once_and_a_file_that_has_changed_is_no_wrong_answer(tmp_path: Path) -> None:
     hare, owl = medium(even(8, 8, RED)), medium(noise(8, 8))
     named = Interleaved.from_text("<<image1>> <<image2>> <<image1>>", {"image1": hare, "image2": owl})
     beside = Interleaved((Part("image", media=hare), Part("image", media=hare)))
     twice = Interleaved.from_text("<<image1>> <<image2>>", {"image1": hare, "image2": hare})
     others = Interleaved.from_text("<<image1>> <<audio1>>", {"audio1": wav(np.zeros(100, np.float32), 16_000)})
     assert [pictures_of(it) for it in (named, beside, twice, others)] == [(hare, owl), (hare, hare), (hare, hare), ()]
+    (tmp_path / "a.png").write_bytes(DAMAGED.read())
+    with pytest.raises(CorruptMediaError):
+        produced(Media.from_json({**medium(noise(9, 9)).to_json(), "path": str(tmp_path / "a.png")}, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -97,9 +96,3 @@ def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscore
     for found in (produced(huge), given(huge)):
         assert isinstance(found, Score)
         assert (found.status, "max_pixels" in found.reason) == ("unscored", True)
-
-
-def test_a_file_that_has_changed_since_it_was_produced_is_no_wrong_answer(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(DAMAGED.read())
-    with pytest.raises(CorruptMediaError):
-        produced(Media.from_json({**medium(noise(9, 9)).to_json(), "path": str(tmp_path / "a.png")}, tmp_path))

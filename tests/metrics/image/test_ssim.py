@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,10 +31,10 @@ def test_it_is_symmetric_within_its_range_and_one_for_equal_pictures(height: int
     assert ssim_of(one, one) == 1
 
 
-@pytest.mark.parametrize(("one", "other"), [(A[:6], B[:6]), (A, B[:39])], ids=["no window fits", "sizes differ"])
-def test_pictures_that_cannot_be_compared_are_an_error(one: Any, other: Any) -> None:
-    with pytest.raises(ValueError, match=r"shapes|under 7"):
-        ssim_of(one, other)
+def test_pictures_that_cannot_be_compared_are_an_error() -> None:
+    for one, other in ((A[:6], B[:6]), (A, B[:39])):  # no window fits, sizes differ
+        with pytest.raises(ValueError, match=r"shapes|under 7"):
+            ssim_of(one, other)
 
 
 def test_the_pictures_of_both_sides_are_compared_in_order_and_resized_by_lanczos() -> None:
@@ -52,14 +50,11 @@ def test_the_pictures_of_both_sides_are_compared_in_order_and_resized_by_lanczos
     assert -1 <= (score_of(ssim, picture_trial(A[:1, :1], reference=(A,))).value or 0) < 0.5
 
 
-@pytest.mark.parametrize("answer", [(A,), (A, A, A), (A, DAMAGED)], ids=["one", "three", "damaged"])
-def test_an_answer_without_the_right_pictures_is_zero(answer: tuple[Any, ...]) -> None:
-    score = score_of(ssim, picture_trial(*answer, reference=(A, A)))
-    assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
-
-
-@pytest.mark.parametrize("reference", [(), (DAMAGED,), (A[:6],), (A, A[:, :6])], ids=range(4))
-def test_a_reference_that_cannot_be_compared_with_leaves_it_unscored(reference: Any) -> None:
-    score = score_of(ssim, picture_trial(*((A,) * len(reference)), reference=reference))
-    assert (score.value, score.status) == (None, "unscored")
+def test_an_answer_without_the_right_pictures_is_zero_and_data_without_them_unscored() -> None:
+    for answer in ((A,), (A, A, A), (A, DAMAGED)):
+        score = score_of(ssim, picture_trial(*answer, reference=(A, A)))
+        assert (score.value, score.status, list(score.evidence)) == (0, "scored", ["reason"])
+    for reference in ((), (DAMAGED,), (A[:6],), (A, A[:, :6])):
+        score = score_of(ssim, picture_trial(*((A,) * len(reference)), reference=reference))
+        assert (score.value, score.status) == (None, "unscored")
     assert score_of(ssim, picture_trial(A, reference=(A[:7],))).status == "scored"

@@ -10,14 +10,10 @@ from mmeval.content import Interleaved, Media, Part
 from mmeval.metrics.judged.code_quality import DIMENSIONS, NO_CODE, OVERALL, pieces_of, safely_fenced, unwrapped
 from mmeval.records import Trial
 from tests.support import tiny_media
-from tests.support.unim_judging import QUESTION, RED, Judged, judge_unim, unim_sample
+from tests.support.unim_judging import QUESTION, RED, Judged, graded, judge_unim, unim_sample
 
 ONE = "x = 1"
 FENCED = f"```python\n{ONE}\n```"
-
-
-def grade(score: Any, reason: str = "so") -> str:
-    return json.dumps({"reason": reason, "score": score})
 
 
 def answer(text: str, **code: Media | str) -> Trial:
@@ -41,11 +37,16 @@ def items(done: Judged) -> list[Any]:
     return list(done.score.evidence["items"])
 
 
-def test_each_piece_is_graded_by_itself_all_at_the_same_time_and_the_mean_counts() -> None:
-    done = quality(answer("<<code1>> then <<code2>>", code1=ONE, code2="y = 2"), grade(5), grade(2))
+def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> None:
+    done = quality(answer("<<code1>> then <<code2>>", code1=ONE, code2="y = 2"), graded(5), graded(2))
     assert (done.score.value, items(done)[0]) == (0.625, {"label": "code1", "quality": 1, "reason": "so", "score": 5})
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
     assert QUESTION not in str(done.calls["judge"])
+    tag, code = Part("code", raw="<<code1>>", label="code1"), Part("code", text=ONE, label="code1")
+    pieces = pieces_of(Interleaved((tag, code, Part("code", text="y"), code)))
+    assert [(label, part.text) for label, part in pieces] == [("code1", ONE), ("code3", "y")]
+    done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
+    assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])
 
 
 @pytest.mark.parametrize("code", [{}, {"code1": " \n"}, {"code1": "```\n\n```"}], ids=["tag", "blank", "empty fence"])
@@ -55,43 +56,27 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(code: dict[st
     assert (official.score.value, official.score.bounds) == (None, (0, 1))
 
 
-def test_a_tag_beside_code_of_its_number_is_no_piece_of_its_own() -> None:
-    tag, code = Part("code", raw="<<code1>>", label="code1"), Part("code", text=ONE, label="code1")
-    pieces = pieces_of(Interleaved((tag, code, Part("code", text="y"), code)))
-    assert [(label, part.text) for label, part in pieces] == [("code1", ONE), ("code3", "y")]
-    done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
-    assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])
-
-
-def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> None:
+def test_code_in_a_file_of_its_own_is_read_and_of_long_code_the_beginning_shown() -> None:
     files = (b"print(1)\n", RED.read(), tiny_media.pdf("x = 1"), tiny_media.word("x = 1"))
     code, *others = (Part("code", media=Media.from_bytes(data), label=f"code{at}") for at, data in enumerate(files))
-    done = quality(Trial(unim_sample(), output=Interleaved((code, *others))), grade(5))
+    done = quality(Trial(unim_sample(), output=Interleaved((code, *others))), graded(5))
     official = quality(Trial(unim_sample(), output=Interleaved(tuple(others))), profile="official")
     assert (shown(done), official.score.status) == (["```\nprint(1)\n\n```"], "unscored")
     assert [item["quality"] for item in items(done)] == [1, 0, 0, 0]
-
-
-def test_of_long_code_the_beginning_is_shown() -> None:
     long = Part("code", media=Media.from_bytes(b"x = 1\n" * 10_000, name="a.py"), label="code1")
-    done = quality(of("x = 1\n" * 6667, "y", "x" * 40_000), grade(3), grade(3), grade(3))
-    read = quality(Trial(unim_sample(), output=Interleaved((long,))), grade(3))
+    done = quality(of("x = 1\n" * 6667, "y", "x" * 40_000), graded(3), graded(3), graded(3))
+    read = quality(Trial(unim_sample(), output=Interleaved((long,))), graded(3))
     assert [("goes on" in asked) for asked in done.questions] == [True, False, False]
     assert len(shown(done)[0]) == len(shown(read)[0]) == 40_000 + len("```\n\n```")
     assert [("remarks" in item) for item in (*items(done), *items(read))] == [True, False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("code", "wanted"),
-    [
-        *[(ONE, f"```\n{ONE}\n```"), (FENCED, FENCED), (f"\n~~~ c++ \r\n{ONE}\n~~~\n", f"```c++\n{ONE}\n```")],
-        *[("`````", "``````\n`````\n``````"), (f"```{'c' * 31}\nx\n```", f"````\n```{'c' * 31}\nx\n```\n````")],
-        *[(f"{FENCED}\n{FENCED}", f"````\n{FENCED}\n{FENCED}\n````"), (f"```{'c' * 30}\nx\n```",) * 2],
-        (f"```python\n{ONE}", f"````\n```python\n{ONE}\n````"),
-    ],
-)
-def test_code_stands_in_one_fence_that_it_cannot_end(code: str, wanted: str) -> None:
-    assert shown(quality(of(code), grade(3))) == [wanted]
+def test_code_stands_in_one_fence_that_it_cannot_end() -> None:
+    fenced = {ONE: f"```\n{ONE}\n```", FENCED: FENCED, f"\n~~~ c++ \r\n{ONE}\n~~~\n": f"```c++\n{ONE}\n```"}
+    fenced |= {"`````": "``````\n`````\n``````", f"```{'c' * 30}\nx\n```": f"```{'c' * 30}\nx\n```"}
+    more = (f"```{'c' * 31}\nx\n```", f"{FENCED}\n{FENCED}", f"```python\n{ONE}")
+    fenced |= {code: f"````\n{code}\n````" for code in more}
+    assert {code: shown(quality(of(code), graded(3)))[0] for code in fenced} == fenced
 
 
 @given(st.text(alphabet="`~ab\n "), st.sampled_from(["", "c", "c++"]))

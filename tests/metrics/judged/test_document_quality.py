@@ -6,14 +6,7 @@ import pytest
 from mmeval.content import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.document.reading import NO_OCR
-from mmeval.metrics.judged.document_quality import (
-    NOT_A_PICTURE,
-    OVERALL,
-    OVERALL_OF_ALL,
-    SCALES,
-    WEIGHTS,
-    document_quality,
-)
+from mmeval.metrics.judged import document_quality as of
 from mmeval.records import Response, Trial
 from tests.support.judging import Judged, judged
 from tests.support.toy import reply
@@ -39,7 +32,7 @@ def items(found: Judged) -> list[dict[str, Any]]:
     return listed
 
 
-def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_time() -> None:
+def test_the_value_is_the_mean_over_documents_and_without_one_it_is_inapplicable_or_0() -> None:
     found = ask(with_documents(CSV, b"words"), {"reason": "so", "score": 5}, {"score": 2})
     assert (found.score.value, len(found.asked)) == (pytest.approx((1 + 0.25) / 2), 2)
     assert items(found)[0] == {"label": "document1", "quality": 1, "score": 5, "reason": "so"}
@@ -47,9 +40,6 @@ def test_the_value_is_the_mean_over_documents_that_are_asked_about_at_the_same_t
     assert items(ask(with_documents(CSV), said))[0]["remarks"] == ["document->markdown"]
     found = ask(with_documents(CSV, b"words"), *({"score": grade} for grade in (5, 3, 1, 1)), repeats=2)
     assert found.score.value == pytest.approx((0.75 + 0) / 2)
-
-
-def test_an_answer_without_a_document_is_inapplicable_a_failed_one_unscored_and_a_tag_without_a_file_0() -> None:
     assert (ask(trial("words")).score.status, ask(trial(None)).score.status) == ("inapplicable", "unscored")
     standard, official = (ask(trial("See <document1>."), unreadable=it) for it in ("zero", "unscored"))
     assert (standard.score.value, standard.asked) == (0.0, [])
@@ -60,36 +50,36 @@ def test_the_prompt_holds_the_medium_and_names_hints_only_where_they_are_given()
     (told,), (untold,) = (ask(with_documents(CSV), {"score": 5}, hints=hints).asked for hints in (True, False))
     assert [media.sha256 for media in told.messages[-1].content.media()] == [Media.from_bytes(CSV).sha256]
     assert ["Hints" in one.messages[-1].content.text for one in (told, untold)] == [True, False]
-    with_ocr = {need.partition(":")[0] for need in bind(document_quality).needs}
-    without = {need.partition(":")[0] for need in bind(document_quality, {"ocr": "none"}).needs}
+    with_ocr = {need.partition(":")[0] for need in bind(of.document_quality).needs}
+    without = {need.partition(":")[0] for need in bind(of.document_quality, {"ocr": "none"}).needs}
     assert with_ocr - without == {"rapidocr", "onnxruntime"}
     assert "pypdfium2" in without
 
 
 def test_the_overall_number_of_six_dimensions_counts_as_reported_and_else_follows_from_them() -> None:
-    reported = ask(with_documents(CSV), {**SIX, OVERALL: 70}, rubric="dimensions")
+    reported = ask(with_documents(CSV), {**SIX, of.OVERALL: 70}, rubric="dimensions")
     left_out = ask(with_documents(CSV), SIX, rubric="dimensions")
     assert (reported.score.value, items(reported)[0]["clarity"]) == (pytest.approx(0.7), 5)
     # (5 * .20 + 4 * .15 + 3 * .20 + 2 * .15 + 1 * .20 + 0 * .10) / 5
     assert left_out.score.value == pytest.approx(0.54)
     first = {"clarity": 0.20, "structure": 0.15, "consistency": 0.20}
-    assert {**first, "readability": 0.15, "data_presentation": 0.20, "usefulness": 0.10} == WEIGHTS
-    for said in ({"clarity": 5}, {**SIX, OVERALL: "much"}, {**SIX, "usefulness": False}):
-        assert SCALES["dimensions"].form.fault(reply(json.dumps(said)))
-    asked = SCALES["dimensions"].form.asked
+    assert {**first, "readability": 0.15, "data_presentation": 0.20, "usefulness": 0.10} == of.WEIGHTS
+    for said in ({"clarity": 5}, {**SIX, of.OVERALL: "much"}, {**SIX, "usefulness": False}):
+        assert of.SCALES["dimensions"].form.fault(reply(json.dumps(said)))
+    asked = of.SCALES["dimensions"].form.asked
     assert (asked.count("from 0 to 5>"), asked.count('"overall": <'), asked.count("from 0 to 100>")) == (6, 1, 1)
 
 
 def test_the_release_has_no_number_for_other_files_than_pictures_and_counts_one_beyond_its_scale_as_the_end() -> None:
-    params = bind(document_quality, profile="official").params
+    params = bind(of.document_quality, profile="official").params
     official = {name: params[name] for name in ("rubric", "hints", "extraction", "unreadable")}
     assert official == {"rubric": "overall", "hints": False, "extraction": "pictures", "unreadable": "unscored"}
-    found = ask(with_documents(CSV, PICTURE, PICTURE), {OVERALL_OF_ALL: 50}, {OVERALL_OF_ALL: 104.5}, **official)
+    found = ask(with_documents(CSV, PICTURE, PICTURE), {of.OVERALL_OF_ALL: 50}, {of.OVERALL_OF_ALL: 104.5}, **official)
     assert (found.score.status, found.score.bounds) == ("unscored", (0.5, pytest.approx(5 / 6)))
-    assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (NOT_A_PICTURE, pytest.approx(1.045))
+    assert (items(found)[0]["reason"], items(found)[2]["raw"]) == (of.NOT_A_PICTURE, pytest.approx(1.045))
 
 
-def test_a_damaged_document_is_0_or_unscored_and_without_ocr_pictures_and_scans_are_left_out() -> None:
+def test_a_damaged_document_is_0_or_unscored_and_one_without_a_verdict_leaves_bounds() -> None:
     for unreadable, value in {"zero": 0.0, "unscored": None}.items():
         damaged = Response.failed("bad_media", "it is cut short")
         found = ask(with_documents(PICTURE), damaged, unreadable=unreadable)
@@ -98,8 +88,5 @@ def test_a_damaged_document_is_0_or_unscored_and_without_ocr_pictures_and_scans_
     found = ask(with_documents(PICTURE, b"%PDF-1.4 a scan", CSV), scan, {"score": 3}, ocr="none")
     assert (found.score.value, len(found.asked)) == (0.5, 2)
     assert [item.get("left_out") for item in items(found)] == [True, True, None]
-
-
-def test_a_document_without_a_verdict_is_unscored_with_its_bounds() -> None:
     score = ask(with_documents(CSV, CSV + b"3,4"), Response.failed("unsupported", "down"), {"score": 5}).score
     assert (score.status, score.cause, score.bounds) == ("unscored", "final", (0.5, 1.0))

@@ -12,6 +12,7 @@ from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judg
 
 TRIAL = answer_trial()
 HC, SH, ICS = OUTPUTS
+BEST = '{"coherence": 5, "style_consistency": 5}'
 
 
 def grades(coherence: Any, style: Any, reason: str = "so") -> str:
@@ -59,47 +60,11 @@ def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_thr
     assert done.calls["judge"] == []
 
 
-def test_the_release_judges_a_failed_caption_as_an_empty_one_in_its_own_spelling() -> None:
+def test_the_release_takes_failed_captions_as_empty_and_missing_grades_as_the_lowest() -> None:
     whole, gone = (coherence(grades(3, 3), profile="official", lost=lost) for lost in (None, RED))
     assert "It is <<image1:a red kettle>>." in whole.questions[0]
     assert "It is <<image1:>>." in gone.questions[0]
     assert values(gone) == [0.5] * 3
-
-
-def test_replies_that_cannot_be_read_are_left_out_or_count_as_the_lowest() -> None:
-    for said in ("", "I would say four."):
-        out, low = coherence(said), coherence(said, judge_failure="lowest")
-        assert [score.status for score in out.scores.values()] == ["unscored"] * 3
-        assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
-        assert values(coherence(said, profile="official")) == [0, 0, 0]
-    assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
-    assert values(coherence('{"coherence": 5}', profile="official")) == pytest.approx([1, 0, 0.8])
-
-
-@pytest.mark.parametrize(
-    ("given", "scores", "bounds"),
-    [("coherence", [0.75, None, None], (0.6, 0.8)), ("style_consistency", [None, 0.75, None], (0.15, 0.95))],
-)
-def test_one_grade_that_never_comes_leaves_the_other_scored_and_the_whole_within_bounds(
-    given: str, scores: list[float | None], bounds: tuple[float, float]
-) -> None:
-    half = json.dumps({given: 4})
-    done = coherence(half, half)
-    first, second = done.calls["judge"]
-    assert (first.request == second.request, first.accept is second.accept) == (True, False)
-    assert (values(done), done.scores[ICS].bounds) == (scores, pytest.approx(bounds))
-    (lost,) = (score for name, score in done.scores.items() if score.value is None and name != ICS)
-    assert lost.bounds == (0.0, 1.0)
-    assert "bad_reply" in done.scores[ICS].reason
-
-
-def test_a_judge_that_then_gives_both_grades_is_believed_and_votes_without_a_majority_lose_their_own_grade() -> None:
-    assert values(coherence('{"coherence": 4}', grades(2, 3))) == pytest.approx([0.25, 0.5, 0.3])
-    done = coherence(grades(4, 5), grades(4, 3), repeats=2, combine="majority")
-    assert (values(done), done.scores[ICS].cause) == ([0.75, None, None], "unsure")
-
-
-def test_the_release_gives_a_grade_that_a_reply_lacks_the_lowest_value_and_the_run_counts_it() -> None:
     done = coherence('{"coherence": 5, "style_consistency": null}', profile="official")
     assert values(done) == pytest.approx([1, 0, 0.8])
     assert (done.scores[ICS].evidence["unread"], "unread" in done.scores[HC].evidence) == (1, False)
@@ -110,7 +75,39 @@ def test_the_release_gives_a_grade_that_a_reply_lacks_the_lowest_value_and_the_r
         assert done.scores[ICS].evidence["unread"] == 1
 
 
-def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_rounds() -> None:
+def test_replies_that_cannot_be_read_are_left_out_or_the_lowest_and_the_release_reads_strict_json() -> None:
+    for said in ("", "I would say four."):
+        out, low = coherence(said), coherence(said, judge_failure="lowest")
+        assert [score.status for score in out.scores.values()] == ["unscored"] * 3
+        assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
+        assert values(coherence(said, profile="official")) == [0, 0, 0]
+    assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
+    assert values(coherence('{"coherence": 5}', profile="official")) == pytest.approx([1, 0, 0.8])
+    fenced = {f"```json\n{BEST}\n```": 1.0, f"```json\n{BEST}": 1.0, f"{BEST}\n```": 1.0, f"```\n{BEST}\n```": 0.0}
+    for said, official in (fenced | {f"Here: {BEST}": 0.0, BEST.replace('"', "'"): 0.0}).items():
+        assert values(coherence(said, profile="official")) == [official] * 3, said
+        assert values(coherence(said)) == [1.0] * 3, said
+
+
+@pytest.mark.parametrize(
+    ("given", "scores", "bounds"),
+    [("coherence", [0.75, None, None], (0.6, 0.8)), ("style_consistency", [None, 0.75, None], (0.15, 0.95))],
+)
+def test_one_grade_alone_leaves_bounds(given: str, scores: list[float | None], bounds: tuple[float, float]) -> None:
+    half = json.dumps({given: 4})
+    done = coherence(half, half)
+    first, second = done.calls["judge"]
+    assert (first.request == second.request, first.accept is second.accept) == (True, False)
+    assert (values(done), done.scores[ICS].bounds) == (scores, pytest.approx(bounds))
+    (lost,) = (score for name, score in done.scores.items() if score.value is None and name != ICS)
+    assert lost.bounds == (0.0, 1.0)
+    assert "bad_reply" in done.scores[ICS].reason
+
+
+def test_a_judge_that_then_gives_both_grades_is_believed_and_a_number_beyond_the_scale_is_its_end() -> None:
+    assert values(coherence('{"coherence": 4}', grades(2, 3))) == pytest.approx([0.25, 0.5, 0.3])
+    done = coherence(grades(4, 5), grades(4, 3), repeats=2, combine="majority")
+    assert (values(done), done.scores[ICS].cause) == ([0.75, None, None], "unsure")
     read: dict[Any, tuple[float | None, float]] = {"4": (0.75, 0.75), 4.4: (0.75, 0.85), 4.5: (1.0, 0.875)}
     read |= {6: (1.0, 1.0), 0: (0.0, 0.0), **dict.fromkeys(["good", True, 1e300], (None, 0.0))}
     for written, (standard, official) in read.items():
@@ -119,13 +116,3 @@ def test_a_number_beyond_the_scale_counts_as_its_end_and_only_the_standard_round
         assert values(coherence(grades(written, 3), profile="official"))[0] == pytest.approx(official)
     content, style, _ = coherence(grades(7, 5)).scores.values()
     assert (content.evidence["coherence"], content.evidence["raw"], "raw" in style.evidence) == (5, [7], False)
-
-
-BEST = '{"coherence": 5, "style_consistency": 5}'
-
-
-def test_the_release_reads_strict_json_behind_one_kind_of_fence_and_the_standard_any() -> None:
-    fenced = {f"```json\n{BEST}\n```": 1.0, f"```json\n{BEST}": 1.0, f"{BEST}\n```": 1.0, f"```\n{BEST}\n```": 0.0}
-    for said, official in (fenced | {f"Here: {BEST}": 0.0, BEST.replace('"', "'"): 0.0}).items():
-        assert values(coherence(said, profile="official")) == [official] * 3, said
-        assert values(coherence(said)) == [1.0] * 3, said

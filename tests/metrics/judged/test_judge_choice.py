@@ -17,22 +17,14 @@ def choice(name: str) -> str:
     return f'{{"reason": "r", "choice": "{name}"}}'
 
 
-@pytest.mark.parametrize(("said", "value"), [("Dance.", 1.0), ("song", 0.0)])
-def test_the_wanted_option_is_1_and_any_other_0(said: str, value: float) -> None:
-    votes = [choice(name) for name in (said, "song" if value else "dance", said)]
-    done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
-    assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
-
-
-@pytest.mark.parametrize(("said", "value", "bounds"), [("b", 0.75, None), ("not sure", None, (0.25, 0.75))])
-def test_options_may_have_a_value_each_and_a_judge_that_is_not_sure_leaves_bounds(
-    said: str, value: float | None, bounds: Any
-) -> None:
-    score = judged("judge_choice", trial(), choice(said), options=["a", "b"], values={"a": 0.25, "b": 0.75}).score
-    assert (score.value, score.bounds) == (value, bounds)
-
-
-def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() -> None:
+def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_row_its_own() -> None:
+    for said, value in {"Dance.": 1.0, "song": 0.0}.items():
+        votes = [choice(name) for name in (said, "song" if value else "dance", said)]
+        done = judged("judge_choice", trial(), *votes, options=["dance", "song"], wanted="dance", repeats=3)
+        assert (done.score.value, done.score.evidence["choice"]) == (value, "dance" if value else "song")
+    valued = {"options": ["a", "b"], "values": {"a": 0.25, "b": 0.75}}
+    sure, unsure = (judged("judge_choice", trial(), choice(said), **valued).score for said in ("b", "not sure"))
+    assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (0.75, None, None, (0.25, 0.75))
     row = trial(kinds={"dance": "it has steps", "song": ""}, right="song")
     done = judged("judge_choice", row, choice("song"), options_key="kinds", wanted_key="right")
     assert '- "dance": it has steps\n- "song"\n' in done.questions[0]
@@ -46,12 +38,9 @@ def test_options_and_the_wanted_one_may_be_the_rows_own_with_their_meanings() ->
         *[({"options": ["a", "b"], "wanted": "c"}, "'c'"), ({"options": ["a", "b"], "values": {"a": 1}}, "'b'")],
     ],
 )
-def test_options_that_do_not_fit_leave_it_unscored_and_no_judge_is_asked(switches: dict[str, Any], words: str) -> None:
+def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(switches: dict[str, Any], words: str) -> None:
     done = judged("judge_choice", trial(), **switches)
     assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)
-
-
-def test_a_value_outside_the_range_is_refused_before_anything_is_asked() -> None:
     for value in (1.1, -0.1, True):
         with pytest.raises(UsageError, match="'values'"):
             bind(load_metric("judge_choice"), {"values": {"a": value}})

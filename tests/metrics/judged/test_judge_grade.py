@@ -15,15 +15,14 @@ def grade(value: Any) -> str:
     return f'{{"reason": "r", "grade": "{value}"}}'
 
 
-@pytest.mark.parametrize(
-    ("levels", "given", "value"), [(["bad", "fair", "good"], 2, 0.5), ({"-2": "bad", "2": "good"}, -1, 0.25)]
-)
-def test_a_grade_lies_between_the_lowest_and_the_highest_level(levels: Any, given: int, value: float) -> None:
-    score = judged("judge_grade", TRIAL, grade(given), levels=levels).score
-    assert (score.value, score.evidence) == (value, {"reason": "r", "grade": given})
-
-
-def test_the_judge_reads_the_levels_and_repeats_are_combined_as_the_switch_says() -> None:
+def test_a_grade_lies_between_the_levels_that_the_judge_reads_and_repeats_are_combined() -> None:
+    cases: list[tuple[Any, int, float]] = [(["bad", "fair", "good"], 2, 0.5), ({"-2": "bad", "2": "good"}, -1, 0.25)]
+    for levels, given, value in cases:
+        score = judged("judge_grade", TRIAL, grade(given), levels=levels).score
+        assert (score.value, score.evidence) == (value, {"reason": "r", "grade": given})
+    for unfit in (["one"], {"low": "a", "high": "b"}, {"1": "a", "01": "b"}):
+        with pytest.raises(UsageError, match="'levels'"):
+            bind(load_metric("judge_grade"), {"levels": unfit})
     (asked,) = judged("judge_grade", TRIAL, grade(4), levels={"4": "good", "-1": "bad"}, criterion="Style").questions
     assert ["Style" in asked, "- -1: bad\n- 4: good" in asked, "from -1 to 4" in asked] == [True] * 3
     for combine, value in {"mean": 0.625, "median": 0.75, "majority": 0.75}.items():
@@ -31,13 +30,7 @@ def test_the_judge_reads_the_levels_and_repeats_are_combined_as_the_switch_says(
         assert done.score.value == value
 
 
-@pytest.mark.parametrize("said", [grade("not sure"), Response.failed("server", "no")], ids=["not sure", "lost"])
-def test_without_a_grade_the_trial_is_unscored_within_the_whole_range(said: Any) -> None:
-    score = judged("judge_grade", TRIAL, said).score
-    assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))
-
-
-@pytest.mark.parametrize("levels", [["one"], {"low": "a", "high": "b"}, {"1": "a", "01": "b"}], ids=str)
-def test_levels_that_are_no_scale_are_refused_before_anything_is_asked(levels: Any) -> None:
-    with pytest.raises(UsageError, match="'levels'"):
-        bind(load_metric("judge_grade"), {"levels": levels})
+def test_without_a_grade_the_trial_is_unscored_within_the_whole_range() -> None:
+    for said in (grade("not sure"), Response.failed("server", "no")):
+        score = judged("judge_grade", TRIAL, said).score
+        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.0, 1.0))

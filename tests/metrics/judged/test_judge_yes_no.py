@@ -27,44 +27,31 @@ def test_the_wanted_answer_is_1_and_the_other_0_and_repeats_are_combined() -> No
     assert [vote["verdict"] for vote in mean.score.evidence["votes"]] == [True, False, True, True]
 
 
-@pytest.mark.parametrize(("right", "value"), [(" No", 1.0), (True, 0.0)])
-def test_the_question_and_the_wanted_answer_may_be_the_rows_own(right: Any, value: float) -> None:
-    done = judged("judge_yes_no", trial(check="A tree?", right=right), NO, question_key="check", wanted_key="right")
-    assert ("A tree?" in done.questions[0], done.score.value) == (True, value)
+def test_the_question_and_the_wanted_answer_may_be_the_rows_own() -> None:
+    for right, value in ((" No", 1.0), (True, 0.0)):
+        row = trial(check="A tree?", right=right)
+        done = judged("judge_yes_no", row, NO, question_key="check", wanted_key="right")
+        assert ("A tree?" in done.questions[0], done.score.value) == (True, value)
+    for switch in ("question_key", "wanted_key"):
+        done = judged("judge_yes_no", trial(), **{switch: "gone"})
+        assert (done.score.status, done.asked, "'gone'" in done.score.reason) == ("unscored", [], True)
 
 
-@pytest.mark.parametrize(
-    ("said", "not_sure", "value", "reason"),
-    [
-        (UNSURE, None, None, "not sure"),
-        (UNSURE, 0.5, 0.5, ""),
-        (Response.failed("timeout", "slow"), 0.0, None, "timeout: slow"),
-    ],
-    ids=["not sure", "a value", "lost"],
-)
-def test_a_judge_that_is_not_sure_leaves_the_trial_unscored_unless_a_value_is_given(
-    said: Any, not_sure: float | None, value: float | None, reason: str
-) -> None:
-    score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
-    assert (score.value, score.bounds, reason in score.reason) == (value, (0, 1) if value is None else None, True)
+def test_doubt_is_unscored_or_has_a_value() -> None:
+    lost = Response.failed("timeout", "slow")
+    for said, not_sure, reason in ((UNSURE, None, "not sure"), (lost, 0.0, "timeout: slow")):
+        score = judged("judge_yes_no", trial(), said, not_sure=not_sure).score
+        assert (score.value, score.bounds, reason in score.reason) == (None, (0, 1), True)
+    score = judged("judge_yes_no", trial(), UNSURE, not_sure=0.5).score
+    assert (score.value, score.bounds) == (0.5, None)
 
 
-def test_the_judge_sees_the_task_and_the_answer_and_references_only_on_request() -> None:
+def test_the_judge_sees_references_only_on_request_and_senseless_switches_are_refused() -> None:
+    senseless: dict[str, Any] = {"not_sure": 2.0, "combine": "best", "repeats": 0, "prompt": {"text": "{{ levels }}"}}
+    for switch, value in senseless.items():
+        with pytest.raises(UsageError, match=switch):
+            bind(load_metric("judge_yes_no"), {switch: value})
     words = ("Name a tree.", "An oak.", "An ash.")
     usual = judged("judge_yes_no", trial(), YES).questions[0]
     more = judged("judge_yes_no", trial(), YES, show_input=False, show_references=True).questions[0]
     assert [[one in asked for one in words] for asked in (usual, more)] == [[True, False, True], [False, True, True]]
-
-
-@pytest.mark.parametrize("switch", ["question_key", "wanted_key"])
-def test_a_row_without_the_label_is_unscored_and_no_judge_is_asked(switch: str) -> None:
-    done = judged("judge_yes_no", trial(), **{switch: "gone"})
-    assert (done.score.status, done.asked, "'gone'" in done.score.reason) == ("unscored", [], True)
-
-
-@pytest.mark.parametrize(
-    ("switch", "value"), [("not_sure", 2.0), ("combine", "best"), ("repeats", 0), ("prompt", {"text": "{{ levels }}"})]
-)
-def test_switches_that_mean_nothing_are_refused_before_anything_is_asked(switch: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=switch):
-        bind(load_metric("judge_yes_no"), {switch: value})

@@ -5,38 +5,31 @@ from typing import Any
 import pytest
 
 from mmeval.judge import Question, ReplyError, Verdict, combined
-from mmeval.metrics.judged.quality_grades import (
-    Asked,
-    Dimensions,
-    Scale,
-    dimensions_form,
-    item_score,
-    judged_together,
-    lowest_grade,
-)
+from mmeval.metrics.judged import quality_grades as grades
 from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import Reply, Role
 from mmeval.records import Response, Score
 from tests.support.judging import driven
 from tests.support.toy import reply
 
-TENTHS = Scale(dimensions_form("all", Dimensions(("light", "sound"), 0, 10)), "all", lambda number: number / 10)
-MIDDLE = dimensions_form("all", Dimensions(("light",), 1, 5), absent=3.0)
+LIGHT_AND_SOUND = grades.Dimensions(("light", "sound"), 0, 10)
+TENTHS = grades.Scale(grades.dimensions_form("all", LIGHT_AND_SOUND), "all", lambda number: number / 10)
+MIDDLE = grades.dimensions_form("all", grades.Dimensions(("light",), 1, 5), absent=3.0)
 PROMPT = {"name": "p", "text": "{{ thing }} {{ form }}", "sha256": ""}
 
 
-def said(text: str, scale: Scale = TENTHS) -> ItemScore:
-    return item_score(combined(scale.form, [Reply(reply(text), "0")]), scale)
+def said(text: str, scale: grades.Scale = TENTHS) -> ItemScore:
+    return grades.item_score(combined(scale.form, [Reply(reply(text), "0")]), scale)
 
 
-def asked(thing: str, scale: Scale = TENTHS, **seen: Any) -> Asked:
-    return Asked(Question(Role("judge"), scale.form, PROMPT, {"thing": thing}), seen)
+def asked(thing: str, scale: grades.Scale = TENTHS, **seen: Any) -> grades.Asked:
+    return grades.Asked(Question(Role("judge"), scale.form, PROMPT, {"thing": thing}), seen)
 
 
-def together(items: list[tuple[str, ItemScore | Asked]], *says: str | Response) -> tuple[Score, list[list[str]]]:
+def together(items: list[tuple[str, ItemScore | grades.Asked]], *says: str | Response) -> tuple[Score, list[list[str]]]:
     """The score, and what was asked at each time."""
     waiting = list(says)
-    score, steps = driven(judged_together(items, TENTHS, repeats=1, combine="mean"), lambda _: waiting.pop(0))
+    score, steps = driven(grades.judged_together(items, TENTHS, repeats=1, combine="mean"), lambda _: waiting.pop(0))
     return score, [[call.request.messages[-1].content.text.split()[0] for call in calls] for calls in steps]
 
 
@@ -48,14 +41,14 @@ def test_a_number_beyond_the_scale_counts_as_its_end(number: Any, quality: float
 
 
 def test_an_item_without_a_verdict_has_no_quality_and_a_cause() -> None:
-    lost = item_score(Verdict(lost="server: down"), TENTHS)
-    refused = item_score(Verdict(lost="refusal: no", hopeless=True), TENTHS)
-    torn = item_score(Verdict({"all": None, "reason": "so"}, votes=({"all": 1}, {"all": 2})), TENTHS)
+    lost = grades.item_score(Verdict(lost="server: down"), TENTHS)
+    refused = grades.item_score(Verdict(lost="refusal: no", hopeless=True), TENTHS)
+    torn = grades.item_score(Verdict({"all": None, "reason": "so"}, votes=({"all": 1}, {"all": 2})), TENTHS)
     assert [one.quality for one in (lost, refused, torn)] == [None] * 3
     assert [one.cause for one in (lost, refused, torn)] == ["lost", "final", "unsure"]
     assert (lost.reason, torn.to_json("a")["reason"] in ("", "so")) == ("server: down", False)
     assert torn.evidence["votes"] == [{"all": 1}, {"all": 2}]
-    assert lowest_grade("nothing") == ItemScore(0.0, {"score": 1, "reason": "nothing"})
+    assert grades.lowest_grade("nothing") == ItemScore(0.0, {"score": 1, "reason": "nothing"})
 
 
 def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_out() -> None:
@@ -72,17 +65,14 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
             form.read(text)
 
 
-def test_all_items_are_asked_about_at_the_same_time_and_keep_their_places() -> None:
-    items: list[tuple[str, ItemScore | Asked]]
+def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> None:
+    items: list[tuple[str, ItemScore | grades.Asked]]
     items = [("a1", asked("one")), ("a2", ItemScore(0.0)), ("a3", asked("three"))]
     score, times = together(items, '{"all": 4}', '{"all": 8}')
     assert together([("a1", ItemScore(0.5))])[1] == []
     assert times == [["one", "three"]]
     assert score.value == pytest.approx(0.4)
     assert [(one["label"], one["quality"]) for one in score.evidence["items"]] == [("a1", 0.4), ("a2", 0), ("a3", 0.8)]
-
-
-def test_a_lost_verdict_leaves_the_answer_unscored_within_bounds() -> None:
     down = Response.failed("server", "down")
     score, _ = together([("a1", asked("one", pages=2)), ("a2", asked("two"))], down, '{"all": 5}')
     assert (score.status, score.bounds, score.cause) == ("unscored", (0.25, 0.75), "lost")

@@ -10,13 +10,23 @@ from tests.support.toy import picture, sample
 
 YES, NO, UNSURE = (f'{{"reason": "r", "met": "{word}"}}' for word in ("yes", "no", "not sure"))
 ANSWER = Interleaved((text_part("A hare "), media_part(picture()), media_part(Media.from_bytes(wav()))))
+UNUSABLE: list[tuple[Any, str]] = [
+    ([], "list"),
+    ([""], "criterion 1 "),
+    ([{"criterion": "x", "wieght": 2}], "criterion 1 "),
+    (["x", {"criterion": "x", "weight": 0}], "criterion 2 "),
+    (["x", {"criterion": "x", "weight": float("inf")}], "criterion 2 "),
+    ([{"criterion": "x", "side": "left"}], "'left'"),
+    ([{"criterion": "x", "kinds": ["smell"]}], "['smell']"),
+    ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "id"),
+]
 
 
 def trial(*criteria: Any, **labels: Any) -> Trial:
     return Trial(sample(rubric=list(criteria), **labels), output=ANSWER)
 
 
-def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
+def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_bounds() -> None:
     done = judged("rubric_judge", trial("One.", {"id": "b", "criterion": "Two.", "weight": 3}), YES, NO)
     assert done.score.value == 0.25
     assert [("One." in asked, "Two." in asked) for asked in done.questions] == [(True, False), (False, True)]
@@ -24,15 +34,12 @@ def test_each_criterion_is_asked_by_itself_and_has_its_evidence() -> None:
         {"id": "1", "criterion": "One.", "weight": 1.0, "met": True, "reason": "r"},
         {"id": "b", "criterion": "Two.", "weight": 3.0, "met": False, "reason": "r"},
     ]
-
-
-@pytest.mark.parametrize("third", [UNSURE, Response.failed("timeout", "slow")], ids=["not sure", "lost"])
-def test_a_criterion_without_a_verdict_leaves_the_trial_unscored_within_bounds(third: Any) -> None:
     row = trial("One.", "Two.", {"id": "c", "criterion": "Three.", "weight": 2})
-    score = judged("rubric_judge", row, YES, NO, third).score
-    assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
-    assert (score.cause, score.reason[:6]) == ("unsure" if third == UNSURE else "lost", "1 of 3")
-    assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
+    for third, cause in ((UNSURE, "unsure"), (Response.failed("timeout", "slow"), "lost")):
+        score = judged("rubric_judge", row, YES, NO, third).score
+        assert (score.value, score.status, score.bounds) == (None, "unscored", (0.25, 0.75))
+        assert (score.cause, score.reason[:6]) == (cause, "1 of 3")
+        assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
 
 
 @pytest.mark.parametrize(
@@ -53,24 +60,9 @@ def test_the_judge_sees_the_side_that_a_criterion_speaks_of(row: dict[str, Any],
     assert "A hare <<image1>>" in asked.messages[-1].content.text
 
 
-def test_a_label_that_a_row_does_not_have_is_answered_with_a_near_one() -> None:
-    done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
-    assert [done.score.status == "unscored", '"rubrik"' in done.score.reason] == [True, True]
-
-
-UNUSABLE: list[tuple[Any, str]] = [
-    ([], "list"),
-    ([""], "criterion 1 "),
-    ([{"criterion": "x", "wieght": 2}], "criterion 1 "),
-    (["x", {"criterion": "x", "weight": 0}], "criterion 2 "),
-    (["x", {"criterion": "x", "weight": float("inf")}], "criterion 2 "),
-    ([{"criterion": "x", "side": "left"}], "'left'"),
-    ([{"criterion": "x", "kinds": ["smell"]}], "['smell']"),
-    ([{"criterion": "x", "id": "1"}, {"criterion": "y", "id": 1}], "id"),
-]
-
-
-@pytest.mark.parametrize(("rubric", "words"), UNUSABLE, ids=str)
-def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked(rubric: Any, words: str) -> None:
-    done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
-    assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)
+def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked() -> None:
+    near = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
+    assert [near.score.status == "unscored", '"rubrik"' in near.score.reason] == [True, True]
+    for rubric, words in UNUSABLE:
+        done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
+        assert (done.score.status, done.asked, words in done.score.reason) == ("unscored", [], True)

@@ -1,83 +1,63 @@
-import json
-from typing import Any
-
-import pytest
-
 from mmeval.content import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
-from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, interleaved, judge_unim
+from tests.support.unim_judging import BLUE, QUESTION, RED, answer_trial, graded, interleaved, judge_unim
 
 CAPTIONED = "The red kettle: <<image1: a kettle, red>>"
 TRIAL = answer_trial(captioned_reference=CAPTIONED)
 
 
-def score(grade: Any, reason: str = "so") -> str:
-    return json.dumps({"reason": reason, "score": grade})
-
-
 def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_question() -> None:
-    done = judge_unim("semantic_correctness", TRIAL, score(5))
+    done = judge_unim("semantic_correctness", TRIAL, graded(5))
     (asked,) = done.questions
     assert "candidate begins\nIt is <<image1: a red kettle>>.\n" in asked
     assert f"reference begins\n{CAPTIONED}\n" in asked
     assert QUESTION not in "".join(str(call.request.messages) for calls in done.calls.values() for call in calls)
     assert not done.calls["judge"][0].request.messages[-1].content.media()
-    done = judge_unim("semantic_correctness", TRIAL, score("4", "near"), score(4, "near"), repeats=2)
+    done = judge_unim("semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2)
     evidence = done.score.evidence
     assert (done.score.value, evidence["score"], evidence["votes"][0]["reason"], done.captions) == (0.75, 4, "near", 1)
     assert evidence["captions"] == [{"label": "image1", "kind": "image", "text": "a red kettle"}]
 
 
-def test_a_reference_that_is_written_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> (
-    None
-):
+def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_captions_come_first() -> None:
     text = "It sings <audio1: a whistle> by <image7>"
-    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), score(5))
+    done = judge_unim("semantic_correctness", answer_trial(reference=Interleaved.from_text(text)), graded(5))
     assert f"reference begins\n{text}\n" in done.questions[0]
     assert "reference_captions" not in done.score.evidence
     trial = answer_trial(reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED)
-    done = judge_unim("semantic_correctness", trial, score(5))
+    done = judge_unim("semantic_correctness", trial, graded(5))
     assert (done.captions, done.score.evidence["reference"]) == (1, "the label captioned_reference")
     assert "reference_captions" not in done.score.evidence
 
 
-def test_a_reference_with_a_file_that_cannot_be_read_is_not_held_against_the_answer() -> None:
-    trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
-    done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
-    assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
-    assert "image1: b.png" in done.score.reason
-
-
-def test_a_reference_without_captions_is_captioned_and_a_medium_of_both_sides_is_asked_for_once() -> None:
+def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_lowest_grade() -> None:
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>> and <<image2>>"))
-    done = judge_unim("semantic_correctness", trial, score(3))
+    done = judge_unim("semantic_correctness", trial, graded(3))
     assert "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n" in done.questions[0]
     assert done.captions == 2
     assert done.score.evidence["reference"] == "the first reference"
     assert [one["text"] for one in done.score.evidence["reference_captions"]] == ["a red kettle", "a blue kettle"]
-
-
-def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked() -> None:
+    trial = answer_trial("A kettle.", reference=interleaved("<<image1>>", BLUE))
+    done = judge_unim("semantic_correctness", trial, lost=BLUE, failure=Response.failed("bad_media", "b.png: damaged"))
+    assert (done.score.status, done.score.cause, done.calls["judge"]) == ("unscored", "final", [])
+    assert "image1: b.png" in done.score.reason
     done = judge_unim("semantic_correctness", Trial(TRIAL.sample, output=Interleaved((text_part("  \n"),))))
     assert (done.score.value, done.score.evidence["score"], done.calls) == (0.0, 1, {"judge": [], "captioner": []})
 
 
-@pytest.mark.parametrize("reference", [None, interleaved(" ")], ids=["none", "blank"])
-def test_a_sample_without_a_reference_is_unscored_and_that_is_known_before_the_run(reference: Any) -> None:
-    trial = answer_trial(reference=reference, captioned_reference="")
-    done = judge_unim("semantic_correctness", trial)
-    assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
-    assert bind(load_metric("sc")).sample_fault(trial.sample) == done.score.reason != ""
-
-
-@pytest.mark.parametrize(("medium", "whose"), [(RED, "answer"), (BLUE, "reference")], ids=["answer", "reference"])
-def test_a_lost_caption_leaves_the_trial_unscored_and_names_the_item(medium: Any, whose: str) -> None:
+def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
+    for reference in (None, interleaved(" ")):
+        bare = answer_trial(reference=reference, captioned_reference="")
+        done = judge_unim("semantic_correctness", bare)
+        assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
+        assert bind(load_metric("sc")).sample_fault(bare.sample) == done.score.reason != ""
     trial = answer_trial("<<image1>>", reference=interleaved("<<image1>>", BLUE))
-    done = judge_unim("semantic_correctness", trial, lost=medium)
-    assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
-    assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
-    assert done.calls["judge"] == []
+    for medium, whose in ((RED, "answer"), (BLUE, "reference")):
+        done = judge_unim("semantic_correctness", trial, lost=medium)
+        assert (done.score.status, done.score.bounds, done.score.cause) == ("unscored", (0.0, 1.0), "lost")
+        assert [whose in done.score.reason, "image1: server" in done.score.reason] == [True, True]
+        assert done.calls["judge"] == []
 
 
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:

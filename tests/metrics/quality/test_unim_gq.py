@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 
@@ -28,12 +27,9 @@ def gq(**pieces: Score) -> Score:
     return found
 
 
-def test_it_is_made_of_a_metric_for_each_of_the_seven_modalities() -> None:
+def test_every_item_of_the_seven_modalities_counts_the_same() -> None:
     assert PIECES == unim_gq.switches["of"] == SEVEN
     assert (unim_gq.range, unim_gq.version, unim_gq.takes_missing) == ((0, 1), "1", True)
-
-
-def test_every_item_counts_the_same_and_not_every_modality() -> None:
     found = gq(text=items(1.0), image=items(0.0, 0.5, 0.5), audio=NONE)
     assert found.value == 0.5  # the mean of the three means would be another number
     image = {"count": 3, "mean": pytest.approx(1 / 3)}
@@ -63,14 +59,11 @@ def test_an_item_without_a_quality_or_a_failed_piece_leaves_bounds() -> None:
     assert gq(text=items(0.5), image=Score.lost("the process died")).cause == "lost"
 
 
-@pytest.mark.parametrize(("quality", "held"), [(1.5, 1.0), (-0.5, 0.0)])
-def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
-    scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
-    assert gq(text=scored).value == gq(text=Score(quality)).value == held
-
-
-@pytest.mark.parametrize("quality", [math.nan, math.inf, "good"])
-def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
-    found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
-    assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
+def test_an_item_is_held_between_0_and_1_and_no_number_is_unknown() -> None:
+    for quality, held in {1.5: 1.0, -0.5: 0.0}.items():
+        scored = Score(quality, evidence={"items": [{"label": "a", "quality": quality}]})
+        assert gq(text=scored).value == gq(text=Score(quality)).value == held
+    for unknown in (math.nan, math.inf, "good"):
+        found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": unknown}]}))
+        assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
     assert gq(text=Score(0.5, evidence={"items": 3}), image=Score(0.5, evidence={"items": []})).value == 0.5  # no items

@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 
@@ -20,9 +19,18 @@ def known(low: float, high: float) -> Score:
     return Score.unscored("lost", bounds=(low, high))
 
 
-@pytest.mark.parametrize(("combine", "value"), [("product", 0.125), ("mean", 0.375), ("minimum", 0.25)])
-def test_all_pieces_make_one_value(combine: str, value: float) -> None:
-    assert score(combine, a=0.25, b=0.5) == Score(value, evidence={"of": {"a": 0.25, "b": 0.5}})
+def test_all_pieces_make_one_value_within_a_range_and_an_unscored_one_leaves_bounds() -> None:
+    values = {"product": 0.125, "mean": 0.375, "minimum": 0.25}
+    bounds = {"product": (0.1, 0.4), "mean": (0.35, 0.65), "minimum": (0.2, 0.5)}
+    for combine, value in values.items():
+        assert score(combine, a=0.25, b=0.5) == Score(value, evidence={"of": {"a": 0.25, "b": 0.5}})
+        found = score(combine, a=0.5, b=known(0.2, 0.8))
+        assert (found.value, found.status, found.bounds) == (None, "unscored", pytest.approx(bounds[combine]))
+    ranges = {"product": (-1.0, 1.0), "mean": (-0.5, 1.0), "minimum": (-1.0, 1.0)}
+    for combine, range in ranges.items():
+        assert overall_range({"ssim": (-1, 1), "judge": (0, 1)}, {"combine": combine}) == range
+    assert overall_range(dict.fromkeys("abc", (0, 1)), {"combine": "product"}) == (0.0, 1.0)
+    assert overall_range({"a": (0, math.inf), "b": (0, 1)}, {"combine": "product"}) == (0.0, math.inf)
 
 
 def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
@@ -33,30 +41,8 @@ def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
     assert score(a=0.0, b=LOST) == Score(0.0, evidence={"of": {"a": 0.0, "b": None}, "whatever": ["b"]})
     assert score(a=-0.5, b=known(0, 1)).bounds == (-0.5, 0.0)
     assert score(a=known(-1, 1), b=known(0.5, 1)).bounds == (-1.0, 1.0)
+    for other, cause in ((LOST, "lost"), (known(0, 1), "unsure")):
+        found = score(a=1.0, b=UNSURE, c=other)
+        assert (found.cause, found.reason) == (cause, f"b: {UNSURE.reason}; c: {other.reason}")
+    assert score(a=1.0, b=known(0, 1)).cause == "final"
     assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0  # zero has no sign
-
-
-@pytest.mark.parametrize(
-    ("combine", "bounds"), [("product", (0.1, 0.4)), ("mean", (0.35, 0.65)), ("minimum", (0.2, 0.5))]
-)
-def test_an_unscored_piece_leaves_bounds(combine: str, bounds: tuple[float, float]) -> None:
-    found = score(combine, a=0.5, b=known(0.2, 0.8))
-    assert (found.value, found.status, found.bounds) == (None, "unscored", pytest.approx(bounds))
-
-
-@pytest.mark.parametrize(
-    ("pieces", "cause"),
-    [({"b": UNSURE, "c": LOST}, "lost"), ({"b": UNSURE, "c": known(0, 1)}, "unsure"), ({"b": known(0, 1)}, "final")],
-)
-def test_trying_again_helps_where_it_helps_a_piece(pieces: dict[str, Score], cause: str) -> None:
-    given: dict[str, Any] = {"a": 1.0, **pieces}
-    found = score(**given)
-    assert (found.cause, found.reason) == (cause, "; ".join(f"{name}: {it.reason}" for name, it in pieces.items()))
-
-
-def test_the_range_follows_from_those_of_the_pieces() -> None:
-    ranges = {"product": (-1.0, 1.0), "mean": (-0.5, 1.0), "minimum": (-1.0, 1.0)}
-    for combine, range in ranges.items():
-        assert overall_range({"ssim": (-1, 1), "judge": (0, 1)}, {"combine": combine}) == range
-    assert overall_range(dict.fromkeys("abc", (0, 1)), {"combine": "product"}) == (0.0, 1.0)
-    assert overall_range({"a": (0, math.inf), "b": (0, 1)}, {"combine": "product"}) == (0.0, math.inf)

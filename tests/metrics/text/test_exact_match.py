@@ -1,24 +1,23 @@
 from typing import Any
 
-import pytest
-
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.metrics.text.exact_match import exact_match
 from tests.support.trials import score_of, trial
 
 
-@pytest.mark.parametrize(
-    ("answer", "target", "switches", "value"),
-    [
-        *[(" Paris\n", "Paris", {}, 1), (" Paris\n", "Paris", {"strip": False}, 0), ("paris", "Paris", {}, 0)],
-        *[("STRASSE", "straße", {"ignore_case": True}, 1), ("Paris.", "Paris", {}, 0), ("", "", {}, 1)],
-        *[("Paris.", "Paris", {"ignore_punctuation": True}, 1), ("Paris", ["Rome", "Paris"], {}, 1)],
-    ],
-)
-def test_it_compares_texts_as_the_switches_say(
-    answer: str, target: str | list[str], switches: dict[str, Any], value: int
-) -> None:
-    assert score_of(exact_match, trial(answer, target), **switches).value == value
+def test_texts_are_compared_as_the_switches_say() -> None:
+    same: list[tuple[str, dict[str, Any]]] = [
+        ("Paris", {}),
+        (" Paris\n", {}),
+        ("PARIS", {"ignore_case": True}),
+        ("Paris.", {"ignore_punctuation": True}),
+    ]
+    other: list[tuple[str, dict[str, Any]]] = [(" Paris\n", {"strip": False}), ("paris", {}), ("Paris.", {})]
+    for cases, value in ((same, 1), (other, 0)):
+        assert [score_of(exact_match, trial(text, "Paris"), **it).value for text, it in cases] == [value] * len(cases)
+    assert score_of(exact_match, trial("STRASSE", "straße"), ignore_case=True).value == 1
+    for target, text in ((["Rome", "Paris"], "Paris"), ("", "")):
+        assert score_of(exact_match, trial(text, target)).value == 1
 
 
 def test_hidden_reasoning_is_left_out_and_without_references_it_is_unscored() -> None:

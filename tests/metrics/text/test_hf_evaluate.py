@@ -52,6 +52,14 @@ def test_the_first_reference_is_compared_or_all(library: Library) -> None:
     assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
 
 
+def test_one_number_is_picked_or_none() -> None:
+    two = {"a": 0.5, "b": 0.25}
+    assert (_picked({"accuracy": 0.5}, "").value, _picked(two, "b").value) == (0.5, 0.25)
+    others: list[dict[str, Any]] = [two, {"label": "3"}, {"all": [1, 2], "one": True}]
+    assert [_picked(result, "").value for result in others] == [None] * 3
+    assert _picked({"a": 0.5}, "c").value is None
+
+
 @pytest.mark.parametrize(("name", "why"), [("needy", "no module rouge_score"), ("far", "OSError")])
 def test_a_metric_that_cannot_be_loaded_is_unavailable(name: str, why: str, library: Library) -> None:
     found = score_of(hf_evaluate, TRIAL, name=name)
@@ -60,9 +68,7 @@ def test_a_metric_that_cannot_be_loaded_is_unavailable(name: str, why: str, libr
 
 
 @pytest.mark.parametrize("name", ["owner/metric", "./overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"])
-def test_foreign_code_runs_only_with_the_users_consent(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_foreign_code_needs_the_users_consent(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for own in ("rouge", "evaluate-metric/bleu"):
         assert _checked(own, trust_remote_code=False) == own
@@ -75,14 +81,3 @@ def test_foreign_code_runs_only_with_the_users_consent(
     assert (caught.value.name, "--trust_remote_code" in str(caught.value)) == (name, True)
     path = {"./overlap": tmp_path / "overlap", "..": tmp_path.parent}.get(name, name)
     assert _checked(name, trust_remote_code=True) == str(path)
-
-
-@pytest.mark.parametrize(
-    ("result", "field", "value"),
-    [
-        *[({"accuracy": 0.5}, "", 0.5), ({"a": 0.5, "b": 0.25}, "b", 0.25), ({"a": 0.5, "b": 0.25}, "", None)],
-        *[({"a": 0.5}, "c", None), ({"label": "3"}, "", None), ({"all": [1, 2], "one": True}, "", None)],
-    ],
-)
-def test_one_number_is_picked_or_none(result: dict[str, Any], field: str, value: float | None) -> None:
-    assert _picked(result, field).value == value

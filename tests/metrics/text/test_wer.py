@@ -5,23 +5,14 @@ from mmeval.metrics.text.wer import wer
 from tests.support.trials import score_of, trial
 
 
-@pytest.mark.parametrize(
-    ("answer", "target", "value"),
-    [
-        ("the old men sat", "the old man sat", 1 / 4),
-        ("", "the old man sat", 1),
-        ("one two three", "one", 2),  # words too many
-        ("The OLD man, sat!", "the old man sat", 0),
-        ("a b", ["x y", "a c"], 1 / 2),  # the nearest reference
-        ("hello  world", ["", "hello world"], 0),  # an empty reference is passed over
-        (Interleaved.from_text("hello <<audio1>> world"), "hello world", 0),
-    ],
-)
-def test_hand_computed_cases(answer: str | Interleaved, target: str | list[str], value: float) -> None:
-    assert score_of(wer, trial(answer, target)).value == pytest.approx(value)
-
-
-def test_evidence_counts_the_errors_and_a_reference_without_words_is_undefined() -> None:
+def test_hand_computed_cases_and_their_evidence() -> None:
+    sat = "the old man sat"
+    rates = {("the old men sat", sat): 1 / 4, ("", sat): 1, ("The OLD man, sat!", sat): 0}
+    rates |= {("one two three", "one"): 2}  # words too many
+    assert {case: score_of(wer, trial(*case)).value for case in rates} == pytest.approx(rates)
+    assert score_of(wer, trial("a b", ["x y", "a c"])).value == 1 / 2  # the nearest reference
+    assert score_of(wer, trial("hello  world", ["", "hello world"])).value == 0  # an empty one is passed over
+    assert score_of(wer, trial(Interleaved.from_text("hello <<audio1>> world"), "hello world")).value == 0
     errors = {"substitutions": 1, "deletions": 0, "insertions": 1}
     assert score_of(wer, trial("a x c d", "a b c")).evidence == {**errors, "answer": "a x c d", "reference": "a b c"}
     score = score_of(wer, trial("words", ["", "..."]))

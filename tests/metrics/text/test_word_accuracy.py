@@ -13,20 +13,19 @@ def score(answer: Any, wanted: Any, profile: str = "standard", **switches: Any) 
     return score_of(word_accuracy, trial(answer, metadata={"text": wanted}), profile, **switches)
 
 
-@pytest.mark.parametrize(
-    ("answer", "wanted", "value"),
-    [
-        *[("hello", "Hello!", 1), ("", "", 1), ("something", "", 0), ("", "something", 0)],
-        *[("the old men sat", "the old man sat", 3 / 4), ("one two three four", "one", 0), ("b a", "a b", 0)],
-        ("Straße", "STRASSE", 0),
-        (Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"}), "the old man", 1),
-    ],
-)
-def test_hand_computed_cases(answer: str | Interleaved, wanted: str, value: float) -> None:
-    assert score(answer, wanted).value == pytest.approx(value)
-
-
-def test_texts_are_lines_and_the_last_one_takes_the_remaining_lines() -> None:
+def test_hand_computed_cases_of_texts_and_of_lines_of_which_the_last_takes_the_rest() -> None:
+    values: dict[tuple[str, str], float] = {
+        ("hello", "Hello!"): 1,
+        ("", ""): 1,
+        ("something", ""): 0,
+        ("", "something"): 0,
+        ("b a", "a b"): 0,
+    }
+    values |= {("the old men sat", "the old man sat"): 3 / 4, ("one two three four", "one"): 0}
+    values |= {("Straße", "STRASSE"): 0}
+    assert {case: score(*case).value for case in values} == pytest.approx(values)
+    answer = Interleaved.from_text("the old<<audio1>>man <<code1>>", {"code1": "sat"})
+    assert score(answer, "the old man").value == 1
     wanted = {"door": "Mind the wet, paint", "window": "fresh rye bread rolls daily"}
     found = score("mind the wet paint\nfresh bread daily", wanted)
     assert found.value == pytest.approx(7 / 9)
@@ -49,9 +48,7 @@ def test_characters_are_compared_where_there_are_no_words_and_commas_are_errors_
 
 
 @pytest.mark.parametrize(("blanks", "errors", "length"), [("drop", 1, 3), ("drop_wanted", 2, 3), ("keep", 2, 5)])
-def test_blanks_may_count_as_characters_and_an_empty_text_is_undefined(
-    blanks: Blanks, errors: int, length: int
-) -> None:
+def test_blanks_may_count_and_an_empty_text_is_undefined(blanks: Blanks, errors: int, length: int) -> None:
     found = accuracy_of([("a b", "a b c")], normalise="none", unit="character", blanks=blanks)
     assert (found.errors, found.length) == (errors, length)
     units: tuple[Unit, ...] = ("word", "character")
@@ -60,19 +57,13 @@ def test_blanks_may_count_as_characters_and_an_empty_text_is_undefined(
         assert (none.value, none.status, none.evidence["length"]) == (None, "unscored", 0)
 
 
-def test_the_wanted_text_is_the_label_else_the_reference() -> None:
+def test_the_wanted_text_is_the_label_else_the_reference_and_no_text_is_found_before_the_run() -> None:
+    labels: list[Any] = [3, [], {"a": None}]
+    for wanted in labels:
+        fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
+        assert (score("a", wanted).status, score("a", wanted).reason) == ("unscored", fault)
+        assert "'text'" in fault
     labelled = trial("a", "b", metadata={"text": "a"})
     assert [score_of(word_accuracy, labelled, target_key=key).value for key in ("text", "other")] == [1, 0]
     assert score_of(word_accuracy, trial("a")).status == score_of(word_accuracy, trial(None, "a")).status == "unscored"
-
-
-@pytest.mark.parametrize("wanted", [3, [], {"a": None}], ids=str)
-def test_a_label_that_is_no_text_is_found_before_the_run_and_unscored(wanted: Any) -> None:
-    found = score("a", wanted)
-    fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
-    assert (found.status, found.reason) == ("unscored", fault)
-    assert "'text'" in fault
-
-
-def test_text_that_is_not_normalised_keeps_its_letters_and_points() -> None:
     assert [score("Hello, you", "hello you", normalise=it).value for it in ("speech", "none")] == [1, 0.5]

@@ -1,18 +1,10 @@
 """Each number of ``quality_3d``, as the released specification and this metric's documentation have it."""
 
-from mmeval.metrics.three_d import (
-    cloud_terms,
-    crossings,
-    geometry,
-    mesh_terms,
-    neighbourhoods,
-    quality_3d,
-    spread,
-    surface,
-)
+from importlib import import_module
+
+from mmeval.metrics.three_d import geometry
 from tests.support.constants import defined, documented
 
-MODULES = (cloud_terms, crossings, geometry, mesh_terms, neighbourhoods, quality_3d, spread, surface)
 DOCUMENTED = """
 cloud_terms: BENT=0.08 FAR_QUANTILE=95.0 FLAT=0.02 FOR_GEOMETRY=32 FOR_SAMPLING=16 FOR_TOPOLOGY=8
 cloud_terms: GEOMETRY=(0.45,0.35,0.20) SAMPLING=(0.50,0.25,0.25) SHARP=pi/6 SURFACE=2.0 TOPOLOGY=(0.45,0.35,0.20)
@@ -29,6 +21,7 @@ surface: SMALLEST_CROSS=100*2.220446049250313e-16 SMALLEST_SQUARES=1e-12
 
 
 def test_every_constant_has_its_documented_value() -> None:
-    left_out = {"PLY", "LIMITS", *(name for module in MODULES for name in vars(module) if name.startswith("_"))}
-    assert defined(MODULES, left_out) == documented(DOCUMENTED)
+    modules = [import_module(f"mmeval.metrics.three_d.{name}") for name in documented(DOCUMENTED)]
+    left_out = {"PLY", "LIMITS", *(name for module in modules for name in vars(module) if name.startswith("_"))}
+    assert defined(modules, left_out) == documented(DOCUMENTED)
     assert (geometry.LIMITS.max_mesh_faces, geometry.LIMITS.max_mesh_vertices) == (1_000_000, 2_000_000)

@@ -3,7 +3,7 @@ import pytest
 
 from mmeval.metrics.three_d import crossings
 from mmeval.metrics.three_d.crossings import Crossings, crossing_share
-from tests.support.shapes import Indices, Mesh, Numbers, cube, joined, tetrahedra, torus, turned
+from tests.support.shapes import Indices, Mesh, cube, joined, tetrahedra, torus, turned
 
 FLAT = [[-1, -1, 0], [1, -1, 0], [0, 1, 0]]
 TWO = np.array([[0, 1, 2], [3, 4, 5]])
@@ -31,26 +31,19 @@ def test_a_face_cuts_when_it_goes_through_another(other: list[list[float]], cut:
     assert [share(points).share for points in sides] == [cut] * 3
 
 
-def test_faces_that_share_a_corner_are_not_compared() -> None:
+def test_every_pair_is_found_whatever_its_sizes_but_for_faces_that_share_a_corner() -> None:
     assert share([*FLAT, [0, 0, -1], [0, 0.2, 1]], np.array([[0, 1, 2], [0, 3, 4]])).share == 0
     assert [share(*mesh).share for mesh in (cube(), torus())] == [0, 0]
-
-
-def test_every_pair_is_found_whatever_their_sizes() -> None:
     places = np.random.default_rng(3).uniform(0.1, 0.9, (30, 3))
     places[:15, 0] = 0.995
     corners, sides = cube()
     points, faces = joined(cube(), *((corners * 0.02 + place, sides) for place in places))
-    wanted = _by_all_pairs(points, faces)
-    assert wanted > 0.05
-    assert share(points, faces, 0).share == pytest.approx(wanted)
-
-
-def _by_all_pairs(points: Numbers, faces: Indices) -> float:
-    """The share of faces that cut another one, when each is compared with every other."""
+    # The share of faces that cut another one, when each is compared with every other.
     one, other = (side.ravel() for side in np.indices((len(faces), len(faces))))
     pairs = crossings._without_common_vertices(faces, crossings._Pairs(one, other))
-    return len(np.unique(pairs.one[crossings._cut(points[faces], pairs)])) / len(faces)
+    wanted = len(np.unique(pairs.one[crossings._cut(points[faces], pairs)])) / len(faces)
+    assert wanted > 0.05
+    assert share(points, faces, 0).share == pytest.approx(wanted)
 
 
 def test_of_a_large_mesh_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

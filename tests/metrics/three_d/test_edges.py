@@ -23,12 +23,9 @@ def test_edges_and_their_faces(faces: Indices, vertices: int, watertight: bool, 
     assert (edges.watertight, edges.nonmanifold_share, len(edges.neighbours)) == (watertight, shared, neighbours)
 
 
-def test_parts_are_counted_whether_closed_or_not() -> None:
+def test_parts_and_valences_are_counted() -> None:
     points, faces = tetrahedra((0, 0, 0), (5, 0, 0), (0, 5, 0))
     assert component_count(len(faces) - 1, edges_of(faces[1:], len(points)).neighbours) == 3
     assert component_count(3, edges_of(FAN, 5).neighbours) == 3
-
-
-def test_a_valence_counts_other_ends_and_a_vertex_without_faces_has_none() -> None:
     assert valences(edges_of(FAN, 7).ends, 7).tolist() == [4, 4, 2, 2, 2, 0, 0]
     assert valences(edges_of(np.array([[0, 1, 1]]), 2).ends, 2).tolist() == [1, 2]

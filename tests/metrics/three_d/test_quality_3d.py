@@ -5,7 +5,6 @@ import pytest
 
 from mmeval.metrics.three_d import quality_3d as module
 from mmeval.metrics.three_d.quality_3d import quality_3d
-from tests.support import tiny_media as tiny
 from tests.support.shapes import cube, off, plane_cloud, ply, shown, sphere_cloud, torus
 from tests.support.trials import score_of, trial
 
@@ -35,19 +34,6 @@ def test_the_value_is_the_mean_over_the_items_and_each_is_scored_alone() -> None
     assert score_of(quality_3d, trial("only words")).status == "inapplicable"
 
 
-@pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(
-    "file",
-    [off(cube()), tiny.binary_stl(4), tiny.glb(), ply(sphere_cloud(40)), SEAM],
-    ids=["off", "stl", "glb", "ply cloud", "seam"],
-)
-def test_every_format_has_a_quality_and_the_same_one_again(file: bytes, profile: str) -> None:
-    found = quality(file, profile)
-    assert found is None or 0 <= found <= 1
-    quality(off(torus()), profile)
-    assert quality(file, profile) == found
-
-
 @pytest.mark.parametrize(
     "file",
     [b"", BROKEN, off((np.full((3, 3), np.nan), np.array([[0, 1, 2]]))), ply(np.empty((0, 3)))],
@@ -58,22 +44,18 @@ def test_what_cannot_be_read_is_zero_and_has_no_score_under_official(file: bytes
     assert found == (0, None, 0)
 
 
-def test_points_at_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_seam(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
+    assert (item(SEAM, merge_vertices=False)["watertight"], item(SEAM, "official")["watertight"]) == (False, False)
+    faces, alone, points = ply(*torus()), off((sphere_cloud(100), np.empty((0, 3), int))), ply(sphere_cloud(100))
+    assert (item(faces)["type"], item(faces, "official")["type"], item(alone)["type"]) == ("mesh", "pcd", "pcd")
+    assert quality(alone, "official") is None and quality(points, "official") is not None
     same = ply(np.full((64, 3), 0.25))
     assert (quality(same), quality(same, "official")) == (0, 0.79)  # merged they are one point
     monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
     assert (quality(same), quality(same, "official"), quality(same, merge_vertices=False)) == (0, None, None)
-
-
-def test_a_texture_seam_opens_a_mesh_only_where_vertices_stay_apart() -> None:
-    assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
-    assert (item(SEAM, merge_vertices=False)["watertight"], item(SEAM, "official")["watertight"]) == (False, False)
-
-
-def test_what_is_a_mesh_and_what_a_cloud() -> None:
-    faces, alone, points = ply(*torus()), off((sphere_cloud(100), np.empty((0, 3), int))), ply(sphere_cloud(100))
-    assert (item(faces)["type"], item(faces, "official")["type"], item(alone)["type"]) == ("mesh", "pcd", "pcd")
-    assert quality(alone, "official") is None and quality(points, "official") is not None
 
 
 @pytest.mark.parametrize("count", [0, 7, 8, 12, 13, 31, 32, 33])
@@ -84,17 +66,13 @@ def test_under_official_a_search_for_neighbours_fails_for_some_counts(count: int
     assert quality(file) is not None
 
 
-def test_a_vertex_that_no_face_names_lowers_sampling_only_where_it_is_kept() -> None:
+def test_vertices_without_a_face_and_faces_that_are_lines_count_only_where_they_are_kept() -> None:
     points, faces = cube()
     more = off((np.concatenate([points, np.eye(3)[[0] * 9] * 0.3]), faces))
     alone = item(off(cube()))["valence_variation"]
     assert item(more, merge_vertices=False)["valence_variation"] == pytest.approx(alone)
     # The median of 17 valences is 0, their mean 36 / 17.
     assert item(more, "official")["valence_variation"] == pytest.approx(1 - np.exp(-4 / (36 / 17)))
-
-
-def test_faces_that_are_lines_are_no_part_of_the_surface() -> None:
-    points, faces = cube()
-    more = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
-    assert (item(more)["T"], item(more, degenerate="kept")["watertight"]) == (1, False)
+    lines = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
+    assert (item(lines)["T"], item(lines, degenerate="kept")["watertight"]) == (1, False)
     assert quality(off((points, np.array([[0, 1, 1]])))) == 0

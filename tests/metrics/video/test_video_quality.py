@@ -53,47 +53,34 @@ def scored(trials: Sequence[Trial], profile: str = "standard", **switches: Any) 
     return [scores["video_quality"] for scores in score_all(bind(video_quality, switches, profile), trials)]
 
 
-@pytest.mark.parametrize(
-    ("technical", "aesthetic", "quality"),
-    [
-        (TECHNICAL.mean, AESTHETIC.mean, 0.5),
-        (0, 0, 0.484148),
-        (0.2, -0.05, 1 / (1 + math.exp(-0.6104 * (0.2 - 0.1107) / 0.07355 - 0.3896 * (-0.05 + 0.08285) / 0.03774))),
-    ],
-)
-def test_both_branches_count_with_the_published_constants(technical: float, aesthetic: float, quality: float) -> None:
-    assert fused(technical, aesthetic) == pytest.approx(quality, abs=2e-6)
-
-
-def test_videos_are_scored_by_the_means_of_the_branches(model: str) -> None:
+def test_videos_are_scored_by_the_means_of_both_branches_with_the_published_constants(model: str) -> None:
+    by_hand = 1 / (1 + math.exp(-0.6104 * (0.2 - 0.1107) / 0.07355 - 0.3896 * (-0.05 + 0.08285) / 0.03774))
+    qualities = {(TECHNICAL.mean, AESTHETIC.mean): 0.5, (0, 0): 0.484148, (0.2, -0.05): by_hand}
+    assert {branches: fused(*branches) for branches in qualities} == pytest.approx(qualities, abs=2e-6)
     one, both = scored([with_videos(clip()), with_videos(clip(), clip(frames=1))], model=model)
     item = one.evidence["items"][0]
     assert item["quality"] == pytest.approx(fused(item["technical"], item["aesthetic"]))
-    qualities = [item["quality"] for item in both.evidence["items"]]
-    assert (one.value, both.value) == (qualities[0], pytest.approx(sum(qualities) / 2))
-    assert item["technical"] != qualities[1]
-
-
-def test_the_seed_decides_which_frames_count(model: str) -> None:
+    first, second = (item["quality"] for item in both.evidence["items"])
+    assert (one.value, both.value) == (first, pytest.approx((first + second) / 2))
+    assert item["technical"] != second
     again = [scored([with_videos(clip(frames=150))], model=model, seed=seed)[0].value for seed in (0, 0, 1)]
     assert again[0] == again[1] != again[2]
 
 
-def test_answers_without_a_video_that_can_be_decoded(model: str) -> None:
+def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable(model: str, tmp_path: Path) -> None:
     trials = [with_videos(BROKEN), trial("See <video1>."), trial("words"), trial(None)]
     found = [[(one.value, one.status) for one in scored(trials, p, model=model)] for p in ("standard", "official")]
     other = [(None, "inapplicable"), (None, "unscored")]
     assert found == [[(0, "scored"), (0, "scored"), *other], [(None, "unscored"), (None, "unscored"), *other]]
-
-
-def test_without_weights_it_is_unavailable(tmp_path: Path) -> None:
     nameless, empty = (bind(video_quality, switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
     assert "--metric_args" in nameless and f"lacks {NETWORK}" in empty
+    folders = model, model, saved(tmp_path, OneBranch())
+    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
+    assert marks[0] == marks[1] != marks[2]
 
 
 @pytest.mark.parametrize(
-    ("module", "word"),
-    [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")],
+    ("module", "word"), [(None, "cannot be loaded"), (OneBranch(), "two branches"), (Nothing(), "no number")]
 )
 def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch.nn.Module | None, word: str) -> None:
     if module is None:
@@ -103,9 +90,3 @@ def test_another_network_is_no_fault_of_the_answer(tmp_path: Path, module: torch
     (score,) = scored([with_videos(clip())], model=str(tmp_path))
     assert (score.status, score.cause) == ("unscored", "lost")
     assert str(tmp_path) in score.reason and word in score.reason
-
-
-def test_weights_have_a_fingerprint(tmp_path: Path, model: str) -> None:
-    folders = model, model, saved(tmp_path, OneBranch())
-    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in folders]
-    assert marks[0] == marks[1] != marks[2]

@@ -28,60 +28,52 @@ def places(height: int, width: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.stack([rows // 4, columns // 4, np.zeros_like(rows)], axis=2).astype(np.uint8)
 
 
-def test_a_clip_has_32_frames_every_second_one_of_its_third() -> None:
+def test_a_clip_has_32_frames_of_its_third_or_one_of_each_stretch_and_begins_again_when_too_short() -> None:
     found = numbers(600, stretches=3, length=32)
     assert [b - a == 2 for a, b in pairwise(found)].count(False) == 2
     for third, first in enumerate(found[::32]):
         assert 200 * third <= first < 200 * third + (200 - 64)
-
-
-def test_of_32_stretches_one_frame_each_is_used() -> None:
     found = numbers(3200, stretches=32, length=1)
     assert [number // 100 for number in found] == list(range(32))
     assert all(number % 100 < 98 for number in found)
-
-
-def test_a_video_that_is_too_short_begins_again() -> None:
     assert numbers(1, stretches=3, length=32) == [0] * 96
     assert numbers(12, stretches=32, length=1) == [0] * 32
     found = numbers(10, stretches=3, length=32)
     assert (found[:7], found[32:36]) == ([0, 2, 4, 6, 8, 0, 2], [3, 5, 7, 9])
 
 
-def test_a_fragment_comes_from_each_cell_of_the_grid_and_lies_within_it() -> None:
+def test_a_fragment_comes_from_each_cell_of_the_grid_which_a_small_picture_is_enlarged_to_fit() -> None:
     made, last = fragments(places(700, 1400), CORNER), fragments(places(700, 1400), END)
     assert made.shape == (224, 224, 3)
     assert [made[32 * at, 0, 0] for at in range(7)] == [25 * at for at in range(7)]  # a cell has 100 rows
     assert [made[0, 32 * at, 1] for at in range(7)] == [(50 * at) % 256 for at in range(7)]
     assert last[0, 0].tolist() == [67 // 4, 167 // 4, 0]  # 100 - 32 and 200 - 32, the last place left out
     assert last[31, 31].tolist() == [98 // 4, 198 // 4, 0]
-
-
-def test_a_small_picture_is_enlarged_until_the_grid_fits() -> None:
     assert fragments(places(112, 336), CORNER)[-1, -1, 0] == (112 - 1) // 4
     assert np.array_equal(fragments(places(224, 224), END), places(224, 224))
 
 
-def test_a_picture_is_resized_between_the_nearest_pixels_alone() -> None:
+def test_a_picture_is_resized_between_the_nearest_pixels_alone_and_normalised_by_colour() -> None:
     stripes, nine = np.zeros((4, 4, 3), np.uint8), np.zeros((9, 9, 3), np.uint8)
     stripes[:, ::2], nine[1::3, 1::3] = 200, 90
     assert resized(stripes, 4, 4) is stripes
     assert resized(stripes, 4, 2)[0, :, 0].tolist() == [100, 100]
     assert resized(stripes, 4, 8)[0, :, 0].tolist() == [200, 150, 50, 50, 150, 150, 50, 0]
     assert resized(nine, 3, 3).max() == resized(nine, 3, 3).min() == 90  # what lies between does not count
-
-
-def test_pixels_are_normalised_by_colour() -> None:
     grey = normalised(np.full((3, 32, 2, 2, 3), 128, np.uint8))
     assert (grey.shape, grey.dtype) == ((3, 3, 32, 2, 2), np.float32)
     assert grey[0, :, 0, 0, 0] == pytest.approx([4.325 / 58.395, 11.72 / 57.12, 24.47 / 57.375])
 
 
-def test_both_views_have_the_shapes_that_the_branches_take() -> None:
+def test_both_views_have_the_shapes_that_the_branches_take_and_damage_is_an_error() -> None:
     found = views_of(Media.from_bytes(clip(frames=12)))
     assert [view.shape for view in found] == [(3, 3, 32, 224, 224), (1, 3, 32, 224, 224)]
     first, last = (found.technical[0, 0, at].mean() for at in (0, 5))  # frames 0 and 10, each lighter than before
     assert first < last
+    with pytest.raises(CorruptMediaError):
+        views_of(Media(data=sound_clip(), mime="video/mp4", size=1))
+    with pytest.raises(MediaLimitError):
+        views_of(Media.from_bytes(clip()), limits=DecodeLimits(max_video_frames=3))
 
 
 def test_what_is_drawn_at_random_follows_from_the_video_and_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,10 +101,3 @@ def test_the_same_places_are_cut_in_all_frames_of_a_clip(monkeypatch: pytest.Mon
     monkeypatch.setattr(views, "fragments", noted)
     views_of(Media.from_bytes(clip(frames=200)))
     assert (len(cut), len(set(cut))) == (96, 3)
-
-
-def test_what_cannot_be_decoded_is_an_error() -> None:
-    with pytest.raises(CorruptMediaError):
-        views_of(Media(data=sound_clip(), mime="video/mp4", size=1))
-    with pytest.raises(MediaLimitError):
-        views_of(Media.from_bytes(clip()), limits=DecodeLimits(max_video_frames=3))

@@ -8,6 +8,12 @@ from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from tests.support import tiny_media as tiny
 
 PNG = b"\x89PNG\r\n\x1a\n"
+INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")
+OUTSIDE = (
+    *("../a", "/etc/passwd", "//etc/passwd", "a/../../b", "link/a", "loop/a", "nul\0", "a/../../" + "x" * 5000),
+    *("file:///etc/passwd", "file:/etc/passwd", "http://127.0.0.1:9/a", "//127.0.0.1/a", "data:text/plain,a"),
+    *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
+)
 
 
 @pytest.fixture
@@ -20,7 +26,7 @@ def recorded(file: Path) -> Media:
     return Media.from_json(Media.from_path(file).to_json(), file.parent)
 
 
-def test_a_mime_type_has_a_kind_and_a_document_may_be_a_picture() -> None:
+def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
     kinds = {
         **{"image/svg+xml": "image", "audio/mpeg": "audio", "video/webm": "video", "model/stl": "3d"},
         **{"text/html": "document", "application/octet-stream": "document"},
@@ -29,6 +35,9 @@ def test_a_mime_type_has_a_kind_and_a_document_may_be_a_picture() -> None:
     assert may_be("image", "image/png") and may_be("document", "application/pdf") and may_be("document", "image/jpeg")
     wrong = (("image", "application/pdf"), ("document", "image/gif"), ("3d", "image/png"))
     assert not any(may_be(kind, mime) for kind, mime in wrong)
+    media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
+    assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
+    assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
 
 
 def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_media(file: Path) -> None:
@@ -39,18 +48,18 @@ def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_medi
     assert (later.mime, later.size) == ("audio/wav", len(tiny.wav()))
 
 
-@pytest.mark.parametrize("ask", ["read", "mime", "size", "sha256"])
-def test_a_file_that_has_gone_is_named(file: Path, ask: str) -> None:
-    media = Media.from_path(file)
+def test_a_file_that_has_gone_is_named_and_a_path_without_one_refused(file: Path, tmp_path: Path) -> None:
+    gone = {ask: Media.from_path(file) for ask in ("data", "mime", "size", "sha256")}
     file.unlink()
-    with pytest.raises(MissingDataError, match=r"a\.png: .* has gone"):
-        media.read() if ask == "read" else getattr(media, ask)
-
-
-def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
+    for ask, media in gone.items():
+        with pytest.raises(MissingDataError, match=r"a\.png: .* has gone"):
+            media.read() if ask == "data" else getattr(media, ask)
     for read in (lambda: Media.from_path(tmp_path), Media(path=tmp_path).read, Media().read):
         with pytest.raises(MissingDataError):
             read()
+    for sha256 in ("../../etc/passwd", "A" * 64, "a" * 63):
+        with pytest.raises(UsageError, match="SHA-256"):
+            Media.from_json({"sha256": sha256, "mime": "image/png", "size": 1, "path": "a"}, tmp_path)
 
 
 def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Path) -> None:
@@ -64,35 +73,16 @@ def test_a_recorded_medium_survives_json_and_a_pickle_without_its_memo(file: Pat
     assert (sent.sha256, sent.path, sent.mime, sent.memo) == (media.sha256, file, "image/png", {})
 
 
-@pytest.mark.parametrize("changed", [PNG[::-1], b"longer than before"], ids=["same size", "another size"])
-def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path, changed: bytes) -> None:
-    media = recorded(file)
-    file.write_bytes(changed)
-    with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
-        media.read()
+def test_a_file_changed_since_it_was_recorded_is_noticed(file: Path) -> None:
+    for changed in (PNG[::-1], b"longer than before"):
+        file.write_bytes(PNG)
+        media = recorded(file)
+        file.write_bytes(changed)
+        with pytest.raises(CorruptMediaError, match=rf"a\.png: .*\b{len(changed)} bytes"):
+            media.read()
 
 
-@pytest.mark.parametrize("sha256", ["../../etc/passwd", "A" * 64, "a" * 63])
-def test_a_record_with_a_damaged_digest_is_refused(tmp_path: Path, sha256: str) -> None:
-    with pytest.raises(UsageError, match="SHA-256"):
-        Media.from_json({"sha256": sha256, "mime": "image/png", "size": 1, "path": "a"}, tmp_path)
-
-
-def test_a_medium_is_called_by_its_path_else_its_name_else_its_digest(file: Path) -> None:
-    media = Media.from_path(file), Media.from_bytes(b"x", "b.png"), Media.from_bytes(b"x")
-    assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
-    assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
-
-
-INSIDE = ("img/a.png", "~/secret", "%2e%2e/out/secret", "NUL", "", ".", "a/../b")
-OUTSIDE = (
-    *("../a", "/etc/passwd", "//etc/passwd", "a/../../b", "link/a", "loop/a", "nul\0", "a/../../" + "x" * 5000),
-    *("file:///etc/passwd", "file:/etc/passwd", "http://127.0.0.1:9/a", "//127.0.0.1/a", "data:text/plain,a"),
-    *("\\\\host\\share\\a", "C:\\a", "C:/a", "..\\a", "../a.. ."),
-)
-
-
-def test_a_path_that_leads_out_of_its_root_on_any_system_is_refused(tmp_path: Path) -> None:
+def test_a_path_leads_out_of_its_root_only_to_the_blobs_of_a_hub_snapshot(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to(tmp_path)
     (tmp_path / "root" / "loop").symlink_to("loop")
@@ -100,9 +90,6 @@ def test_a_path_that_leads_out_of_its_root_on_any_system_is_refused(tmp_path: Pa
     for relative in OUTSIDE:
         with pytest.raises(UsageError):
             path_inside(tmp_path / "root", relative)
-
-
-def test_links_of_a_hub_snapshot_may_point_to_the_blobs_of_its_data_set(tmp_path: Path) -> None:
     snapshot = tmp_path / "data" / "snapshots" / "abc"
     snapshot.mkdir(parents=True)
     (tmp_path / "data" / "blobs").mkdir()

@@ -16,31 +16,25 @@ def only_png(path: str, where: str) -> Media:
     return PNG
 
 
-def test_a_text_borrows_the_media_that_its_tags_name() -> None:
+def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() -> None:
     reader = ContentReader(only_png, {"image1": "a.png", "image2": PNG})
     content = reader.read("see <<image1>> and <<audio1>>", "input")
     found = [(part.kind, part.media) for part in content.parts]
     assert found == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
-
-
-def test_media_of_the_content_itself_win_and_follow_the_text_when_it_has_no_tag() -> None:
     reader = ContentReader(only_png, {"code1": "shared"})
     content = reader.read({"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input")
     own = Part("code", text="own", raw="<<code1>>", label="code1")
     assert content.parts == (own, Part("image", media=PNG, label="image7"))
 
 
-def test_a_list_of_parts_is_taken_as_it_is() -> None:
+def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings() -> None:
     code, picture = {"type": "code", "text": "x = 1"}, {"type": "image", "path": "a.png"}
     parts = [{"type": "text", "text": "<<image1>>"}, code, picture]
     read = (text_part("<<image1>>"), Part("code", text="x = 1", raw="x = 1"), Part("image", media=PNG))
     assert ContentReader(only_png).read(parts, "input").parts == read
     filled = {"text": "hi", "media": {"image1": None}}  # as Parquet writes what is absent
     assert ContentReader(only_png).read(filled, "input").parts == (text_part("hi"),)
-
-
-def test_labels_are_read_in_their_usual_spellings() -> None:
     written = ("image1", "IMG_2", "threeD1", "3d 4", "audio01", "image", "x1")
     assert [*map(normal_label, written)] == ["image1", "image2", "3d1", "3d4", "audio1", None, None]
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +72,12 @@ def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(monke
     assert next(steps("process")).facts["pid"] != one.facts["pid"], "two open streams have a process each"
 
 
-def test_the_process_lives_on_from_one_medium_to_the_next_and_after_a_stream_that_is_left() -> None:
+def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
     first = pid()
     stream = iter(steps("echo", times=9))
     next(stream)
     stream.close()  # type: ignore[attr-defined]  # it is a generator
     assert pid() == first
-
-
-def test_a_process_is_replaced_when_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = pid()
     monkeypatch.setattr(apart, "_MOST_MEDIA", 1)
     second = pid()
     monkeypatch.setattr(apart, "_MOST_MEDIA", 9)
@@ -108,23 +105,17 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
 
 
-def test_a_process_that_is_gone_meanwhile_costs_one_medium_at_most() -> None:
+def test_a_process_that_is_gone_costs_one_medium_and_threads_and_workers_have_their_own() -> None:
     os.kill(pid(), signal.SIGKILL)
     with pytest.raises(CorruptMediaError, match="SIGKILL"):
         list(steps("echo"))
     assert len(list(steps("echo"))) == 1
-
-
-def _text() -> str:
-    return decode.document_text(Media.from_bytes(tiny.pdf()))
-
-
-def test_threads_and_worker_processes_decode_with_processes_of_their_own() -> None:
+    text = partial(decode.document_text, Media.from_bytes(tiny.pdf()))
     with ThreadPoolExecutor(3) as pool:
-        assert [job.result() for job in [pool.submit(_text) for _ in range(3)]] == ["Hello"] * 3
+        assert [job.result() for job in [pool.submit(text) for _ in range(3)]] == ["Hello"] * 3
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as forks:
-        assert [job.result() for job in [forks.submit(_text) for _ in range(2)]] == ["Hello"] * 2
-    assert _text() == "Hello"
+        assert [job.result() for job in [forks.submit(text) for _ in range(2)]] == ["Hello"] * 2
+    assert text() == "Hello"
 
 
 def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(tmp_path: Path) -> None:

@@ -8,15 +8,12 @@ from mmeval.errors import MissingExtraError
 from tests.support import tiny_media as tiny
 
 
-def test_a_sound_medium_has_no_fault_and_one_that_is_cut_short_has() -> None:
+def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_the_rest_is_counted() -> None:
     look = MediaLook()
     whole = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
     assert [look.fault(Media.from_bytes(data)) for data in whole] == [""] * 4
     assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
     assert (look.looked_at, look.passed_over, look.warnings(), look.remark()) == (5, 0, [], "")
-
-
-def test_when_the_seconds_are_over_the_rest_is_counted() -> None:
     look = MediaLook(seconds=1e-9)
     media = [Media.from_bytes(tiny.picture()), Media.from_bytes(b"\x89PNG\r\n\x1a\n broken")]
     assert [*map(look.fault, media)] == ["", ""]

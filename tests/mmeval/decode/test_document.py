@@ -13,13 +13,10 @@ def pdf(**options: int) -> Media:
     return Media.from_bytes(tiny.pdf("Hello", **options))  # type: ignore[arg-type]  # pages alone
 
 
-def test_pages_are_rendered_at_the_resolution_asked_for() -> None:
+def test_pages_are_rendered_counted_and_read_one_by_one() -> None:
     (page,) = decode.pages(pdf(), dpi=144)
     assert (page.mode, page.size, page.getextrema()[0]) == ("RGB", (400, 200), (0, 255))
     assert [page.size for page in decode.pages(pdf(pages=3), dpi=72, numbers=[2, 7])] == [(200, 100)]
-
-
-def test_pages_are_counted_and_their_text_is_read_one_by_one() -> None:
     assert decode.page_count(pdf(pages=2), limits=DecodeLimits(max_pages=2)) == 2
     assert document_text(pdf(pages=2)) == "Hello\nHello"
     assert document_start(pdf(pages=900), 8) == ("Hello\nHe", True)
@@ -28,11 +25,15 @@ def test_pages_are_counted_and_their_text_is_read_one_by_one() -> None:
         decode.page_count(pdf(pages=2), limits=DecodeLimits(max_pages=1))
 
 
-def test_text_files_are_read_in_their_encoding() -> None:
+def test_text_files_are_read_in_their_encoding_up_to_a_limit() -> None:
     for data in ("ä,1".encode(), "ä,1".encode("utf-16"), b"\xef\xbb\xbf\xc3\xa4,1"):
         media = Media.from_bytes(data, "a.csv")
         assert document_text(media) == "ä,1"
         assert (document_start(media, 3), document_start(media, 2)) == (("ä,1", False), ("ä,", True))
+    for media in (Media.from_bytes(b"Hello"), pdf()):
+        assert document_text(media, limits=DecodeLimits(max_text_chars=5)) == "Hello"
+        with pytest.raises(MediaLimitError, match="max_text_chars = 4"):
+            document_text(media, limits=DecodeLimits(max_text_chars=4))
 
 
 def test_pages_above_a_limit_are_refused() -> None:
@@ -46,28 +47,11 @@ def test_pages_above_a_limit_are_refused() -> None:
             every_page(Media.from_bytes(data), limits=limits)
 
 
-def test_text_above_the_limit_is_refused() -> None:
-    for media in (Media.from_bytes(b"Hello"), pdf()):
-        assert document_text(media, limits=DecodeLimits(max_text_chars=5)) == "Hello"
-        with pytest.raises(MediaLimitError, match="max_text_chars = 4"):
-            document_text(media, limits=DecodeLimits(max_text_chars=4))
-
-
-def test_the_pieces_of_a_page_say_where_they_are() -> None:
-    ((first, second),) = decode.page_boxes(Media.from_bytes(pdf_of([(50, 700, "Item"), (250, 700, "7 kcal")])))
-    assert (first.text, second.text) == ("Item", "7 kcal")
-    assert (first.left, second.left) == pytest.approx((50, 250), abs=2)
-    assert 85 < first.top < first.bottom < 105  # points from the upper edge
-
-
-@pytest.mark.parametrize(("degrees", "place"), [(0, (10, 41)), (90, (50, 10)), (180, (163, 50)), (270, (41, 163))])
-def test_pieces_stand_where_a_turned_page_shows_them(degrees: int, place: tuple[float, float]) -> None:
-    ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))
-    assert (box.left, box.top) == pytest.approx(place, abs=1)
-    assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
-
-
-def test_a_page_of_very_many_pieces_is_read_line_by_line_and_a_picture_has_none() -> None:
+def test_pieces_stand_where_a_turned_page_shows_them_and_very_many_are_read_line_by_line() -> None:
+    for degrees, place in {0: (10, 41), 90: (50, 10), 180: (163, 50), 270: (41, 163)}.items():
+        ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))
+        assert (box.left, box.top) == pytest.approx(place, abs=1)
+        assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
     pieces = [(10 + 33 * (at % 20), 785 - 7.7 * (at // 20), "x.5") for at in range(2000)]
     (boxes,) = decode.page_boxes(Media.from_bytes(pdf_of(pieces)))
     assert (len(boxes), boxes[0][:4], boxes[1][:4]) == (100, (0, 0, 1, 1), (0, 1, 1, 2))

@@ -29,19 +29,16 @@ def test_the_limits_are_the_documented_ones() -> None:
     assert placeholders.MAX_INDEX_DIGITS == 9
 
 
-def test_larger_files_have_more_time_and_memory() -> None:
+def test_larger_files_have_more_time_and_memory_and_small_archives_may_be_packed_more_densely() -> None:
     limits = DecodeLimits()
     assert (limits.step_seconds(4 * MIB), limits.step_seconds(6 * MIB)) == (1.25, 2.25)
     assert (limits.step_bytes(4 * MIB), limits.step_bytes(4 * MIB + 1)) == (184 * MIB, 184 * MIB + 24)
-
-
-def test_small_archives_have_fewer_entries_and_may_be_packed_more_densely() -> None:
-    limits = ArchiveLimits(max_entries=10, free_entries=4, max_bytes=1000, max_ratio=2.0, free_bytes=100)
+    archive = ArchiveLimits(max_entries=10, free_entries=4, max_bytes=1000, max_ratio=2.0, free_bytes=100)
     for entries, packed in ((6, 32), (10, 1600)):
-        limits.check_entries(entries, packed=packed)
+        archive.check_entries(entries, packed=packed)
         with pytest.raises(MediaLimitError, match="max_entries"):
-            limits.check_entries(entries + 1, packed=packed)
+            archive.check_entries(entries + 1, packed=packed)
     for size, packed, limit in ((300, 100, "max_ratio"), (1000, 450, "max_bytes")):
-        limits.check_unpacked(size, packed=packed)
+        archive.check_unpacked(size, packed=packed)
         with pytest.raises(MediaLimitError, match=limit):
-            limits.check_unpacked(size + 1, packed=9999 if limit == "max_bytes" else packed)
+            archive.check_unpacked(size + 1, packed=9999 if limit == "max_bytes" else packed)

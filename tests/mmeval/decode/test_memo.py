@@ -1,5 +1,4 @@
 import weakref
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -22,30 +21,23 @@ WHOLE = {
 }
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
-    """Count the calls of a function of a library, which goes on to work; each call adds to the list."""
+def counted(monkeypatch: pytest.MonkeyPatch, library: Any, name: str) -> list[Any]:
+    """The calls of a function of a library, which goes on to work; each call adds to the list."""
+    calls: list[Any] = []
+    real = getattr(library, name)
 
-    def watch(library: Any, name: str) -> list[Any]:
-        calls: list[Any] = []
-        real = getattr(library, name)
+    def noted(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return real(*args, **options)
 
-        def noted(*args: Any, **options: Any) -> Any:
-            calls.append(args)
-            return real(*args, **options)
-
-        monkeypatch.setattr(library, name, noted)
-        return calls
-
-    return watch
+    monkeypatch.setattr(library, name, noted)
+    return calls
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_medium_is_decoded_once_for_each_set_of_limits_unless_it_is_too_large_to_keep(
-    name: str, counted: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_medium_is_decoded_once_for_its_limits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, data, library, function = WHOLE[name]
-    calls, media = counted(library, function), Media.from_bytes(data)
+    calls, media = counted(monkeypatch, library, function), Media.from_bytes(data)
     for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
         decoder(media, limits=limits)
     assert len(calls) == 2
@@ -55,13 +47,20 @@ def test_a_medium_is_decoded_once_for_each_set_of_limits_unless_it_is_too_large_
     assert large.memo == {}
 
 
-def test_an_error_is_not_kept(counted: Any) -> None:
-    opened = counted(Image, "open")
+def test_errors_and_streams_are_not_kept_and_results_go_with_their_medium(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = counted(monkeypatch, Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
         with pytest.raises(CorruptMediaError):
             decode.image(media)
     assert (len(opened), media.memo) == (2, {})
+    film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
+    assert (every_frame(film), every_page(book)) == (20, 1)
+    assert (film.memo, book.memo) == ({}, {})
+    samples = weakref.ref(decode.audio(sound).samples)
+    assert samples() is not None
+    del sound
+    assert samples() is None
 
 
 def test_a_picture_or_a_mesh_that_one_metric_changes_is_whole_for_the_next() -> None:
@@ -73,13 +72,3 @@ def test_a_picture_or_a_mesh_that_one_metric_changes_is_whole_for_the_next() -> 
         media = Media.from_bytes(data)
         decode.mesh(media).apply_translation([5, 5, 5])
         assert decode.mesh(media).bounds.tolist() == [[0, 0, 0], [1, 1, 0]]
-
-
-def test_streams_are_not_kept_and_results_go_with_their_medium() -> None:
-    film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
-    assert (every_frame(film), every_page(book)) == (20, 1)
-    assert (film.memo, book.memo) == ({}, {})
-    samples = weakref.ref(decode.audio(sound).samples)
-    assert samples() is not None
-    del sound
-    assert samples() is None

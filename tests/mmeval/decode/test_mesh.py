@@ -11,9 +11,12 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 FORMATS = (tiny.PLAIN_OBJ, tiny.PLAIN_OFF, tiny.PLAIN_PLY, tiny.PLAIN_STL, tiny.binary_stl(), tiny.glb())
+COLOURED = tiny.PLAIN_PLY.replace(
+    b"property float z\n", b"property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+)
 
 
-def test_a_mesh_of_every_format_is_decoded_and_points_without_faces_are_a_cloud() -> None:
+def test_a_mesh_of_every_format_is_decoded_and_the_parts_of_a_scene_stand_where_it_places_them() -> None:
     for data in FORMATS:
         mesh = decode.mesh(Media.from_bytes(data))
         assert isinstance(mesh, trimesh.Trimesh)
@@ -21,26 +24,17 @@ def test_a_mesh_of_every_format_is_decoded_and_points_without_faces_are_a_cloud(
     cloud = decode.mesh(Media.from_bytes(tiny.CLOUD_PLY))
     assert isinstance(cloud, trimesh.PointCloud)
     assert cloud.vertices.shape == (3, 3)
-
-
-def test_the_parts_of_a_scene_stand_where_it_places_them_and_vertices_at_one_place_are_merged() -> None:
     nodes = [{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}]
     mesh = decode.mesh(Media.from_bytes(tiny.glb(nodes=nodes, scenes=[{"nodes": [0, 1]}])))
     assert mesh.bounds.tolist() == [[0, 0, 0], [6, 1, 0]]
     assert decode.mesh(Media.from_bytes(tiny.binary_stl(4))).vertices.shape == (3, 3)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"mtllib /etc/hostname\nusemtl a\n" + tiny.PLAIN_OBJ,
-        tiny.PLAIN_PLY.replace(b"element vertex", b"comment TextureFile /etc/hostname\nelement vertex"),
-        tiny.glb(images=[{"uri": "/etc/hostname"}]),
-    ],
-    ids=["obj", "ply", "glb"],
-)
-def test_materials_in_other_files_are_left_alone(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(decode.mesh(Media.from_bytes(data)), trimesh.Trimesh)
+def test_materials_in_other_files_are_left_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    textured = tiny.PLAIN_PLY.replace(b"element vertex", b"comment TextureFile /etc/hostname\nelement vertex")
+    library = b"mtllib /etc/hostname\nusemtl a\n" + tiny.PLAIN_OBJ
+    for data in (library, textured, tiny.glb(images=[{"uri": "/etc/hostname"}])):
+        assert isinstance(decode.mesh(Media.from_bytes(data)), trimesh.Trimesh)
     assert capfd.readouterr() == ("", "")
 
 
@@ -102,11 +96,6 @@ def test_points_alone_are_read_with_all_their_digits_whatever_the_faces_name() -
     assert (found.shape, found[1, 0]) == ((3, 3), 0.123456789)
     with pytest.raises(CorruptMediaError):
         decode.raw_mesh_arrays(broken)
-
-
-COLOURED = tiny.PLAIN_PLY.replace(
-    b"property float z\n", b"property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
-)
 
 
 @pytest.mark.parametrize("data", [COLOURED, COLOURED.replace(b"face 1", b"face 0").replace(b"3 0 1 2\n", b"")])

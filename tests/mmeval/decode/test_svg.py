@@ -10,6 +10,10 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
 
 RED = '<rect width="9" height="9" fill="red"/>'
+OUTSIDE = (
+    *('<image href="/tmp/a.png"/>', '<use href="other.svg#a"/>', '<rect fill="url(other.svg#a)"/>'),
+    *('<filter id="a"><feImage href="/etc/passwd"/></filter>', "<style>rect { fill: url(other.svg#a) }</style>"),
+)
 
 
 def data(inner: str, attributes: str = 'width="9" height="6"') -> bytes:
@@ -20,13 +24,19 @@ def svg(inner: str, attributes: str = 'width="9" height="6"') -> Media:
     return Media.from_bytes(data(inner, attributes))
 
 
-def test_a_drawing_becomes_a_picture_that_is_transparent_where_nothing_is_drawn() -> None:
+def test_a_drawing_is_transparent_where_nothing_is_drawn_and_text_has_one_font() -> None:
     picture = decode.image(svg('<rect width="4" height="6" fill="red"/>'))
     assert (picture.mode, picture.size) == ("RGBA", (9, 6))
     assert (picture.getpixel((1, 1)), picture.getpixel((8, 1))) == ((255, 0, 0, 255), (0, 0, 0, 0))
     assert decode.image(svg(RED, "")).size == (9, 9), "as large as what it shows"
     within = decode.image(svg(picture_of(tiny.picture(size=(9, 9), colour=(0, 0, 255)))))
     assert within.getpixel((4, 4)) == (0, 0, 255, 255)
+    ours = decode.image(svg('<text y="6" font-size="6">A</text>'))
+    assert ours.getbbox() is not None
+    for family in ("DejaVu Sans", "serif", "monospace", "unknown"):
+        assert (
+            decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>')).tobytes() == ours.tobytes()
+        )
 
 
 def test_a_drawing_has_the_size_that_it_states() -> None:
@@ -40,15 +50,6 @@ def test_a_drawing_has_the_size_that_it_states() -> None:
     assert {attributes: tuple(map(round, size)) for attributes, size in found.items() if size} == sizes
     for attributes in ("", 'width="3"', 'width="nan" height="inf" viewBox="a b c d"'):
         assert checked_size(data(RED, attributes)) is None
-
-
-def test_text_is_drawn_whatever_font_it_asks_for() -> None:
-    ours = decode.image(svg('<text y="6" font-size="6">A</text>'))
-    assert ours.getbbox() is not None
-    for family in ("DejaVu Sans", "serif", "monospace", "unknown"):
-        assert (
-            decode.image(svg(f'<text y="6" font-size="6" font-family="{family}">A</text>')).tobytes() == ours.tobytes()
-        )
 
 
 def picture_of(pixels: bytes) -> str:
@@ -70,12 +71,6 @@ def chain(length: int) -> str:
 def repeated(count: int) -> str:
     """A part of a hundred elements, so often that about ``count`` are drawn."""
     return f'<g id="a">{"<g/>" * 98}</g>' + '<use href="#a"/>' * (count // 100)
-
-
-OUTSIDE = (
-    *('<image href="/tmp/a.png"/>', '<use href="other.svg#a"/>', '<rect fill="url(other.svg#a)"/>'),
-    *('<filter id="a"><feImage href="/etc/passwd"/></filter>', "<style>rect { fill: url(other.svg#a) }</style>"),
-)
 
 
 @pytest.mark.parametrize(
@@ -114,24 +109,13 @@ def test_a_drawing_within_the_limits_is_drawn(inner: str) -> None:
     assert checked_size(data(inner)) == (9, 6)
 
 
-@pytest.mark.parametrize(
-    ("damaged", "words"),
-    [(b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;"), "entity"), (b"<html/>", "not svg")],
-)
-def test_a_damaged_drawing_is_a_typed_error(damaged: bytes, words: str) -> None:
-    with pytest.raises(CorruptMediaError, match=words):
-        decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
-
-
-@pytest.mark.parametrize(
-    ("medium", "limits", "limit"),
-    [
-        (svg(RED, 'width="1e30in" height="9"'), DecodeLimits(), "max_drawn_pixels = 12000000"),
-        (svg(RED), DecodeLimits(max_pixels=53), "max_pixels = 53"),
-        (svg("<!--" + "x" * 8 * 2**20 + "-->"), DecodeLimits(), "= 8388608"),
-    ],
-    ids=["inches", "pixels", "bytes"],
-)
-def test_a_drawing_above_a_limit_is_refused(medium: Media, limits: DecodeLimits, limit: str) -> None:
-    with pytest.raises(MediaLimitError, match=limit):
-        decode.image(medium, limits=limits)
+def test_a_drawing_that_is_damaged_or_above_a_limit_is_a_typed_error() -> None:
+    entity = b'<!DOCTYPE a SYSTEM "a" [<!ENTITY a "b">]>' + data("&a;")
+    for damaged, words in ((entity, "entity"), (b"<html/>", "not svg")):
+        with pytest.raises(CorruptMediaError, match=words):
+            decode.image(Media(data=damaged, mime="image/svg+xml", size=len(damaged)))
+    wide, long = svg(RED, 'width="1e30in" height="9"'), svg("<!--" + "x" * 8 * 2**20 + "-->")
+    large = [(wide, DecodeLimits(), "max_drawn_pixels = 12000000"), (long, DecodeLimits(), "= 8388608")]
+    for medium, limits, limit in (*large, (svg(RED), DecodeLimits(max_pixels=53), "max_pixels = 53")):
+        with pytest.raises(MediaLimitError, match=limit):
+            decode.image(medium, limits=limits)

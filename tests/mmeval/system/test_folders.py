@@ -51,25 +51,16 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_p
     assert entries(folder) == ["new"]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MMEVAL_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-
-
-def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert own_cache() == tmp_path / ".cache" / "mmeval"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
-    assert own_cache() == tmp_path / "theirs" / "mmeval"
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "mine"))
-    assert own_cache() == tmp_path / "mine"
-
-
-def test_a_user_without_a_home_has_to_name_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     def nobody(_path: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
 
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, cache in {"HOME": "/a/.cache/mmeval", "XDG_CACHE_HOME": "/a/mmeval", "MMEVAL_CACHE_DIR": "/a"}.items():
+        monkeypatch.setenv(name, "/a")
+        assert own_cache() == Path(cache)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("MMEVAL_CACHE_DIR")
     monkeypatch.setattr(Path, "expanduser", nobody)
     with pytest.raises(StorageError, match="MMEVAL_CACHE_DIR"):
         own_cache()

@@ -8,15 +8,18 @@ from mmeval.system.yaml_document import MAX_FILE_BYTES, parse_document, read_doc
 FILE = Path("t.yaml")
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [
-        *(("1e5", 100_000.0), ("1.5e-3", 0.0015), ("-3", -3), ("0x1F", 31), ("true", True), ("~", None)),
-        *(("'no'", "no"), ("'010'", "010"), ("2024-01-01", "2024-01-01"), ("[a, {b: 1}]", ["a", {"b": 1}])),
-    ],
-)
-def test_a_value_is_what_it_looks_like(written: str, value: object) -> None:
-    assert parse_document(f"key: {written}", FILE).data == {"key": value}
+def test_a_value_is_what_it_looks_like() -> None:
+    values: dict[str, object] = {
+        "1e5": 100_000.0,
+        "1.5e-3": 0.0015,
+        "-3": -3,
+        "0x1F": 31,
+        "true": True,
+        "~": None,
+        "'no'": "no",
+    }
+    values |= {"'010'": "010", "2024-01-01": "2024-01-01", "[a, {b: 1}]": ["a", {"b": 1}]}
+    assert {written: parse_document(f"key: {written}", FILE).data["key"] for written in values} == values
 
 
 @pytest.mark.parametrize(
@@ -66,9 +69,7 @@ def test_every_key_knows_its_place_also_after_merging_and_laying_over() -> None:
     ],
     ids=["encoding", "size", "control character", "missing"],
 )
-def test_a_file_that_is_no_text_of_sane_size_is_refused(
-    tmp_path: Path, content: bytes | None, line: int, word: str
-) -> None:
+def test_a_file_that_is_no_sane_text_is_refused(tmp_path: Path, content: bytes | None, line: int, word: str) -> None:
     file = tmp_path / "bad.yaml"
     if content is not None:
         file.write_bytes(content)

@@ -7,10 +7,10 @@ import torch
 
 from mmeval.metric import WeightsError
 from mmeval.metric.model import bound_model
-from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
+from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
 from tests.support.hearing import tiny
-from tests.support.sounds import Samples, pulses, tone
+from tests.support.sounds import pulses, tone
 from tests.support.tiny_models import tiny_model
 
 MUSIC = (0.2, 1, 0.5, 1)
@@ -30,52 +30,34 @@ def test_the_logits_and_the_beats_are_those_of_the_released_package(seconds: int
     assert (len(found), len(times), sum(times)) == (frames, count, pytest.approx(total))
 
 
-@pytest.mark.parametrize("frames", [7, 1488, 1489, 2977, 60000])
-def test_every_frame_is_inside_a_chunk(frames: int) -> None:
-    inside = np.zeros(frames, bool)
-    for start in chunk_starts(frames):
-        inside[max(0, start + 6) : start + 1500 - 6] = True
-    assert inside.all()
+def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby() -> None:
+    peaks = {(-2, -1, -2): [], (2, 0, 0, 1, 0, 0, 0, 1): [0, 7], (1, 1, 0, 0, 0): [0, 1], (0, 0): []}
+    assert {logits: _peaks(np.array(logits, float)) for logits in peaks} == peaks
 
 
-@pytest.mark.parametrize(
-    ("logits", "peaks"),
-    [([-2, -1, -2], []), ([2, 0, 0, 1, 0, 0, 0, 1], [0, 7]), ([1, 1, 0, 0, 0], [0, 1]), ([0, 0], [])],
-    ids=["unlikely", "near a higher one", "equal ones", "as likely as not"],
-)
-def test_a_beat_is_more_likely_than_not_and_not_exceeded_nearby(logits: list[float], peaks: list[int]) -> None:
-    assert _peaks(np.array(logits, float)) == peaks
-
-
-@pytest.mark.parametrize("clip", [tone(0), tone(0.05), tone(35)], ids=len)
-def test_a_clip_of_any_length_has_beats_or_none_and_always_the_same(clip: Samples) -> None:
+def test_a_clip_of_any_length_has_beats_or_none_by_a_file_of_the_packages_name(tmp_path: Path) -> None:
     model = tiny("beat_this", BEAT_THIS)
-    found = beats(clip, model)
-    assert found == beats(clip, model) == sorted(found)
-    assert all(0 <= time <= len(clip) / RATE for time in found)
-
-
-def test_beats_are_found_at_one_rate() -> None:
-    with pytest.raises(ValueError, match="22050 Hz"):
-        beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
-
-
-def test_a_file_of_the_packages_name_is_found_and_another_content_refused(tmp_path: Path) -> None:
+    for clip in (tone(0), tone(0.05), tone(35)):
+        found = beats(clip, model)
+        assert found == beats(clip, model) == sorted(found)
+        assert all(0 <= time <= len(clip) / RATE for time in found)
     kept = tmp_path / "beat_this-final0.ckpt"
     kept.write_bytes((tiny_model("beat_this") / "final0.ckpt").read_bytes())
-    assert beats(tone(1), bound_model(str(tmp_path), BEAT_THIS)) == beats(tone(1), tiny("beat_this", BEAT_THIS))
+    assert beats(tone(1), bound_model(str(tmp_path), BEAT_THIS)) == beats(tone(1), model)
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
 
 
-def test_memory_that_runs_out_is_no_fault_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_memory_and_another_rate_are_no_faults_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: Any, **__: Any) -> None:
         raise RuntimeError("CUDA out of memory")
 
     monkeypatch.setattr(torch, "load", short)
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
         loaded_network(tiny_model("beat_this"), "cpu")
+    with pytest.raises(ValueError, match="22050 Hz"):
+        beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,9 @@ def test_scores_and_factors_of_one_term(function: Any, points: dict[float, float
     assert [function(value) for value in points] == pytest.approx(list(points.values()))
 
 
-@pytest.mark.parametrize(
-    ("contrast", "chroma", "music"), [(0.22, 0, True), (0, 0.6, True), (0.219, 0.599, False), (1, 1, True)]
-)
-def test_contrast_or_chroma_make_music(contrast: float, chroma: float, music: bool) -> None:
-    assert of.is_music(contrast, chroma) is music
-
-
 def test_factors_of_two_terms() -> None:
+    music = {(0.22, 0): True, (0, 0.6): True, (0.219, 0.599): False, (1, 1): True}
+    assert {terms: of.is_music(*terms) for terms in music} == music
     found = [of.high_factor(*terms) for terms in ((0.345, 0.39), (0.22, 0.39), (0.9, 0.4))]
     assert found == pytest.approx([0.5, 1, 1])
     found = [of.contrast_factor(*terms) for terms in ((0, 17.9), (0.12, 0), (0, 18))]

@@ -28,37 +28,22 @@ def test_four_samples_on_end_at_full_scale_are_clipped(samples: Samples, share: 
     assert clip_share(samples) == share
 
 
-def test_faults_of_the_level() -> None:
+def test_faults_of_the_level_cost_up_to_a_third_each() -> None:
     samples = np.concatenate([np.full(RATE // 2, value, np.float32) for value in (0.5, 0.0005)])
     assert level.level_terms(samples) == pytest.approx((0, 0.25025, 0.5), abs=0.02)
     assert level.level_terms(samples).offset == pytest.approx(0.25025, abs=1e-4)
     assert level.dynamic_range(np.zeros(2400, np.float32)) == 0  # without a frame
     # A sound without a frame is not silent.
     assert [level.level_terms(np.zeros(count, np.float32)).silent for count in (960, 961)] == [0, 1]
+    scores = {(0, 0, 0): 1, (0.01, 0, 0): 2.5 / 3, (0, 0.0005, 0): 2.5 / 3, (0, 0, 0.2): 2.5 / 3, (0.02, 0.001, 0.4): 0}
+    assert {terms: level.level_score(LevelTerms(*terms)) for terms in scores} == pytest.approx(scores)
 
 
-@pytest.mark.parametrize(
-    ("terms", "score"),
-    [
-        ((0, 0, 0), 1),
-        ((0.01, 0, 0), 2.5 / 3),
-        ((0, 0.0005, 0), 2.5 / 3),
-        ((0, 0, 0.2), 2.5 / 3),
-        ((0.02, 0.001, 0.4), 0),
-    ],
-)
-def test_each_fault_costs_up_to_a_third(terms: tuple[float, float, float], score: float) -> None:
-    assert level.level_score(LevelTerms(*terms)) == pytest.approx(score)
-
-
-def test_the_envelope_is_a_running_mean_of_ten_milliseconds_wherever_parts_end() -> None:
+def test_the_envelope_is_a_running_mean_of_ten_milliseconds_and_the_crest_of_a_sine_three_decibels() -> None:
     samples, long = white(2000, 1.0), white(2**16 + 700, 1.0)
     wanted = np.convolve(np.abs(samples), np.full(480, 1 / 480), "same")
     assert envelope_steps(samples) == pytest.approx(np.abs(np.diff(wanted)), abs=1e-7)
     assert envelope_steps(long)[-300:] == pytest.approx(envelope_steps(long[-2000:])[-300:], abs=1e-7)
-
-
-def test_the_crest_of_a_sine_is_three_decibels_and_of_one_sample_in_a_hundred_twenty() -> None:
     impulse = np.zeros(100, np.float32)
     for sign in (1, -1):
         impulse[57] = sign * 0.5

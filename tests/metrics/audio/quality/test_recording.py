@@ -7,12 +7,18 @@ from mmeval.metrics.audio.quality.recording import LONGEST, RATE, audible, lengt
 from tests.support.sounds import Samples, tone, white
 
 
-def test_a_recording_has_no_mean_and_averages_channels() -> None:
+def test_a_recording_averages_channels_at_one_rate_for_a_quarter_of_an_hour_at_most() -> None:
     left, right = white(RATE) + np.float32(0.2), white(RATE)[::-1]
     found = recording(wav(left, RATE))
     assert (found.dtype, float(found.mean())) == (np.float32, pytest.approx(0, abs=1e-6))
     both = recording(wav(np.asarray(np.stack([left, right], axis=1), np.float32), RATE))
     assert both == pytest.approx(recording(wav(np.asarray((left + right) / 2, np.float32), RATE)), abs=5e-5)
+    # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a little more.
+    lengths = [length_at_rate(*one) for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))]
+    assert lengths == [172801, 120001, 144000, 1000]
+    assert len(recording(wav(tone(1.0), 22050))) == pytest.approx(RATE, abs=2)
+    with pytest.raises(MediaLimitError, match="max_audio_seconds = 900"):
+        recording(wav(np.zeros(int(LONGEST * 1000) + 1, np.float32), 1000))
 
 
 def loud(first: int, end: int, size: int, *, around: float = 0.0, level: float = 0.5) -> Samples:
@@ -33,15 +39,3 @@ def loud(first: int, end: int, size: int, *, around: float = 0.0, level: float =
 )
 def test_silent_ends_are_cut(samples: Samples, kept: int) -> None:
     assert len(audible(samples)) == kept
-
-
-def test_every_rate_becomes_the_same_one_in_the_length_of_librosa() -> None:
-    # 158760 samples at 44100 Hz are 172800 at 48000 Hz; the quotient of floats is a little more.
-    found = [length_at_rate(*one) for one in ((158760, 44100), (55125, 22050), (48000, 16000), (1000, 48000))]
-    assert found == [172801, 120001, 144000, 1000]
-    assert len(recording(wav(tone(1.0), 22050))) == pytest.approx(RATE, abs=2)
-
-
-def test_more_than_a_quarter_of_an_hour_is_above_the_limits() -> None:
-    with pytest.raises(MediaLimitError, match="max_audio_seconds = 900"):
-        recording(wav(np.zeros(int(LONGEST * 1000) + 1, np.float32), 1000))

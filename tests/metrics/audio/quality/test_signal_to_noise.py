@@ -5,6 +5,9 @@ from mmeval.metrics.audio.quality.recording import RATE
 from mmeval.metrics.audio.quality.signal_to_noise import NoiseTerms, effective, noise_terms, snr_score
 from tests.support.sounds import steps
 
+TWO = [(0.5, 50), (0.05, 52)]
+THREE = [(0.5, 80), (0.004, 20), (0.0001, 20)]
+
 
 def terms(levels: list[tuple[float, int]], *flatness: tuple[float, int]) -> NoiseTerms:
     """Square waves of these amplitudes, each for so many frames of ten milliseconds, and the flatness of frames."""
@@ -12,19 +15,14 @@ def terms(levels: list[tuple[float, int]], *flatness: tuple[float, int]) -> Nois
     return noise_terms(steps(*((level, count * 480) for level, count in levels)), np.concatenate(found))
 
 
-TWO = [(0.5, 50), (0.05, 52)]
-THREE = [(0.5, 80), (0.004, 20), (0.0001, 20)]
-
-
-def test_the_quietest_frames_are_the_noise() -> None:
+def test_the_quietest_or_ten_flat_frames_are_the_noise_and_silence_has_none() -> None:
+    flat = {(0.7, 10): True, (0.7, 9): False, (0.6, 20): False}
+    assert {one: terms(THREE, (0.1, 80), one, (0.1, 100)).by_level < 45 for one in flat} == flat
     levels = np.array([0.5] * 79 + [np.sqrt((0.5**2 + 0.005**2) / 2)] + [0.005] * 38)
     found = terms([(0.5, 80), (0.005, 40)], (0.1, 200)).by_level
     assert found == pytest.approx(20 * np.log10(levels.mean() / 0.005), abs=1e-3)
-
-
-@pytest.mark.parametrize(("flatness", "count", "found"), [(0.7, 10, True), (0.7, 9, False), (0.6, 20, False)])
-def test_ten_frames_above_the_flatness_are_enough(flatness: float, count: int, found: bool) -> None:
-    assert (terms(THREE, (0.1, 80), (flatness, count), (0.1, 100)).by_level < 45) == found
+    assert noise_terms(np.zeros(RATE, np.float32), np.ones(100, np.float32)) == pytest.approx((0, None, 0), abs=1e-5)
+    assert noise_terms(np.zeros(900, np.float32), np.ones(9, np.float32)) == (0, None, 0)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +51,3 @@ def test_the_highest_estimate_counts_within_limits_and_music_needs_less() -> Non
     assert found == [3, 7, 50, -10]
     assert (snr_score(28, music=False), snr_score(22, music=True)) == (0.5, 0.5)
     assert snr_score(50, music=True) == pytest.approx(1 / (1 + np.exp(-0.33 * 28)))
-
-
-def test_silence_has_no_noise() -> None:
-    assert noise_terms(np.zeros(RATE, np.float32), np.ones(100, np.float32)) == pytest.approx((0, None, 0), abs=1e-5)
-    assert noise_terms(np.zeros(900, np.float32), np.ones(9, np.float32)) == (0, None, 0)

@@ -16,7 +16,7 @@ from tests.support.sounds import Samples, tone
 from tests.support.trials import score_of
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand-ins for the models: a louder voice is a man's, and how loud it is turns it by so many quarters."""
 
@@ -43,31 +43,21 @@ def apart(cosine: float) -> Samples:
     return loud(math.acos(cosine) * 2 / math.pi)
 
 
-@pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize(("gender", "value"), [("male", 1), ("female", 0)])
-def test_the_gender_of_the_voice_is_compared_with_the_label(gender: str, value: float) -> None:
-    score = score_of(speaker_gender, sound_trial(loud(0.8), gender=gender, voice="female"))
-    assert (score.value, score.evidence) == (value, {"heard": "male", "certainty": 0.9})
+def test_the_gender_of_the_voice_and_voices_above_the_threshold() -> None:
+    for gender, value in {"male": 1, "female": 0}.items():
+        score = score_of(speaker_gender, sound_trial(loud(0.8), gender=gender, voice="female"))
+        assert (score.value, score.evidence) == (value, {"heard": "male", "certainty": 0.9})
     for changed in ({"seconds": 9.0}, {"male_class": 0}, {"gender_key": "voice"}):
         asked = sound_trial(loud(0.8), gender="male", voice="female")
         assert score_of(speaker_gender, asked, **changed).value == 0
+    for cosine, threshold, value in ((0.935, 0.93, 1), (0.925, 0.93, 0), (1.0, 1.0, 0)):
+        score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), threshold=threshold)
+        assert (score.value, score.evidence["cosines"]["input"]) == (value, pytest.approx(cosine, abs=1e-3))
 
 
-@pytest.mark.usefixtures("heard")
-def test_another_label_is_unscored_and_found_before_the_run() -> None:
+def test_labels_and_voices_that_do_not_fit_are_unscored_and_found_before_the_run() -> None:
     asked = sound_trial(loud(0.8), gender="man")
     assert score_of(speaker_gender, asked).reason == bind(speaker_gender).sample_fault(asked.sample) != ""
-
-
-@pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize(("cosine", "threshold", "value"), [(0.935, 0.93, 1), (0.925, 0.93, 0), (1.0, 1.0, 0)])
-def test_voices_are_one_persons_above_the_threshold(cosine: float, threshold: float, value: float) -> None:
-    score = score_of(speaker_similarity, sound_trial(apart(cosine), given=[loud(0)]), threshold=threshold)
-    assert (score.value, score.evidence["cosines"]["input"]) == (value, pytest.approx(cosine, abs=1e-3))
-
-
-@pytest.mark.usefixtures("heard")
-def test_the_voice_of_the_data_is_that_of_the_input_or_of_the_reference() -> None:
     asked = sound_trial(loud(0), given=[loud(0.9), loud(0)], references=[loud(0)])
     assert [score_of(speaker_similarity, asked, against=one).value for one in ("input", "reference")] == [0, 1]
     for given in ([], [DAMAGED]):
@@ -75,7 +65,6 @@ def test_the_voice_of_the_data_is_that_of_the_input_or_of_the_reference() -> Non
         assert score_of(speaker_similarity, unfit).reason == bind(speaker_similarity).sample_fault(unfit.sample) != ""
 
 
-@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize(
     ("answer", "order", "value", "pairs"),
     [

@@ -16,7 +16,7 @@ SAID = {1: "we watched the stars with nasa", 2: "i disagree with you", 3: "a fai
 NO_MARS = {"0": ["keyword_exclude", "Mars"]}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for Whisper: the words depend on the length."""
 
@@ -27,26 +27,13 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "transcripts_of", transcripts_of)
 
 
-def value_of(*answer: Any, profile: str = "standard", labels: dict[str, Any], **switches: Any) -> float | None:
-    return score_of(transcript_constraints, sound_trial(*answer, **labels), profile, **switches).value
+def test_constraints_of_one_sound_are_met_together() -> None:
+    start: list[Any] = ["start", "We watched"]
+    for constraint, value in ((start, 1), ([start, ["length_word", "> 6"]], 0), ([start, ["end", "NASA"]], 1)):
+        score = score_of(transcript_constraints, sound_trial(ONE, constraint=constraint))
+        assert (score.value, score.evidence["heard"]) == (value, SAID[1])
 
 
-@pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize(
-    ("constraint", "value"),
-    [
-        (["start", "We watched"], 1),
-        ([["start", "We watched"], ["length_word", "> 6"]], 0),
-        ([["start", "We watched"], ["end", "NASA"]], 1),
-    ],
-    ids=["one", "one of two", "both"],
-)
-def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float) -> None:
-    score = score_of(transcript_constraints, sound_trial(ONE, constraint=constraint))
-    assert (score.value, score.evidence["heard"]) == (value, SAID[1])
-
-
-@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize(
     ("answer", "constraint", "values"),
     [
@@ -59,11 +46,10 @@ def test_constraints_of_one_sound_are_met_together(constraint: Any, value: float
     ],
 )
 def test_both_profiles(answer: list[Any], constraint: Any, values: list[float]) -> None:
-    labels = {"constraint": constraint, "order": [0, 1]}
-    assert [value_of(*answer, profile=one, labels=labels) for one in ("standard", "official")] == values
+    asked = sound_trial(*answer, constraint=constraint, order=[0, 1])
+    assert [score_of(transcript_constraints, asked, one).value for one in ("standard", "official")] == values
 
 
-@pytest.mark.usefixtures("heard")
 def test_of_turns_the_mean_over_those_with_a_constraint_counts() -> None:
     turns = {"1": ["start", "I disagree"], "2": ["keyword_include", "compromise", "suggestion"]}
     score = score_of(transcript_constraints, sound_trial(ONE, TWO, THREE, order=[0, 1, 0], constraint=turns))

@@ -15,6 +15,7 @@ from tests.support.trials import score_of
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""
 CHINESE = {"language": "chinese", "unit": "character"}
+CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), tone(34, 500)]
 
 
 @pytest.fixture(scope="module")
@@ -35,34 +36,25 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return languages
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text", "switches", "value"),
-    [
-        (1, "lakes are deep", {}, 1),
-        (1, "lakes are wide", {}, 2 / 3),
-        (3, "one two", {}, 0),  # nothing understood has every word wrong
-        (1, "lakes are deer", {"unit": "character"}, 1 - 1 / 12),
-        (1, "lakes", {"text_key": "words"}, 1),
-        (2, "你好，世界。", CHINESE, 1),
-        (2, "你好，世界。", {"profile": "official", **CHINESE}, 1 - 1 / 4),  # officially its blanks are errors
-    ],
-)
-def test_both_sides_are_normalised(
-    written: list[str], seconds: int, text: str, switches: dict[str, Any], value: float
-) -> None:
-    asked = sound_trial(tone(seconds), text=text, words="lakes are deep")
-    assert score_of(transcript, asked, **switches).value == pytest.approx(value)
-    assert written == [switches.get("language", "english")]
+def test_both_sides_are_normalised(written: list[str]) -> None:
+    values: list[tuple[str, dict[str, Any], float]] = [("lakes are deep", {}, 1), ("lakes are wide", {}, 2 / 3)]
+    values += [("lakes are deer", {"unit": "character"}, 1 - 1 / 12), ("lakes", {"text_key": "words"}, 1)]
+    for text, switches, value in values:
+        asked = sound_trial(tone(1), text=text, words="lakes are deep")
+        assert score_of(transcript, asked, **switches).value == pytest.approx(value)
+    nothing = sound_trial(tone(3), text="one two")  # nothing understood has every word wrong
+    assert score_of(transcript, nothing).value == 0
+    chinese = sound_trial(tone(2), text="你好，世界。")
+    both = [score_of(transcript, chinese, profile, **CHINESE).value for profile in ("standard", "official")]
+    assert both == pytest.approx([1, 1 - 1 / 4])  # officially its blanks are errors
+    assert written == ["english"] * 5 + ["chinese"]  # once for each language
 
 
-def test_a_sound_beyond_the_limits_is_unscored_and_the_others_of_its_batch_are_not(written: list[str]) -> None:
+def test_a_sound_beyond_the_limits_or_without_a_wanted_text_is_unscored(written: list[str]) -> None:
     endless = Media.from_bytes(wav(np.zeros(3601 * 100, np.float32), 100).read())
     one, beyond = scored_together(transcript, [sound_trial(s, text="lakes are deep") for s in (tone(1), endless)])
     assert (one.value, beyond.status, "max_audio_seconds" in beyond.reason) == (1, "unscored", True)
     assert len(written) == 1
-
-
-def test_without_a_wanted_text_it_is_unscored(written: list[str]) -> None:
     asked = sound_trial(tone(1))
     assert score_of(transcript, asked).reason == bind(transcript).sample_fault(asked.sample) != ""
     assert score_of(transcript, sound_trial(tone(1), text="!")).reason.startswith("undefined")
@@ -80,14 +72,14 @@ def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(monkeypatch: 
     assert together == [2, 1]
 
 
-CLIPS = [tone(2, 300), tone(2, 900), silence(1), tone(0.3), tone(0), tone(30), tone(34, 500)]
-
-
-def test_whisper_writes_the_same_for_the_same_clip(whisper: dict[str, Any]) -> None:
+def test_whisper_writes_the_same_for_the_same_clip_in_the_language_that_is_forced(whisper: dict[str, Any]) -> None:
     together = transcripts(CLIPS, **whisper)
     assert together == [transcripts([clip], **whisper)[0] for clip in CLIPS]
     assert len(set(together)) > 2
     assert together[4] == "", "a clip without samples has no words"
+    assert transcripts([tone(2, 900)], **whisper, language="chinese") != transcripts([tone(2, 900)], **whisper)
+    with pytest.raises(ValueError, match="klingon"):
+        transcripts([tone(2)], **whisper, language="klingon")
 
 
 def test_the_end_of_a_long_clip_is_transcribed_too(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,12 +95,6 @@ def test_the_end_of_a_long_clip_is_transcribed_too(whisper: dict[str, Any], monk
     monkeypatch.setattr(network, "generate", watched)
     transcripts([tone(20), tone(50)], **whisper)
     assert long == [False, True]
-
-
-def test_the_language_is_forced(whisper: dict[str, Any]) -> None:
-    assert transcripts([tone(2, 900)], **whisper, language="chinese") != transcripts([tone(2, 900)], **whisper)
-    with pytest.raises(ValueError, match="klingon"):
-        transcripts([tone(2)], **whisper, language="klingon")
 
 
 def test_a_sound_is_transcribed_once(whisper: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

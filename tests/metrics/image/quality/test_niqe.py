@@ -25,7 +25,7 @@ def blurred(pixels: Any, radius: float) -> Any:
     return np.asarray(Image.fromarray(pixels).filter(ImageFilter.GaussianBlur(radius)))
 
 
-def test_an_answers_value_is_the_mean_over_its_pictures() -> None:
+def test_an_answers_value_is_the_mean_over_its_pictures_of_distances_weighted_by_both_covariances() -> None:
     one, other = natural(seed=1), blurred(natural(seed=2), 2)
     score = score_of(niqe, picture_trial(one, other))
     values = [niqe_of(one).niqe, niqe_of(other).niqe]
@@ -33,9 +33,6 @@ def test_an_answers_value_is_the_mean_over_its_pictures() -> None:
     assert score.value == pytest.approx(sum(value or 0 for value in values) / 2)
     assert [item["niqe"] for item in score.evidence["items"]] == values
     assert score.evidence["items"][0] == {"label": "image1", "niqe": values[0], "patches": 4, "of": 4}
-
-
-def test_the_distance_is_weighted_by_the_mean_of_both_covariances() -> None:
     rng = np.random.RandomState(0)
     found = pristine().mean + rng.standard_normal((50, 36))
     apart = found.mean(axis=0) - pristine().mean

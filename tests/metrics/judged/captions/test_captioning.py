@@ -71,20 +71,22 @@ def test_a_request_holds_our_words_and_the_medium_alone_and_refuses_an_empty_cap
     assert [bool(call.accept(reply(said))) for said in (" \n", "x", call.example)] == [True, False, False]
 
 
-def test_text_and_code_are_kept_and_hidden_reasoning_is_not() -> None:
+def test_text_code_and_the_tags_of_the_data_set_stay_and_hidden_reasoning_does_not() -> None:
     code = Part("code", text="x = 1", raw="x = 1")
     found, asked = put(Interleaved((Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("Run "), code)))
     assert (found.text, found.captions, asked) == ("Run x = 1", (), [])
     assert put(answer("Run <<code1>>", code1="x = '<<image1>>'"))[0].text == "Run <<code1: x = '<<image1>>'>>"
+    text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
+    assert put_data(answer(text)) == Captioned(text)
+    assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
+    found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
+    assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
 
 
-def test_a_file_that_cannot_be_read_is_the_answers_own_fault() -> None:
+def test_a_file_that_cannot_be_read_is_the_answers_own_fault_and_a_caption_that_fails_is_lost() -> None:
     found, _ = put(answer("See <<image1>>", image1=RED), lambda _: Response.failed("bad_media", "image1: no picture"))
     assert (found.lost, found.captions[0].remarks) == ("", ("image1: no picture",))
     assert found.text.startswith("See <<image1: (")
-
-
-def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_of_them() -> None:
     alone = put(answer("<<image1>>", image1=RED), lambda _: Response.failed("unsupported", "no"))[0]
     assert (alone.cause, "image1: unsupported: no" in alone.lost) == ("final", True)
     kinds = iter(["unsupported", "server"])
@@ -93,22 +95,11 @@ def test_a_caption_that_fails_is_lost_and_asking_again_helps_where_it_helps_one_
     assert (found.cause, "image1: unsupported" in found.lost, "1 more" in found.lost) == ("lost", True, True)
 
 
-def test_a_tag_of_the_data_set_stays_and_a_file_of_it_that_cannot_be_read_is_lost_for_good() -> None:
-    text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
-    assert put_data(answer(text)) == Captioned(text)
-    assert put_data(answer(f"{text} <image1>", image1=RED)).text == f"{text} <<image1: a red dot>>"
-    found = put_data(answer("<<image1>>", image1=RED), lambda _: Response.failed("bad_media", "a.png: no picture"))
-    assert ("image1: a.png" in found.lost, found.cause) == (True, "final")
-
-
-def test_a_long_caption_is_cut() -> None:
+def test_a_long_caption_is_cut_and_none_can_pose_as_another_item() -> None:
     for chars, remarks in {2000: 1, 2001: 2}.items():
         said = replace(reply("x" * chars), warnings=("shrunk",))
         found, _ = put(answer("<<image1>>", image1=RED), lambda _, said=said: said)  # type: ignore[misc]
         assert (found.text, len(found.captions[0].remarks)) == (f"<<image1: {'x' * 2000}>>", remarks)
-
-
-def test_a_caption_cannot_pose_as_another_item_and_each_kind_may_have_its_own_captioner() -> None:
     role = Role("captioner", variants={"audio": Role("captioner.audio"), "document": Role("captioner.document")})
     tags = answer("<<image1>><<audio1>>", image1=BLUE, audio1=SOUND)
     _, asked = put(Interleaved((*tags.parts, media_part(RED, "document"))), role=role)

@@ -6,18 +6,14 @@ from mmeval.content import Media, media_part
 from mmeval.metric import bind, load_metric
 from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial
-from tests.support.toy import reply
 
 KITE = trial_of("", RED, object="a kite")
 
 
-def test_a_picture_stands_before_the_words_or_after_them() -> None:
+def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() -> None:
     first = judged("judge_presence", KITE, answer("yes"))
     last = judged("judge_presence", KITE, answer("yes"), media_first=False)
     assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
-
-
-def test_no_name_of_a_picture_reaches_the_judge() -> None:
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
     (part, _) = judged("judge_presence", trial, answer("yes")).calls[0].request.messages[0].content.parts
@@ -37,24 +33,13 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
         assert question.get("unread") == unread
 
 
-def test_an_empty_reply_is_asked_for_again_before_it_is_lost() -> None:
-    (call,) = judged("judge_presence", KITE, "Yes", "official").calls
-    assert call.accept is not None
-    assert (bool(call.accept(reply(""))), call.accept(reply("perhaps"))) == (True, "")
-
-
-def test_the_majority_of_repeats_decides() -> None:
+def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() -> None:
     done = judged("judge_presence", KITE, {"": [answer("yes"), answer("no"), answer("yes")]}, repeats=3)
     assert (done.score.value, len(done.calls)) == (1.0, 3)
     assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(1 / 3)
-
-
-def test_a_users_prompt_has_its_own_words_and_they_are_part_of_the_definition() -> None:
     prompt: dict[str, Any] = {"prompt": {"text": "Is there {{ description }}? End with Yes or No."}}
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
     assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
     ours, theirs = (bind(load_metric("judge_presence"), switches) for switches in ({}, prompt))
-    assert (ours.definition["prompt"] != theirs.definition["prompt"], len(theirs.prompts["prompt"]["sha256"])) == (
-        True,
-        64,
-    )
+    assert ours.definition["prompt"] != theirs.definition["prompt"]
+    assert len(theirs.prompts["prompt"]["sha256"]) == 64

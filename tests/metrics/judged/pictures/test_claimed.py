@@ -19,25 +19,10 @@ ROWS: dict[str, dict[str, Any]] = {
     "judge_pattern": {"pattern": "a row of two squares"},
 }
 COLORS = '{"cup": "blue", "rug": "red", "ball": "green"}'
-
-
-def claim(metric: str, words: str, **labels: Any) -> Trial:
-    return trial_of(f"{IMAGE} {words}", RED, **{**ROWS[metric], **labels})
-
-
 NO_CLAIMS = [("judge_self_count", "<count>7</count>"), ("judge_self_count", "<count>2</count>")]
 NO_CLAIMS += [("judge_self_color", '{"cup": "red", "rug": "red", "ball": "green"}'), ("judge_pattern", "<one>")]
 NO_CLAIMS += [("judge_self_size", '["pea", "rug"]'), ("judge_self_position", "[A, B]")]
 NO_CLAIMS += [("judge_self_position", '["A", "D"]'), ("judge_self_text", "<text>one two three four</text>")]
-
-
-@pytest.mark.parametrize(("metric", "words"), NO_CLAIMS)
-def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(metric: str, words: str) -> None:
-    for profile in ("standard", "official"):
-        done = judged(metric, claim(metric, words), "yes", profile)
-        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
-
-
 PLACES: list[Any] = [None, [["cup", "pen"]], [["cup"], ["pen"]], ["cup", ["a", "b"]], ["cup", ""]]
 NO_ROWS: dict[str, list[dict[str, Any]]] = {
     "judge_self_count": [{"object": None}],
@@ -46,6 +31,17 @@ NO_ROWS: dict[str, list[dict[str, Any]]] = {
     "judge_self_position": [{"object": label} for label in PLACES],
     "judge_pattern": [{"pattern": None}],
 }
+
+
+def claim(metric: str, words: str, **labels: Any) -> Trial:
+    return trial_of(f"{IMAGE} {words}", RED, **{**ROWS[metric], **labels})
+
+
+@pytest.mark.parametrize(("metric", "words"), NO_CLAIMS)
+def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(metric: str, words: str) -> None:
+    for profile in ("standard", "official"):
+        done = judged(metric, claim(metric, words), "yes", profile)
+        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (0.0, [], True)
 
 
 @pytest.mark.parametrize(("metric", "labels"), [(name, one) for name, every in NO_ROWS.items() for one in every])
@@ -135,20 +131,13 @@ def test_the_reading_is_compared_with_the_claim_of_a_wanted_length() -> None:
     assert judged("judge_self_text", six, '["a b"]', most=5).calls == []
 
 
-def said_and_drawn(text: str) -> Trial:
-    return trial_of(text, RED, BLUE, **ROWS["judge_pattern"])
-
-
-@pytest.mark.parametrize(("words", "drawn", "value"), [(YES, YES, 1.0), (YES, NO, 0.0), (NO, YES, 0.0)])
-def test_words_and_the_last_picture_must_agree_with_the_pattern(words: str, drawn: str, value: float) -> None:
-    done = judged("judge_pattern", said_and_drawn("so <<two squares>> and <<no>>"), {WORDS: words, DRAWN: drawn})
-    assert (done.score.value, done.score.evidence["claimed"]) == (value, "two squares")
-    assert done.kinds == [["text"], ["image", "text"]]
-    assert done.pictures(1) == (BLUE,)
-
-
-def test_a_lost_reply_is_unscored_unless_the_other_decides_and_wrong_for_the_release() -> None:
-    trial = said_and_drawn("<<two squares>>")
+def test_words_and_the_last_picture_must_agree_with_the_pattern_and_a_lost_reply_is_unscored() -> None:
+    for words, drawn, value in ((YES, YES, 1.0), (YES, NO, 0.0), (NO, YES, 0.0)):
+        trial = trial_of("so <<two squares>> and <<no>>", RED, BLUE, **ROWS["judge_pattern"])
+        done = judged("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
+        assert (done.score.value, done.score.evidence["claimed"]) == (value, "two squares")
+        assert (done.kinds, done.pictures(1)) == ([["text"], ["image", "text"]], (BLUE,))
+    trial = trial_of("<<two squares>>", RED, BLUE, **ROWS["judge_pattern"])
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: YES}).score.bounds == (0.0, 1.0)
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: NO}).score.value == 0.0
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: "Yes"}, "official").score.value == 0.0

@@ -9,27 +9,56 @@ from tests.support.pictures import DAMAGED, even, painted, picture_trial
 
 YES, NO = answer("yes"), answer("no")
 ONCE, SCENE = "shows this: exactly one", "Taken as a whole"
+BEACH = trial_of("", RED, object=["a beach", "exactly one kite", "exactly one crab"])
+TENTS = trial_of("", RED, object=["a beach", "tents"])
+BOX = {"region": "bbox"}
+BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
+PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
+KITES: dict[str, Any] = {"object": "kites", "count": 4}
+UNUSABLE: dict[str, list[Any]] = {
+    "judge_presence": [
+        *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
+        *[({"object": "a"}, BOX, "box"), ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty")],
+        (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
+    ],
+    "judge_count": [
+        *[({"count": 4}, {}, "'object'"), ({**KITES, "count": 7}, {}, "not 7"), ({**KITES, "count": 2}, {}, "not 2")],
+        *[(KITES, {"fewest": 5, "most": 4}, "5 to 4"), (KITES, {"most": 24}, "3 to 24")],
+        (KITES, {"fewest": -1}, "-1 "),
+    ],
+    "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
+    "judge_ocr": [
+        *[({}, {}, "'text'"), ({"text": 3}, {}, "'text'"), ({"text": {}}, {}, "'text'"), ({"text": "a"}, BOX, "box")],
+        *[({"text": "a", "object": ["b"]}, {}, "'object'"), ({"text": {"left": "a"}}, {}, "'object'")],
+    ],
+    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
+}
+OPTIONS = {
+    "tree,left": "A: clearly to the left",
+    "tree,right": "B: clearly to the right",
+    "tree,above": "A: clearly higher",
+}
+OPTIONS |= {"tree,below": "B: clearly lower", "bottom left": "A: bottom left", "bottom right": "B: bottom right"}
+OPTIONS |= {"up left": "C: top left", "up right": "D: top right"}
+TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom right"]])
+SIGN = trial_of("", RED, object="the sign", text="Café & Bar")
+ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
+TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "the right sign": "more coffee now"})
+DREAM = trial_of("", RED, text="天天向上")
 
 
-def beach(*things: str) -> Trial:
-    return trial_of("", RED, object=["a beach", *things])
-
-
-def test_without_its_scene_nothing_counts_and_with_it_the_share_of_the_rest() -> None:
+def test_without_its_scene_nothing_counts_and_what_is_not_wanted_must_be_absent() -> None:
     for scene, value in {YES: 0.5, NO: 0.0}.items():
         says = {SCENE: scene, "kite": YES, "crab": NO}
-        done = judged("judge_presence", beach("exactly one kite", "exactly one crab"), says, scene=True)
+        done = judged("judge_presence", BEACH, says, scene=True)
         assert (done.score.value, len(done.calls), done.pictures()) == (value, 3, (RED,))
         assert done.score.evidence["questions"][0]["reason"] == "so"
-
-
-def test_things_that_are_not_wanted_must_be_absent_from_the_scene() -> None:
     for (scene, tent), value in {(YES, NO): 1.0, (YES, YES): 0.0, (NO, NO): 0.0}.items():
-        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, scene=True, wanted=False)
+        done = judged("judge_presence", TENTS, {SCENE: scene, "": tent}, scene=True, wanted=False)
         assert done.score.value == value
     # in the release a scene holds unless "no" is there
     for (scene, tent), value in {("A beach.", "It has none"): 1.0, ("In the snow", "No"): 0.0}.items():
-        done = judged("judge_presence", beach("tents"), {SCENE: scene, "": tent}, "official", scene=True, wanted=False)
+        done = judged("judge_presence", TENTS, {SCENE: scene, "": tent}, "official", scene=True, wanted=False)
         assert done.score.value == value
 
 
@@ -69,30 +98,6 @@ def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(trial: 
     assert failed.score.status == "unscored"
 
 
-BOX = {"region": "bbox"}
-BOXED = {"object": "a", "bbox": [1, 1, 3, 3]}
-PLACES: list[Any] = [[], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
-KITES: dict[str, Any] = {"object": "kites", "count": 4}
-UNUSABLE: dict[str, list[Any]] = {
-    "judge_presence": [
-        *[({}, {}, "'object'"), ({"object": ["a", 3]}, {}, "'object'"), ({"object": "a"}, {"scene": True}, "scene")],
-        *[({"object": "a"}, BOX, "box"), ({**BOXED, "bbox": [3, 3, 1, 1]}, BOX, "empty")],
-        (BOXED, {**BOX, "pictures": "last"}, "pictures: last"),
-    ],
-    "judge_count": [
-        *[({"count": 4}, {}, "'object'"), ({**KITES, "count": 7}, {}, "not 7"), ({**KITES, "count": 2}, {}, "not 2")],
-        *[(KITES, {"fewest": 5, "most": 4}, "5 to 4"), (KITES, {"most": 24}, "3 to 24")],
-        (KITES, {"fewest": -1}, "-1 "),
-    ],
-    "judge_position": [({"constraint": label}, {}, "'constraint'") for label in PLACES],
-    "judge_ocr": [
-        *[({}, {}, "'text'"), ({"text": 3}, {}, "'text'"), ({"text": {}}, {}, "'text'"), ({"text": "a"}, BOX, "box")],
-        *[({"text": "a", "object": ["b"]}, {}, "'object'"), ({"text": {"left": "a"}}, {}, "'object'")],
-    ],
-    "judge_ocr_multilingual": [({"object": "a", "text": {"a": "b"}}, {}, "'text'")],
-}
-
-
 @pytest.mark.parametrize(("metric", "row"), [(metric, row) for metric, rows in UNUSABLE.items() for row in rows])
 def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: str, row: Any) -> None:
     labels, switches, words = row
@@ -100,11 +105,14 @@ def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(metric: s
     assert (done.score.status, done.calls, words in done.score.reason) == ("unscored", [], True)
 
 
-def test_a_lost_reply_costs_only_what_it_decides() -> None:
+def test_a_lost_reply_costs_only_what_it_decides_and_for_the_release_is_an_empty_reading() -> None:
+    lost_places: list[Says] = [{"two signs": LOST}, {"two signs": YES, "left sign": LOST, "": answer(["more"])}]
+    assert [judged("judge_ocr", TWO, says).score.bounds for says in lost_places] == [(0.0, 1.0)] * 2
+    plain: list[Says] = [{"two signs": LOST}, {"two signs": "yes", "left sign": LOST, "": '["more"]'}]
+    assert [judged("judge_ocr", TWO, says, "official").score.value for says in plain] == [0.0, pytest.approx(0.2)]
     all_says: list[Says] = [{SCENE: NO, "": LOST}, {SCENE: YES, "kite": YES, "": LOST}]
     all_says += [{SCENE: LOST, "kite": YES, "": NO}]
-    trial = beach("exactly one kite", "exactly one crab")
-    scores = [judged("judge_presence", trial, says, scene=True).score for says in all_says]
+    scores = [judged("judge_presence", BEACH, says, scene=True).score for says in all_says]
     assert [(one.value, one.bounds) for one in scores] == [(0.0, None), (None, (0.5, 1.0)), (None, (0.0, 0.5))]
 
 
@@ -128,15 +136,6 @@ def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
     assert (done.score.value, done.calls) == (0.0, [])
 
 
-OPTIONS = {
-    "tree,left": "A: clearly to the left",
-    "tree,right": "B: clearly to the right",
-    "tree,above": "A: clearly higher",
-}
-OPTIONS |= {"tree,below": "B: clearly lower", "bottom left": "A: bottom left", "bottom right": "B: bottom right"}
-OPTIONS |= {"up left": "C: top left", "up right": "D: top right"}
-
-
 @pytest.mark.parametrize(("place", "option"), OPTIONS.items())
 def test_each_place_is_one_letter(place: str, option: str) -> None:
     trial, letter = trial_of("", RED, constraint=[["kite", *place.split(",")]]), option[0]
@@ -145,9 +144,6 @@ def test_each_place_is_one_letter(place: str, option: str) -> None:
     assert [said for said, done in found.items() if done.score.value == 1.0] == [letter]
     assert option in found[letter].questions[1]
     assert judged("judge_position", trial, {ONCE: "Yes", "": f"So Answer: {letter}"}, "official").score.value == 1.0
-
-
-TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom right"]])
 
 
 @pytest.mark.parametrize(
@@ -161,9 +157,7 @@ TWO_PLACES = trial_of("", RED, constraint=[["kite", "up left"], ["tree", "bottom
     ],
     ids=["absent", "lost", "one wrong", "right", "place lost, other wrong"],
 )
-def test_all_places_must_be_right_and_nothing_is_asked_that_can_decide_nothing(
-    says: Says, value: float | None, bounds: Any, calls: int
-) -> None:
+def test_all_places_must_be_right_and_no_more_asked(says: Says, value: float | None, bounds: Any, calls: int) -> None:
     done = judged("judge_position", TWO_PLACES, says)
     assert (done.score.value, done.score.bounds, len(done.calls)) == (value, bounds, calls)
     letters = [place["place"]["wanted"] for place in done.score.evidence["places"] if "place" in place]
@@ -178,38 +172,18 @@ def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
     assert done.questions[3:] == [f"{name}?" for name in names]
 
 
-SIGN = trial_of("", RED, object="the sign", text="Café & Bar")
-ANYWHERE, NOTHING = trial_of("", RED, text="Gate 4"), trial_of("", RED, text="")
-
-
-def test_the_words_that_were_read_are_compared_with_the_wanted_ones() -> None:
+def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summed_up() -> None:
     cases: list[Any] = [(SIGN, ["cafe", "Bar!"], 1.0), (SIGN, ["cafe"], 0.5), (ANYWHERE, ["gate", "4"], 1.0)]
     for trial, read, value in (*cases, (NOTHING, [], 1.0), (NOTHING, ["exit"], 0.0)):
         done = judged("judge_ocr", trial, answer(read))
         assert (done.score.value, "the sign" in done.questions[0]) == (value, trial is SIGN)
         assert trial is not SIGN or done.score.evidence["wanted"] == ["cafe bar"]
-
-
-TWO = trial_of("", RED, object="two signs", text={"the left sign": "mind out", "the right sign": "more coffee now"})
-
-
-def test_the_errors_of_several_places_are_summed_up_and_those_of_a_missing_scene_not_read() -> None:
     says = {"shows this: two signs": YES, "the left sign": answer(["mind out"]), "the right sign": answer(["coffee"])}
     done = judged("judge_ocr", TWO, says)
     assert (done.score.value, len(done.calls)) == (pytest.approx(1 - 2 / 5), 3)
     assert (done.score.evidence["errors"], done.score.evidence["length"]) == (2, 5)
     done = judged("judge_ocr", TWO, NO)
     assert (done.score.value, len(done.calls), done.score.evidence["found"]) == (0.0, 1, ["<none>", "<none>"])
-
-
-@pytest.mark.parametrize("says", [{"two signs": LOST}, {"two signs": YES, "left sign": LOST, "": answer(["more"])}])
-def test_a_lost_reply_about_places_is_unscored_and_for_the_release_an_empty_reading(says: Any) -> None:
-    assert judged("judge_ocr", TWO, says).score.bounds == (0.0, 1.0)
-    plain = {words: "yes" if said == YES else said if said is LOST else '["more"]' for words, said in says.items()}
-    assert judged("judge_ocr", TWO, plain, "official").score.value == (pytest.approx(0.2) if len(says) > 1 else 0.0)
-
-
-DREAM = trial_of("", RED, text="天天向上")
 
 
 @pytest.mark.parametrize(
@@ -219,23 +193,18 @@ DREAM = trial_of("", RED, text="天天向上")
         ("天天向上", "天向上", "official", 0.75, "天向上"),  # a set loses a character that stands twice
     ],
 )
-def test_characters_that_both_judges_read_count_in_the_order_of_the_first(
-    first: str, other: str, profile: str, value: float, found: str
-) -> None:
+def test_characters_that_both_judges_read_count(first: str, other: str, profile: str, value: float, found: str) -> None:
     done = judged("judge_ocr_multilingual", DREAM, first, profile, role_says={"second_judge": {"": other}})
     assert (done.score.value, done.score.evidence["found"]) == (value, [found])
     assert [call.role for call in done.calls] == ["judge", "second_judge"]
     assert done.kinds == [["image", "text"], ["text", "image"]]
 
 
-def test_another_script_is_read_by_the_first_judge_alone() -> None:
+def test_another_script_is_read_by_the_first_judge_alone_and_a_lost_reading_is_unscored() -> None:
     done = judged("judge_ocr_multilingual", trial_of("", RED, object="the sign", text="Grüße"), answer(["grusse"]))
     assert ([call.role for call in done.calls], "the sign" in done.questions[0]) == (["judge"], True)
     assert done.score.value == 0.0  # ß is not folded
     assert judged("judge_ocr_multilingual", trial_of("", RED, text="Tür"), answer(["TUR"])).score.value == 1.0
-
-
-def test_a_lost_or_refused_reading_is_unscored_and_for_the_release_an_empty_one() -> None:
     lost: dict[str, Says] = {"second_judge": {"": LOST}}
     standard = judged("judge_ocr_multilingual", DREAM, answer("天"), role_says=lost).score
     official = judged("judge_ocr_multilingual", DREAM, "天", "official", role_says=lost).score

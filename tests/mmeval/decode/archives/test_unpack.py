@@ -20,6 +20,10 @@ WHOLE: dict[str, Callable[[], bytes]] = {
     **{"zip": archives.small_zip, "tar": archives.small_tar, "tar.gz": lambda: archives.small_tar("gz")}
 }
 """Two files of 300 and 256 bytes."""
+LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    **{"max_bytes": ({"max_bytes": 555}, {"max_bytes": 556}), "max_entries": ({"max_entries": 1}, {"max_entries": 2})},
+    "max_ratio": ({"max_ratio": 0.1, "free_bytes": 1}, {"max_ratio": 0.1, "free_bytes": 10300}),
+}
 
 
 @pytest.fixture(params=WHOLE)
@@ -29,13 +33,20 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_an_archive_is_unpacked_under_its_folder_and_nothing_is_executable(archive: Path, tmp_path: Path) -> None:
+def test_an_archive_is_unpacked_under_its_folder_unless_something_is_there(archive: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     assert extract(archive, out) == 2
     assert (out / "a" / "b.txt").read_bytes() == b"words " * 50
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
     assert [oct((path).stat().st_mode & 0o777) for path in (out, out / "c.bin")] == ["0o755", "0o644"]
     assert listing(archive) == (ArchiveEntry(PurePosixPath("a/b.txt"), 300), ArchiveEntry(PurePosixPath("c.bin"), 256))
+    (tmp_path / "out").mkdir()
+    assert extract(archive, tmp_path / "out") == 2
+    for into in (tmp_path / "out", archive):
+        with pytest.raises(UsageError, match="something already"):
+            extract(archive, into)
+    with pytest.raises(MissingDataError):
+        extract(tmp_path / "none.zip", tmp_path / "other")
 
 
 def test_folders_of_an_archive_are_no_files(tmp_path: Path) -> None:
@@ -55,12 +66,6 @@ def test_a_damaged_archive_leaves_nothing_behind(archive: Path, cut: int, tmp_pa
     assert list(tmp_path.iterdir()) == [archive]
 
 
-LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    **{"max_bytes": ({"max_bytes": 555}, {"max_bytes": 556}), "max_entries": ({"max_entries": 1}, {"max_entries": 2})},
-    "max_ratio": ({"max_ratio": 0.1, "free_bytes": 1}, {"max_ratio": 0.1, "free_bytes": 10300}),
-}
-
-
 @pytest.mark.parametrize("name", LIMITS)
 def test_an_archive_above_a_limit_is_refused(name: str, archive: Path, tmp_path: Path) -> None:
     changes, enough = LIMITS[name]
@@ -70,21 +75,7 @@ def test_an_archive_above_a_limit_is_refused(name: str, archive: Path, tmp_path:
         assert len(listing(archive, limits=replace(DEFAULT_ARCHIVE_LIMITS, **enough))) == 2
 
 
-def test_a_folder_with_something_in_it_is_left_alone_and_a_missing_archive_is_named(
-    archive: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "out").mkdir()
-    assert extract(archive, tmp_path / "out") == 2
-    for into in (tmp_path / "out", archive):
-        with pytest.raises(UsageError, match="something already"):
-            extract(archive, into)
-    with pytest.raises(MissingDataError):
-        extract(tmp_path / "none.zip", tmp_path / "other")
-
-
-def test_what_an_interrupted_call_left_is_removed_and_what_another_process_builds_is_not(
-    archive: Path, tmp_path: Path
-) -> None:
+def test_what_an_interrupted_call_left_is_removed_and_what_is_in_use_not(archive: Path, tmp_path: Path) -> None:
     left, used = tmp_path / ".out.unpacking-left", tmp_path / ".out.unpacking-used"
     for folder in (left, used):
         folder.mkdir()

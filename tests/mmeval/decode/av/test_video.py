@@ -29,17 +29,7 @@ def test_all_frames_of_a_video_come_in_order_with_their_times(form: str, codec: 
     assert frames[0].rgb.mean() < frames[19].rgb.mean()
 
 
-def test_frames_are_found_by_time_and_a_jump_finds_the_same_as_reading_on() -> None:
-    media = Media.from_bytes(tiny.clip(frames=80))
-    straight = list(decode.video(media))
-    frames = list(decode.video(media, times=[-1.0, 0.0, 0.55, 0.55, 6.21, 100.0]))
-    assert [frame.time for frame in frames] == pytest.approx([0.0, 0.0, 0.5, 0.5, 6.2, 7.9])
-    assert np.array_equal(frames[4].rgb, straight[62].rgb) and np.array_equal(frames[5].rgb, straight[79].rgb)
-    with pytest.raises(CorruptMediaError, match="ascend"):
-        list(decode.video(media, times=[1.0, 0.5]))
-
-
-def test_frames_are_counted_and_found_by_their_place() -> None:
+def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they_are_asked_for() -> None:
     media = Media.from_bytes(tiny.clip(frames=12))
     every = list(decode.video(media))
     found = list(decode.frames_at(media, [7, 2, 99]))
@@ -47,10 +37,7 @@ def test_frames_are_counted_and_found_by_their_place() -> None:
     assert [(frame.index, frame.time) for frame in found] == [(2, 0.2), (7, 0.7)]
     assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
     assert list(decode.frames_at(media, [])) == []
-
-
-def test_frames_are_decoded_only_as_far_as_they_are_asked_for() -> None:
-    frames = decode.video(Media.from_bytes(tiny.clip()), limits=DecodeLimits(max_video_frames=3))
+    frames = decode.video(media, limits=DecodeLimits(max_video_frames=3))
     assert [next(frames).index for _ in range(3)] == [0, 1, 2]
 
 
@@ -63,11 +50,18 @@ def test_a_video_above_a_limit_is_refused(work: Callable[..., Any]) -> None:
             work(media, limits=limits)
 
 
-def test_a_video_declares_its_size_rate_and_length() -> None:
+def test_a_video_declares_its_size_and_a_jump_finds_the_same_frames_as_reading_on() -> None:
     media = Media.from_bytes(tiny.clip())
     assert decode.video_info(media, limits=DecodeLimits(max_video_pixels=512)) == VideoInfo(32, 16, 10.0, 2.0)
     with pytest.raises(MediaLimitError, match="max_video_pixels = 511"):
         decode.video_info(media, limits=DecodeLimits(max_video_pixels=511))
+    media = Media.from_bytes(tiny.clip(frames=80))
+    straight = list(decode.video(media))
+    frames = list(decode.video(media, times=[-1.0, 0.0, 0.55, 0.55, 6.21, 100.0]))
+    assert [frame.time for frame in frames] == pytest.approx([0.0, 0.0, 0.5, 0.5, 6.2, 7.9])
+    assert np.array_equal(frames[4].rgb, straight[62].rgb) and np.array_equal(frames[5].rgb, straight[79].rgb)
+    with pytest.raises(CorruptMediaError, match="ascend"):
+        list(decode.video(media, times=[1.0, 0.5]))
 
 
 @pytest.mark.parametrize("work", [every_frame, decode.frame_count, decode.video_info])

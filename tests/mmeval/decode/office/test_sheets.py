@@ -13,14 +13,11 @@ def blocks(data: bytes) -> list[Block]:
     return list(office_blocks(Media.from_bytes(data)))
 
 
-def test_cells_stand_in_their_columns_and_are_displayed_by_their_format() -> None:
+def test_cells_stand_in_their_columns_with_what_they_display() -> None:
     first = row(1, words_in("A1", "Share"), words_in("C1", "Salt"), words_in("AB1", "far"))
     second = row(3, number_in("A3", 0.256, 1), number_in("B3", 7.0), number_in("C3", 2.26, 2))
     found = blocks(workbook({"Food": first + second, "Empty": ""}, styles=STYLES))
     assert found == ["Food", OfficeTable((("Share", "", "Salt", *[""] * 24, "far"), ("25.60%", "7", "2.3")))]
-
-
-def test_shared_words_truth_values_and_results_of_formulas_are_shown() -> None:
     cells = (
         *('<c r="A1" t="s"><v>1</v></c>', '<c r="B1" t="b"><v>1</v></c>', '<c r="C1"><f>1+1</f><v>2</v></c>'),
         *('<c r="D1" t="e"><v>#DIV/0!</v></c>', '<c t="b"><v>0</v></c>', '<c t="s"><v>0</v></c>'),

@@ -19,15 +19,13 @@ def test_amplitudes_are_those_of_scipy(count: int) -> None:
     assert np.array_equal(np.concatenate(parts), found)
 
 
-def test_flatness_is_the_geometric_over_the_arithmetic_mean() -> None:
+def test_flatness_and_the_end_of_the_band() -> None:
     amplitude = np.array([[1, 1, 1, 1], [1, 1, 4, 4], [0, 0, 0, 1], [0, 0, 0, 0]], np.float32)
+    # The geometric over the arithmetic mean.
     assert of.flatness_of(amplitude) == pytest.approx([1, 2 / 2.5, 1e-9 * 4, 1], rel=1e-3)
     assert np.median(spectrum_of(white(RATE)).flatness) > 0.8
     assert np.median(spectrum_of(sine()).flatness) < 0.01
     assert amplitudes(sine(1500, level=1.0), 20, 21).max() == pytest.approx(0.5, abs=1e-5)
-
-
-def test_the_band_ends_where_nearly_all_energy_lies_below() -> None:
     power = np.zeros(BINS)
     assert of.band_end(power) == 24000
     power[:101] = 1.0
