@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,9 +16,8 @@ from tests.support.questions import write_questions, write_task
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.story_tasks import write_story_tasks
 from tests.support.task_folder import installed
-from tests.support.tiny_media import picture, wav
+from tests.support.tiny_media import picture
 
-BROKEN = "task: broken\nmetric_list:\n  - metric: [exact_match\nmetadata: {version: 1}\n"
 QUIET = ("--score_workers", "0", "--report", "false")
 
 
@@ -64,47 +62,6 @@ def test_a_stopped_run_keeps_every_answer_and_continues(tmp_path: Path) -> None:
     assert 4 <= kept < 60
     assert last.lines[0].startswith(f"kept {kept} answers from ")
     assert (stats["unique"], stats["repeated"]) == (60, 0)
-
-
-@pytest.mark.parametrize(("tasks", "code", "requests"), [("ask,broken", 2, 0), ("ask", 0, 12)])
-def test_broken_yaml_stops_those_alone_that_name_it(
-    tasks: str, code: int, requests: int, server: MockServer, tmp_path: Path
-) -> None:
-    arguments = questions(tmp_path)
-    (tmp_path / "tasks" / "broken.yaml").write_text(BROKEN)
-
-    assert mmeval(*arguments, "--tasks", tasks, *openai(server)).code == code
-    assert server.stats()["requests"] == requests
-
-
-def test_a_row_that_is_no_json_ends_the_run_after_keeping_what_was_asked(server: MockServer, tmp_path: Path) -> None:
-    arguments = [*questions(tmp_path, 40), "--max_connections", "4", *openai(server)]
-    rows = tmp_path / "tasks" / "ask_data" / "test.jsonl"
-    whole = rows.read_text()
-    rows.write_text(whole.replace('{"id": "30"', '{"id" "30"'))
-    done, kept = mmeval(*arguments), server.stats()["answered"]
-    rows.write_text(whole)
-    mended = mmeval(*arguments)
-
-    assert (done.code, f"{rows}:31: " in done.error, kept, mended.code) == (2, True, 30, 0), mended.err
-    assert (server.stats()["unique"], server.stats()["repeated"]) == (40, 0)
-
-
-def test_an_empty_medium_fails_alone_and_a_torn_one_is_for_the_model_to_judge(
-    server: MockServer, tmp_path: Path
-) -> None:
-    files = {"a.wav": wav(), "b.wav": b"", "c.wav": wav(900)[:60]}
-    media: dict[str, Any] = {name: {"text": "Hear <<audio1>>.", "media": {"audio1": name}} for name in files}
-    rows = ({"id": name, "input": content, "reference": "a cat"} for name, content in media.items())
-    folder = write_task(tmp_path / "tasks", "ask", rows)
-    for name, content in files.items():
-        (folder / "ask_data" / name).write_bytes(content)
-    done = mmeval(*where(tmp_path), *openai(server))
-    counts = results(tmp_path)["mmeval"]["counts"]
-
-    assert (done.code, counts["new"], counts["failed"]) == (3, 2, 1), done.err
-    assert any("bad_request" in warning and "b.wav" in warning for warning in done.warnings)
-    assert server.stats()["answered"] == 2
 
 
 @pytest.mark.parametrize(
@@ -231,17 +188,6 @@ def test_a_bad_row_costs_itself_its_slice_and_the_bounds_and_is_asked_when_it_is
     assert (server.stats()["unique"], server.stats()["repeated"]) == (3, 0)
 
 
-def test_a_medium_that_goes_and_comes_back_costs_no_answer(server: MockServer, tmp_path: Path) -> None:
-    flags = [*write(tmp_path, 1), *openai(server)]
-    medium = tmp_path / "tasks" / "ask_data" / "gone.png"
-    codes = []
-    for there in (True, False, True):
-        medium.write_bytes(picture()) if there else medium.unlink()
-        codes.append(mmeval(*flags).code)
-
-    assert (codes, server.stats()["requests"]) == ([0, 3, 0], 3)
-
-
 def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServer, tmp_path: Path) -> None:
     ahead = mmeval(*write(tmp_path, 0, 1), *openai(server), "--dry_run")
     assert (ahead.code, server.stats()["requests"], "problem: ask: 2 samples" in ahead.out) == (0, 0, True)
@@ -254,13 +200,6 @@ def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServ
     assert line["error"][0]["kind"] == "bad_sample" and PLACE in line["doc"]["fault"]
     assert (line["resps"], line["arguments"]["gen_args_0"]["arg_0"]) == ([[""]], "")
     assert json.dumps(PLACE)[1:-1] in page and "bad_sample" in page
-
-
-def test_backends_that_answer_from_the_sample_are_not_asked_for_a_bad_one(tmp_path: Path) -> None:
-    done = mmeval(*write(tmp_path, 1), "--model", "reference")
-
-    (found,) = [row for row in results(tmp_path / "runs")["mmeval"]["results"] if not row["slice"]]
-    assert (done.code, found["scored"], found["failed"], found["unsupported"]) == (3, 2, 1, 0)
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["run folder", "samples file"])

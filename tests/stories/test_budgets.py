@@ -70,13 +70,6 @@ def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: Moc
     assert journalled(tmp_path / "runs") == 25
 
 
-def test_a_spent_budget_does_not_keep_a_finished_run_from_its_numbers(server: MockServer, command: list[str]) -> None:
-    assert mmeval(*command, "--offset", "30", "--limit", "20").code == 0
-    assert f"20 of {COUNT}" in mmeval(*command, "--budget_calls", "20").error
-    assert mmeval(*command, "--budget_calls", str(COUNT)).code == 0
-    assert (mmeval(*command, "--budget_calls", "1").code, server.stats()["requests"]) == (0, COUNT)
-
-
 def test_an_unknown_price_is_refused_with_the_line_that_says_it(
     server: MockServer, tmp_path: Path, command: list[str]
 ) -> None:
@@ -101,15 +94,6 @@ def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], t
     spent = results(tmp_path / "runs")["mmeval"]["spent"]
     assert spent == {**charged, "by_role": [{"role": "model", "model": "m", **charged}]}
     assert sum("60 calls, 180 tokens in, 120 out" in line and ("USD" in line) == known for line in done.lines) == 1
-
-
-def test_answers_from_a_cache_cost_nothing(command: list[str], tmp_path: Path, server: MockServer) -> None:
-    cache = ["--use_cache", str(tmp_path / "cache")]
-    mmeval(*command, *cache)
-    done = mmeval(*command, *cache, "--run_id", "again", "--budget_calls", "0")
-
-    assert (done.code, server.stats()["requests"]) == (0, COUNT)
-    assert results(tmp_path / "runs")["mmeval"]["spent"]["by_role"] == []
 
 
 TASK = """\

@@ -98,11 +98,3 @@ def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(captions: Capt
     assert captions.captioned() == {"input_audio": 1}
     assert captions.value("semantic_correctness") == 1.0
     assert any("captioner.image=BACKEND" in line and "captioner.3d=BACKEND" in line for line in done.warnings)
-
-
-def test_scoring_again_asks_the_same_captioners(captions: Captions) -> None:
-    captions.run(*asks(captions.server, "captioner.audio", name="c", inputs="text+audio"), inputs="text+image")
-    before = captions.server.asked()
-    done = mmeval("score", captions.folder / "runs" / "reference" / "default")
-    assert done.code == 0, done.err
-    assert captions.server.asked() == before

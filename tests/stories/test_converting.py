@@ -76,29 +76,6 @@ async def test_other_runs_know_an_answer_by_the_form_in_which_the_medium_was_sho
 
 
 @in_loop
-async def test_an_empty_description_is_asked_for_again(tmp_path: Path) -> None:
-    says = iter(["", " ", "a triangle"])
-    judge = Toy(takes="text+image", answers=lambda _: reply(next(says)))
-    async with brokered(tmp_path, judge=judge) as broker:
-        said = await broker.run(describe(), scope(by_content=True))
-
-    assert said.text == "a triangle"
-    assert len({asked.seed for asked in judge.asked}) == 3
-    assert all(asked.kinds() == {"image"} for asked in judge.asked)
-
-
-@in_loop
-async def test_a_damaged_medium_is_neither_sent_nor_kept(tmp_path: Path) -> None:
-    judge = Toy(takes="text+image")
-    async with brokered(tmp_path, judge=judge) as broker:
-        said = await broker.run(describe(Media.from_bytes(b"v 0 0 0\nf 1 2 3\n")), scope(by_content=True))
-        assert len(broker.journal) == 0
-
-    assert said.response.error is not None
-    assert (said.response.error.kind, judge.asked) == ("bad_media", [])
-
-
-@in_loop
 async def test_calls_at_the_same_time_convert_a_medium_once_away_from_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from tests.support import documents, tiny_media
 from tests.support.cli import Ended, mmeval, openai, results
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
-from tests.support.picture_judging import DOWN, RED, judged, trial_of
+from tests.support.picture_judging import RED
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import picture
 
@@ -66,13 +66,6 @@ def test_the_tail_of_a_reply_decides_in_the_official_profile(
     with judge_server(tmp_path, TAILS) as server:
         done = mmeval("metric", "judge_presence", "--cases", file, "--profile", profile, *judge(server))
         assert (done.code, values(done), asked(server)) == found  # what is unreadable is asked three times
-
-
-@pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_judge_that_cannot_be_reached_gives_no_verdict_in_any_profile(profile: str) -> None:
-    score = judged("judge_presence", trial_of("", RED, object="a"), {"": DOWN}, profile).score
-
-    assert (score.status, score.bounds, score.cause) == ("unscored", (0.0, 1.0), "lost")
 
 
 FORECASTS = {

@@ -285,13 +285,6 @@ def test_a_key_without_what_it_needs_is_refused(keys: dict[str, Any], bench: Ben
     assert left.asked == []
 
 
-@pytest.mark.parametrize(("interval", "iters"), [("analytic", 0), ("bootstrap", 1000)])
-def test_an_option_of_an_aggregation_reaches_it(interval: str, iters: int, bench: Bench) -> None:
-    aggregation = {"name": "mean", "interval": interval}
-    bench.task(dataset_path="levels", metric_list=[{"metric": "exact_match", "aggregation": aggregation}])
-    assert row(bench.run())["bootstrap_iters"] == iters
-
-
 def test_a_task_that_is_not_partial_is_not_asked_of_a_model_that_gives_a_part(bench: Bench) -> None:
     bench.task(**BOTH)
     assert bench.run("--model_args", "gives=text").asked == []

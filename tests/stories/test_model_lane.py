@@ -104,15 +104,6 @@ def test_cases_are_scored_as_many_at_once_as_the_metric_wants_and_come_in_order(
     assert (done.code, len(notes(noted, "load"))) == (3, 1)
 
 
-def test_cases_with_other_switches_are_scored_apart(tmp_path: Path) -> None:
-    lines = [{"answer": "yes", "params": {"model": "./model", "most": 5 + i % 2}, "id": i} for i in range(4)]
-
-    done, noted = metric(tmp_path, "--cases", cases(tmp_path, *lines))
-
-    assert [json.loads(line)["id"] for line in done.out.splitlines()] == [0, 1, 2, 3]
-    assert [int(note.more) for note in notes(noted, "batch")] == [2, 2]
-
-
 def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: Path) -> None:
     done, _ = metric(tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json")
     without, _ = metric(tmp_path, "--answer", "yes", HF_HOME=str(tmp_path / "home"))

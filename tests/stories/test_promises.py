@@ -1,6 +1,5 @@
 """What a run promises, tried from outside: nothing is asked twice, and the exit code tells the truth."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from tests.support.cli import (
     run_folder,
     score_files,
 )
-from tests.support.lm_eval_reader import latest, read_numbers, read_samples
+from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
 from tests.support.scripted_server import Scripted, ScriptedServer
@@ -107,44 +106,6 @@ def test_a_larger_limit_asks_only_the_new_samples_and_a_smaller_one_counts_fewer
     assert results(tmp_path)["n-samples"]["ask"] == {"original": 12, "effective": 5}
 
 
-def test_more_tasks_extend_a_run_and_keep_its_answers(server: MockServer, tmp_path: Path) -> None:
-    first = questions(tmp_path)
-    write_questions(tmp_path / "tasks", "other", range(100, 103))
-    mmeval(*first, *openai(server))
-    both = mmeval(*first, "--tasks", "ask,other", *openai(server))
-
-    assert (both.code, asked(server)) == (0, 15), both.err
-    assert both.lines[0].startswith("kept 12 answers from ") and both.lines[0].endswith("asking 3 new")
-    record = json.loads((run_folder(tmp_path / "runs") / "run.json").read_text())
-    assert (list(record["tasks"]), len(record["sessions"])) == (["ask", "other"], 2)
-
-
-def test_overlapping_tasks_ask_the_union_of_their_questions_and_every_repeat_differs(
-    server: MockServer, tmp_path: Path
-) -> None:
-    sampled = "repeats: 2\ngeneration_kwargs: {temperature: 1.0}\n"
-    write_questions(tmp_path / "tasks", "left", range(30), sampled)
-    folder = write_questions(tmp_path / "tasks", "right", range(20, 50), sampled)
-    arguments = ["--include_path", str(folder), "--output_path", str(tmp_path / "runs"), *QUIET]
-    done = mmeval("--tasks", "left,right", *arguments, *openai(server), "--log_samples")
-    rows = [row for file in latest(tmp_path / "runs")[1].values() for row in read_samples(file)]
-
-    assert done.code == 0, done.err
-    assert (server.stats()["unique"], asked(server), len(rows)) == (100, 100, 60)
-    assert all(len(set(row["resps"][0])) == 2 for row in rows)
-
-
-@pytest.mark.parametrize(("model", "value"), [("reference", 1.0), ("empty", 0.0)])
-def test_bounds_are_exact_on_every_shipped_task(model: str, value: float, tmp_path: Path) -> None:
-    tasks = ("--tasks", "unim,mmmg_audio_text_order", "--data", "bundled", *WITHOUT_JUDGE, *QUIET)
-    done = mmeval(*tasks, "--model", model, "--output_path", tmp_path)
-    numbers = read_numbers(results(tmp_path))
-
-    assert done.code == 0, done.err
-    assert {number.metric for number in numbers} == {"strict_structure", "lenient_structure", "part_order", "overall"}
-    assert {number.value for number in numbers} == {value}
-
-
 @pytest.mark.parametrize("fault", ["429", "500", "disconnect", "malformed", "truncated", "slow"])
 def test_faults_that_pass_cost_nothing(fault: str, tmp_path: Path) -> None:
     with MockServer(**{f"rate_{fault}": 0.4}, fault_attempts=1, retry_after=0.01, hang=0.1) as server:
@@ -154,22 +115,6 @@ def test_faults_that_pass_cost_nothing(fault: str, tmp_path: Path) -> None:
     assert (done.code, counts(tmp_path)[1:]) == (0, (12, 12, 0, 0)), done.err
     assert stats["faults"][fault] > 0
     assert (stats["unique"], stats["repeated_after_answer"]) == (12, 0)
-
-
-def test_what_failed_is_counted_apart_and_only_it_is_asked_again(tmp_path: Path) -> None:
-    arguments = [*questions(tmp_path), "--retry_on_error", "0"]
-    with MockServer(rate_500=0.4) as server:
-        first = mmeval(*arguments, *openai(server))
-        failed = server.stats()["faults"]["500"]
-        found = counts(tmp_path)
-        server.state.settings.rate_500 = 0.0
-        second = mmeval(*arguments, *openai(server))
-        stats = server.stats()
-
-    assert (first.code, found[1:4], 0 < failed < 12) == (3, (12, 12 - failed, failed), True)
-    assert f"server {failed}" in first.warnings[0]
-    assert (second.code, second.lines[0].endswith(f"asking {failed} new")) == (0, True), second.err
-    assert (stats["requests"], stats["answered"], stats["repeated_after_answer"]) == (12 + failed, 12, 0)
 
 
 @pytest.mark.parametrize(("tolerated", "code"), [("11", 3), ("12", 0)])

@@ -13,7 +13,6 @@ from tests.support.cli import Ended, environment, mmeval, openai, results, run_f
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_task
-from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture
 
 ROWS = 4
@@ -172,37 +171,8 @@ def test_an_upgraded_library_keeps_every_answer_and_is_recorded(
     assert (done.code, asking.asked, versions[1] == "999.9" != versions[0]) == (0, 0, True)
 
 
-@pytest.mark.parametrize("flag", ["--model_tag", "--run_id"])
-def test_another_name_keeps_both_runs(flag: str, asking: Asking) -> None:
-    asking.model["revision"] = "abc"
-
-    assert (asking.run(flag, "other").code, asking.asked) == (0, ROWS)
-    assert len(list((asking.folder / "runs").glob("*/*/run.json"))) == 2
-
-
 def test_fresh_starts_over_and_keeps_what_was_there(asking: Asking) -> None:
     asking.model["revision"] = "abc"
 
     assert (asking.run("--fresh").code, asking.asked) == (0, ROWS)
     assert len(list((asking.folder / "runs").glob("same/*/journal"))) == 2
-
-
-def test_a_changed_step_of_an_episode_is_refused_by_name(server: MockServer, tmp_path: Path) -> None:
-    tasks = write_story_tasks(tmp_path / "tasks", 1)
-    where: tuple[str | Path, ...] = ("--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "r")
-    words = [*where, *openai(server, outputs="text+image"), *QUIET]
-    assert mmeval(*words).code == 0
-    rows = tasks / "data" / "turns.jsonl"
-    rows.write_text(rows.read_text().replace("Go on, with", "Go on now, with"))
-    before = server.stats()["requests"]
-    refused = mmeval(*words)
-
-    assert (refused.code, "step 1 of tale_turns/t0/" in refused.error, server.stats()["requests"]) == (2, True, before)
-
-
-def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(asking: Asking) -> None:
-    asking.model["timeout"] = "never"
-    assert asking.run("--fresh").code == 2
-    del asking.model["timeout"]
-
-    assert (asking.run().code, asking.asked) == (0, 0)

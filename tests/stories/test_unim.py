@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tasks.unim.tables.layout import MODALITIES
 from tests.support.cli import ROOT, Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer, png
 from tests.support.unim_judges import asks, honest_server
@@ -112,26 +111,6 @@ def test_a_model_a_judge_and_a_captioner_score_the_hard_task_and_its_tables_are_
     assert whole.asked["caption"] == len(captions(whole.output)) > 2 * whole.supported
     for title in ("UniM by field: structure", "UniM by domain: coherence", "UniM by difficulty"):
         assert title in whole.run.done.out
-
-
-def test_the_quality_is_over_all_items_and_feeds_the_score_that_is_made_of_it(whole: Whole) -> None:
-    for row in score_rows(whole.output):
-        scores = row["scores"]
-        items = [item["quality"] for name in QUALITY[:3] for item in scores[name]["evidence"]["items"]]
-        correct, quality = (scores[name]["value"] for name in ("semantic_correctness", "unim_gq"))
-        assert len(items) == 3
-        assert quality == pytest.approx(sum(items) / 3)
-        assert scores["sqcs"]["value"] == pytest.approx(correct * (0.7 + 0.3 * quality))
-
-
-def test_the_tables_have_the_quality_of_each_modality_that_was_produced(whole: Whole) -> None:
-    table = whole.run.done.out.partition(MODALITIES)[2].partition("\nUniM")[0]
-    found = dict(re.findall(r"^\|(\w+) *\|(\d+) *\|", table, re.MULTILINE))
-
-    assert found == {"text": str(whole.supported), "image": found["text"], "audio": found["text"], "video": "0"}
-    assert re.search(r"\|video +\|0 +\|0 +\|.*\|unavailable\|", table)
-    for column in ("GQ", "SQCS abs", "SQCS rel", "SQCS of means"):
-        assert column in whole.run.done.out
 
 
 def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_at_is_said(whole: Whole) -> None:

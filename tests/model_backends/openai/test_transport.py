@@ -1,6 +1,5 @@
 import asyncio
 import gzip
-import json
 import socket
 from typing import Any
 
@@ -119,17 +118,6 @@ def test_keys_and_organizations_go_in_headers_and_proxies_are_not_for_local_serv
     assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
     assert environment_proxy("https://direct.example.com/v1") is None
     assert environment_proxy("https://localhost/v1") is None
-
-
-@pytest.mark.parametrize("status", [200, 400])
-def test_a_server_that_echoes_the_key_gets_it_into_no_record(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    echo = {"choices": [{"message": {"content": f"you sent Bearer {KEY}"}}], "model": KEY}
-    error = {"error": {"message": f"headers: {{'Authorization': 'Bearer {KEY}'}}", "code": KEY}}
-    with ScriptedServer(Scripted(echo if status == 200 else error, status=status)) as server:
-        response = generate(server.url, request("q"))
-    assert KEY not in json.dumps(response.to_json())
-    assert KEY not in repr(response)
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 import mmeval.tasks.mmmg
-from mmeval.errors import MissingDataError
 from mmeval.program.calls import Call, Role
 from mmeval.program.protocols import Ask
 from mmeval.records import Request, Sample
@@ -162,9 +161,3 @@ SCORED_BY_PROGRAMS = {
 @pytest.mark.parametrize(("name", "metric"), SCORED_BY_PROGRAMS.items())
 def test_a_right_answer_is_right_by_both_profiles(name: str, metric: str, profile: str) -> None:
     assert set(scores_of("reference", task_of(name, profile), metric)) == {1.0}
-
-
-@pytest.mark.parametrize("name", ["mmmg_audio_text_order", "mmmg_multilingual_text_rendering"])
-def test_without_data_there_are_two_ways_to_get_them(name: str) -> None:
-    with pytest.raises(MissingDataError, match=r"--data_dir.*--data bundled"):
-        select([name]).tasks[0].dataset()

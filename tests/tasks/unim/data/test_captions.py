@@ -47,13 +47,6 @@ def test_captions_are_found_by_path_id_and_words(
     assert captions(tmp_path) == found
 
 
-def test_an_id_that_repeats_across_files_is_found_by_its_words(tmp_path: Path) -> None:
-    write_records(tmp_path, TWO[0])
-    write_records(tmp_path, TWO[1], file="natural_science/1_math/zzz.jsonl")
-    write_captions(tmp_path, row("R", "B dog"), row("Q", "A cat"), file=OTHER)
-    assert captions(tmp_path) == ["A cat", "B dog"]
-
-
 def test_what_has_no_caption_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     write_records(tmp_path, ASKED)

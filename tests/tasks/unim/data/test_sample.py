@@ -145,22 +145,6 @@ def test_a_record_with_several_faults_has_four_of_them_and_no_label_that_cannot_
     assert sample_of(tmp_path, id=None).id == "natural_science/1_math/text_image.jsonl:1"
 
 
-def test_a_corrupt_record_keeps_the_labels_that_can_be_read(tmp_path: Path) -> None:
-    write_records(tmp_path, unim_row()).write_text('{"id": "7", "difficulty_level": 2, "input": oops}')
-    (sample,) = unim_samples(tmp_path)
-    assert sample.id == "natural_science/math/7"
-    assert sample.metadata == {"field": "natural_science", "domain": "math", "difficulty": "medium"}
-    assert "text_image.jsonl:1: record '7': " in sample.fault
-
-
-@pytest.mark.parametrize("name", ["a.doc", "a.csv", "a.png"])
-def test_a_document_may_be_of_every_kind_of_the_paper(tmp_path: Path, name: str) -> None:
-    write_medium(tmp_path, name)
-    sample = sample_of(tmp_path, input=side("<document1>", document1=name))
-    assert not sample.fault
-    assert [part.kind for part in sample.input[0].content.parts if part.media] == ["document"]
-
-
 @pytest.mark.parametrize(
     ("tag", "name", "data", "reason"),
     [

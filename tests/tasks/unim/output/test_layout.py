@@ -67,11 +67,6 @@ def test_any_other_answer_in_the_scripts_form(output: Interleaved, content: str,
     assert (flat.content, dict(flat.modal)) == (content, modal)
 
 
-def test_keys_that_no_tag_gives_are_counted_on_from_the_question() -> None:
-    flat = flattened(Interleaved((media_part(HARE), media_part(TONE))), "Draw <image1> and <<image2>> again.")
-    assert dict(flat.modal) == {"image3": HARE, "audio1": TONE}
-
-
 def test_what_is_lost_is_a_part_without_a_medium_at_its_tag_or_behind_the_text() -> None:
     output = read_flat(flattened(tagged("see <image1>")), {"image1": "image", "audio1": "audio"})
     found = [(part.kind, part.raw, part.dangling) for part in output.parts]
@@ -123,3 +118,8 @@ def test_a_sample_is_known_by_field_domain_and_id(sample: Sample, key: AnswerKey
 )
 def test_questions_are_compared_by_their_words_outside_of_tags(asked: str, repeated: str, same: bool) -> None:
     assert same_question(repeated, unim_sample(asked=asked)) is same
+
+
+def test_keys_that_no_tag_gives_are_counted_on_from_the_question() -> None:
+    flat = flattened(Interleaved((media_part(HARE), media_part(TONE))), "Draw <image1> and <<image2>> again.")
+    assert dict(flat.modal) == {"image3": HARE, "audio1": TONE}

@@ -210,13 +210,6 @@ def test_damaged_parts_are_refused(parts: str, tmp_path: Path) -> None:
     assert "'mmeval'" in why_absent(read_output(tmp_path / "m"))
 
 
-def test_an_answer_that_was_edited_is_read_as_it_stands_now(tmp_path: Path) -> None:
-    export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("before")))]))
-    file = tmp_path / "m/natural_science/math/answers.jsonl"
-    file.write_text(file.read_text().replace('"content": "before"', '"content": "after"'))
-    assert response_to(read_output(tmp_path / "m")).output == tagged("after")
-
-
 def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE), tagged("b")]))
     export_unim(tmp_path / "n", unim_task([tagged(FIRST, image1=HARE), ErrorInfo("timeout", "no reply")]))

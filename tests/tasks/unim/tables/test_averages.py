@@ -1,6 +1,5 @@
 import random
-from statistics import stdev
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -126,14 +125,6 @@ def zeros(scores: Scores) -> Scores:
 )
 def test_the_standard_error_is_that_of_a_mean(found: Estimate, wanted: Estimate) -> None:
     assert (found.value, found.stderr) == (pytest.approx(wanted.value), pytest.approx(wanted.stderr))
-
-
-def test_with_some_lost_it_is_what_resampling_finds() -> None:
-    scores, chance = many(lost=0.2), random.Random(7)
-    relative: dict[str, Any] = {"average": "micro", "kind": "relative"}
-    samples = (scores.drawn([chance.randrange(len(scores))] for _ in range(len(scores))) for _ in range(100))
-    draws = [draw for draw in (unim(sample, **relative).value for sample in samples) if draw is not None]
-    assert unim(scores, **relative).stderr == pytest.approx(stdev(draws), rel=0.15)
 
 
 def test_a_domain_with_one_instance_leaves_the_standard_error_unknown() -> None:

@@ -9,7 +9,7 @@ from mmeval.report.layout_text import markdown_tables
 from mmeval.results.layout import Table
 from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
-from tests.support.unim_scores import Row, labels, stored, trial
+from tests.support.table_scores import Row, labels, stored, trial
 
 FIELD, DOMAIN, OTHER = "UniM by field: {} (%)", "UniM by domain: {} (%)", "UniM by {} (%)"
 MEANING, STRUCTURE, COHERENCE = (FAMILY := [family.title for family in FAMILIES])
@@ -114,13 +114,6 @@ def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
     assert combination == {"I->I": [50.0, 62.5, "2/4"]}
 
 
-@pytest.mark.parametrize("weight", [True, -1, float("inf")], ids=str)
-def test_a_soft_label_that_is_no_weight_is_none(tmp_path: Path, weight: object) -> None:
-    rows = [trial("0", 0.5, labels(capabilities=["C7"]))]
-    found = tables(tmp_path, rows, samples={"0": {"capability_weights": {"C7": weight}}})[CAPABILITY]
-    assert list(cells(found)) == ["C7 reasoning"]
-
-
 def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
     rows = [trial("a", 0.5, labels()), trial("b", "bad_sample", labels()), trial("row 7", "bad_sample", {})]
     found = tables(tmp_path, rows)
@@ -136,6 +129,9 @@ def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
     weights = {"0": {"capability_weights": {"C7": 0.5}}, "1": {"capability_weights": {"C7": 1.5}}}
     found = cells(tables(tmp_path, rows, samples=weights)[CAPABILITY])
     assert {name: row["HC"] for name, row in found.items()} == {"C7 reasoning": 50.0, "C7 reasoning, by weight": 75.0}
+    for weight in (True, -1, float("inf")):  # no weights
+        samples = {"0": {"capability_weights": {"C7": weight}}}
+        assert list(cells(tables(tmp_path / str(weight), rows[:1], samples=samples)[CAPABILITY])) == ["C7 reasoning"]
 
 
 def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp_path: Path) -> None:
@@ -144,15 +140,6 @@ def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp
     names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
     assert list(domain(tmp_path / "a", rows)) == names
     assert "not name: astrology." in notes(tmp_path / "b", rows)
-
-
-def test_families_of_which_the_run_gives_no_number_are_left_out_but_for_tau(tmp_path: Path) -> None:
-    values: dict[str, float | str] = dict.fromkeys(NUMBERS, "unavailable")
-    found = tables(tmp_path, [trial("a", {**values, "strict_structure": 1.0}, labels())])
-    meaning = cells(found[FIELD.format(MEANING)])
-    assert COHERENCE not in "".join(found)
-    assert meaning["All: mean of domains"]["tau"] == 100.0
-    assert meaning["All: mean of instances"]["Lacks"] == "1 unavailable"
 
 
 LOST = [
@@ -178,8 +165,9 @@ GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True
         (INAPPLICABLE, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
         # A number whose scoring was suspended is not that of what came before.
         ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
+        ([trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())], {}, "tau", [100], "not scored"),
     ],
-    ids=["lost", "unavailable", "inapplicable", "suspended"],
+    ids=["lost", "unavailable", "inapplicable", "suspended", "not scored"],
 )
 def test_what_is_lost_or_unavailable_is_no_0(
     tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
@@ -206,12 +194,6 @@ def test_a_domain_without_a_value_is_left_out_of_the_mean(tmp_path: Path, physic
     rows = [trial("a", 0.5, labels("math")), trial("b", physics, labels("physics"))]
     found = field(tmp_path, rows, STRUCTURE)[BY_DOMAIN]
     assert some(found, "StS abs, StS rel, LeS abs, Scored, Lacks") == wanted
-
-
-def test_what_a_judge_has_not_come_to_is_lacking(tmp_path: Path) -> None:
-    rows = [trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())]
-    assert some(domain(tmp_path / "a", rows)["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
-    assert "not scored" in notes(tmp_path / "b", rows)
 
 
 def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
