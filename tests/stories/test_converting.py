@@ -14,7 +14,6 @@ from mmeval.decode import DecodeLimits
 from mmeval.program.calls import Call, Program, Reply, ask_one
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
-from mmeval.store.response_cache import ResponseCache
 from tests.mmeval.broker.test_broker import brokered, scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop
@@ -60,19 +59,6 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, mo
 
     assert before == [1, 0, 1]
     assert (await asked("text+image"), await asked("text+3d")) == (1, 0), "it takes models as they are"
-
-
-@in_loop
-async def test_other_runs_know_an_answer_by_the_form_in_which_the_medium_was_shown(tmp_path: Path) -> None:
-    asked = []
-    for number, takes in enumerate(("text+image", "text+image", "text+3d")):
-        judge = Toy(takes=takes, answers=lambda _: reply("a triangle"))
-        async with brokered(tmp_path / str(number), judge=judge) as broker:
-            broker._cache = ResponseCache(tmp_path / "cache")
-            said = await broker.run(describe(), scope(by_content=True))
-        asked.append((len(judge.asked), marks(said)))
-
-    assert asked == [(1, DRAWN), (0, DRAWN), (1, [])]
 
 
 @in_loop

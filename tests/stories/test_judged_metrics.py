@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from tests.support import documents, tiny_media
-from tests.support.cli import Ended, mmeval, openai, results
+from tests.support.cli import Ended, mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.picture_judging import RED
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import picture
 
 QUIET = ("--score_workers", "0", "--report", "false")
 TASK = "task: t\ndataset_path: data\noutput_modalities: [{kinds}]\npartial_output: true\nmetadata: {{version: 1}}\n"
@@ -96,30 +95,6 @@ def test_what_the_judge_will_be_asked_is_counted_beforehand(tmp_path: Path, role
     assert rows[: len(wanted)] == wanted, done.out + done.err
 
 
-BOTH: list[dict[str, Any]] = [
-    {"type": "text", "text": "First "},
-    {"type": "code", "text": "one = 1", "raw": "<<code1>>", "label": "code1"},
-    {"type": "text", "text": ", then "},
-    {"type": "code", "text": "two = 2", "raw": "<<code2>>", "label": "code2"},
-]
-WRITTEN = ({"id": "1", "input": "Write.", "reference": BOTH}, {"id": "2", "input": "Say.", "reference": "Only words."})
-SAYS = {"one = 1": {"score": 5}, "two = 2": {"score": 2}, "First": {"score": 4}, "Only words": {"score": 3}}
-"""What the judge says of whatever holds these words."""
-METRICS = "{metric: text_quality}, {metric: code_quality}"
-
-
-def test_a_run_has_every_item_judged_and_leaves_out_answers_without_one(tmp_path: Path) -> None:
-    where = task(tmp_path, "text, code", METRICS, *WRITTEN)
-    with MockServer() as model, judge_server(tmp_path / "judge", SAYS) as server:
-        ahead = mmeval(*where, *openai(model), *judge(server), "--dry_run")
-        assert (ahead.code, asked(server, model), calls(ahead)["judge"]) == (0, 0, "about 4"), ahead.err
-        done = mmeval(*where, "--model", "reference", *judge(server))
-        assert (done.code, asked(server)) == (0, 4), done.err
-    found = results(tmp_path / "runs")["results"]["t"]
-
-    assert (found["text_quality,none"], found["code_quality,none"]) == (0.625, 0.625)
-
-
 RELEASED = {
     "text_quality": [("three point four", {"overall": 3.4}, 0.6), ("eighty", {"overall": 80}, 1.0), ("none", {}, 0.5)],
     "code_quality": [("best", {"overall_score": 100}, 1.0), ("fair", {"overall_score": 62.5}, 0.625)],
@@ -135,36 +110,6 @@ def test_the_released_values_are_reproduced_through_the_verb(name: str, tmp_path
         done = mmeval("metric", name, "--cases", file, "--profile", "official", *judge(server))
 
     assert (done.code, values(done)) == (0, pytest.approx([value for _, _, value in RELEASED[name]]))
-
-
-KETTLES = [{"type": "image", "path": "a.png"}, {"type": "text", "text": " and "}, {"type": "image", "path": "b.png"}]
-COHERENT = {"coherence": 5, "style_consistency": 3}
-OF_UNIM = "{metric: semantic_correctness}, {metric: interleaved_coherence}"
-ASKED = ("semantic_correctness", "holistic_coherence", "stylistic_harmony", "interleaved_coherence")
-
-
-@pytest.mark.parametrize(
-    ("profile", "coherence", "code"),
-    [("standard", COHERENT, 0), ("standard", "no", 3), ("official", "no", 0)],
-    ids=["both", "unread", "one that counts"],
-)
-def test_both_metrics_of_unim_score_a_run(tmp_path: Path, profile: str, coherence: Any, code: int) -> None:
-    row = {"id": "1", "input": "Show both kettles.", "reference": KETTLES}
-    where = task(tmp_path, "text, image", OF_UNIM, row, a_png=picture(1).read(), b_png=picture(2).read())
-    with (
-        MockServer() as model,
-        judge_server(tmp_path / "j", {'"score": <': {"score": 4}, '"coherence": <': coherence}) as j,
-    ):
-        words = (*where, *openai(model), *judge(j), "--captioner", f"openai,model=c,base_url={j.url}")
-        ahead = mmeval(*words, "--dry_run")
-        assert (asked(j, model), calls(ahead)["captioner"], calls(ahead)["judge"]) == (0, "about 4", "about 2")
-        done = mmeval(*words, "--profile", profile)
-
-    assert done.code == code, done.err
-    if coherence == COHERENT:
-        found = results(tmp_path / "runs")["results"]["t"]
-        assert [found[f"{name},none"] for name in ASKED] == pytest.approx([0.75, 1.0, 0.5, 0.9])
-    assert sum("judge_failure: lowest" in line for line in done.warnings) == (profile == "official")
 
 
 def read(folder: Path, files: Mapping[str, bytes], server: MockServer, *more: str, **switches: str) -> Ended:

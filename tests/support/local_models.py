@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mmeval.content import Media, Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
@@ -19,6 +19,7 @@ from mmeval.records import GenerationParams, Message, Request, Response, message
 from tests.support.tiny_media import picture
 from tests.support.tiny_models import tiny_model
 
+OneAdapter = TypeVar("OneAdapter")
 TOKENS = 12
 """Of an answer: enough to differ, quick on any machine."""
 
@@ -40,10 +41,14 @@ def started(folder: Path, **arguments: Any) -> HFBackend:
 
 
 def chat_adapter(name: str) -> ChatAdapter:
-    """The adapter inside a shared model."""
-    adapter = loaded(name).adapter
-    assert isinstance(adapter, ChatAdapter)
-    return adapter
+    return adapter_of(ChatAdapter, name)
+
+
+def adapter_of(kind: type[OneAdapter], name: str, *adapter: str) -> OneAdapter:
+    """The adapter inside a shared model, which was loaded with the same words."""
+    found = loaded(name, *adapter).adapter
+    assert isinstance(found, kind)
+    return found
 
 
 def files_of(folder: Path) -> ModelFiles:

@@ -31,7 +31,7 @@ def score(value: float | str) -> Row:
 
 
 def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, *, repeat: int = 0) -> Row:
-    """``given``: numbers, one value for all those of UniM, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
+    """``given``: numbers, or one for all those of UniM, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
     row: Row = {"n": repeat, "s": sample, "d": "d", "status": "ok", "scores": {}, "labels": of}
     if isinstance(given, str):
         kind = "timeout" if given == "failed" else given

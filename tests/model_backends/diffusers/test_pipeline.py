@@ -97,20 +97,20 @@ def test_files_that_cannot_be_loaded_are_one_message(written: bytes | None, tmp_
         loaded(tmp_path)
 
 
+BIASES = {"unet": r"conv_in\.bias", "vae": r"decoder\.conv_in\.bias", "text_encoder": r"[\w.]*final_layer_norm\.bias"}
+
+
 @pytest.mark.parametrize(
-    ("part", "lacking"),
-    [("unet", r"conv_in\.bias"), ("vae", r"decoder\.conv_in\.bias"), ("text_encoder", r"[\w.]*final_layer_norm\.bias")],
+    ("change", "noted"),
+    [(lambda tensor: None, r"\); "), (lambda tensor: tensor[:-1], r": \[\d+\]")],
+    ids=["not there", "of another size"],
 )
-def test_a_network_that_is_not_all_there_is_refused_by_name(part: str, lacking: str, tmp_path: Path) -> None:
-    folder = changed_weights(tmp_path, part, lambda name, _: None if re.fullmatch(lacking, name) else ...)
-    with pytest.raises(MissingDataError, match=rf": {part}: 1 of .* \({lacking}\); "):
-        loaded(folder)
-
-
-@pytest.mark.parametrize(("part", "other"), [("unet", "conv_in.bias"), ("text_encoder", "final_layer_norm.bias")])
-def test_a_network_with_weights_of_another_size_is_refused_by_name(part: str, other: str, tmp_path: Path) -> None:
-    folder = changed_weights(tmp_path, part, lambda name, tensor: tensor[:-1] if name.endswith(other) else ...)
-    with pytest.raises(MissingDataError, match=rf": {part}: \d of .*{other}: \[\d+\]"):
+@pytest.mark.parametrize(("part", "bias"), BIASES.items())
+def test_a_network_whose_weights_are_not_all_there_is_refused_by_name(
+    part: str, bias: str, change: Callable[[Any], Any], noted: str, tmp_path: Path
+) -> None:
+    folder = changed_weights(tmp_path, part, lambda name, tensor: change(tensor) if re.fullmatch(bias, name) else ...)
+    with pytest.raises(MissingDataError, match=rf": {part}: 1 of .*{bias}{noted}"):
         loaded(folder)
 
 

@@ -77,11 +77,6 @@ def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_
     assert says(backend, asked("Tell", seed=1, temperature=0.0)).text == says(loaded("llm"), asked("Tell")).text
 
 
-def test_pictures_are_seen_and_their_order_counts() -> None:
-    requests = [asked("Look", RED, BLUE), asked("Look", BLUE, RED), asked("Look", RED, RED)]
-    assert len({response.text for response in answers(loaded("qwen2_5_vl"), requests)}) == 3
-
-
 @pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
 def test_a_sound_of_any_rate_is_as_long_as_it_is(rate: int) -> None:
     second = Media.from_bytes(wav(rate, rate=rate, channels=2))

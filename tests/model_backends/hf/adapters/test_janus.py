@@ -1,35 +1,36 @@
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval import decode
-from mmeval.content.media import Media
-from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
-from mmeval.records import Message, Request, Response, message
-from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
+from mmeval.records import Message, Request, message
+from tests.support.local_models import (
+    adapter_of,
+    answers,
+    asked,
+    copied,
+    drawn,
+    fault,
+    loaded,
+    only,
+    rewritten,
+    says,
+    started,
+)
 from tests.support.tiny_models import tiny_model
 
-
-def janus() -> HFBackend:
-    return loaded("janus", "auto")
-
-
-def adapter() -> JanusAdapter:
-    found = janus().adapter
-    assert isinstance(found, JanusAdapter)
-    return found
+janus = partial(loaded, "janus", "auto")
+adapter = partial(adapter_of, JanusAdapter, "janus", "auto")
+picture = partial(only, "image")
 
 
 def drawing(*parts: Any, **more: Any) -> Request:
     """A request for a picture."""
     return replace(asked(*parts, **more), wants=("image",))
-
-
-def picture(response: Response) -> Media:
-    return only("image", response)
 
 
 def test_a_call_gives_a_picture_or_words_drawn_by_the_seed_of_their_row() -> None:

@@ -1,6 +1,7 @@
 import pickle
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,32 @@ import pytest
 from mmeval import decode
 from mmeval.content import Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
-from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
+from tests.support.local_models import (
+    adapter_of,
+    answers,
+    asked,
+    copied,
+    drawn,
+    fault,
+    loaded,
+    only,
+    rewritten,
+    says,
+    started,
+)
 from tests.support.tiny_media import wav
 
 CODES = 6
 BOTH: tuple[PartKind, ...] = ("text", "audio")
 
 
-def omni() -> HFBackend:
-    return loaded("qwen2_5_omni", "auto")
-
-
-def adapter() -> QwenOmniAdapter:
-    found = omni().adapter
-    assert isinstance(found, QwenOmniAdapter)
-    return found
+omni = partial(loaded, "qwen2_5_omni", "auto")
+adapter = partial(adapter_of, QwenOmniAdapter, "qwen2_5_omni", "auto")
+speech = partial(only, "audio")
 
 
 def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, codes: Any = CODES, **more: Any) -> Request:
@@ -39,10 +46,6 @@ def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, codes: Any = CODES,
 def kinds(response: Response) -> list[str]:
     assert response.output is not None, response.error
     return [part.kind for part in response.output.parts]
-
-
-def speech(response: Response) -> Media:
-    return only("audio", response)
 
 
 def warned(response: Response) -> list[str]:
@@ -64,10 +67,11 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
 
 def test_a_row_has_its_own_seed_and_media_in_any_batch() -> None:
     hum = Media.from_bytes(wav(16000, rate=16000))
-    prompts = [wanting(*parts, system="x") for parts in (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",))]
+    shown = (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",), ("hm",))
+    prompts = [wanting(*parts, system="x", temperature=1.0, seed=seed) for seed, parts in enumerate(shown)]
     together = answers(omni(), prompts)
-    assert [speech(response) for response in together] == [speech(says(omni(), prompt)) for prompt in prompts]
-    assert len({speech(response) for response in together}) == 3
+    assert [response.output for response in together] == [says(omni(), prompt).output for prompt in prompts]
+    assert len({speech(response) for response in together}) == 4
 
 
 def test_a_spoken_row_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
