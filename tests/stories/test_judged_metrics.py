@@ -1,4 +1,4 @@
-"""Judged metrics as users meet them: one answer, many, a dry run and a whole run, with a real server and real files."""
+"""Judged metrics as users meet them: many answers, a dry run and a whole run, with a real server and real files."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,10 +12,8 @@ from tests.support.cli import Ended, mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.picture_judging import RED
-from tests.support.task_folder import write_files, write_rows
 
 QUIET = ("--score_workers", "0", "--report", "false")
-TASK = "task: t\ndataset_path: data\noutput_modalities: [{kinds}]\npartial_output: true\nmetadata: {{version: 1}}\n"
 
 
 def cases(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -29,30 +27,7 @@ def values(done: Ended) -> list[Any]:
     return [json.loads(line)["value"] for line in done.out.splitlines()]
 
 
-def task(folder: Path, kinds: str, metrics: str, *rows: Mapping[str, Any], **files: bytes) -> tuple[str | Path, ...]:
-    """The flags that name a task of these rows; ``files`` are media beside them, as ``a_png``."""
-    write_files(folder, {"t.yaml": TASK.format(kinds=kinds) + f"metric_list: [{metrics}]\n", "data/x": ""})
-    write_rows(folder / "data", *rows)
-    for name, data in files.items():
-        (folder / "data" / name.replace("_", ".")).write_bytes(data)
-    return ("--tasks", folder / "t.yaml", "--output_path", folder / "runs", *QUIET)
-
-
-def calls(done: Ended) -> dict[str, str]:
-    """The calls that a dry run forecasts, by role."""
-    return {cells[3].strip(): cells[4].strip() for line in done.out.splitlines() if len(cells := line.split("|")) > 5}
-
-
-def asked(*servers: MockServer) -> int:
-    return sum(int(server.stats()["requests"]) for server in servers)
-
-
 TAILS = {"kites": "Yes", "eyes": "There are no eyes here. No", "masts": "yes, but it shows something else entirely"}
-
-
-def pictured(folder: Path, *rows: Mapping[str, Any]) -> Path:
-    (folder / "a.png").write_bytes(RED.read())
-    return cases(folder, ({"files": ["a.png"], **row} for row in rows))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +36,11 @@ def pictured(folder: Path, *rows: Mapping[str, Any]) -> Path:
 def test_the_tail_of_a_reply_decides_in_the_official_profile(
     tmp_path: Path, profile: str, found: tuple[int, list[float | None], int]
 ) -> None:
-    file = pictured(tmp_path, *({"metadata": {"object": word}} for word in TAILS))
+    (tmp_path / "a.png").write_bytes(RED.read())
+    file = cases(tmp_path, ({"files": ["a.png"], "metadata": {"object": word}} for word in TAILS))
     with judge_server(tmp_path, TAILS) as server:
         done = mmeval("metric", "judge_presence", "--cases", file, "--profile", profile, *judge(server))
-        assert (done.code, values(done), asked(server)) == found  # what is unreadable is asked three times
+        assert (done.code, values(done), server.stats()["requests"]) == found  # what is unreadable is asked three times
 
 
 FORECASTS = {
@@ -147,7 +123,7 @@ def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
     with judge_server(tmp_path / "judge") as server:
         done = read(tmp_path, files, server, ocr="none")
         official = read(tmp_path, {"a.csv": b"a,b\n1,2\n"}, server, "--profile", "official")
-        assert (asked(server), values(official)) == (0, [None])
+        assert (server.stats()["requests"], values(official)) == (0, [None])
     rows = [json.loads(line) for line in done.out.splitlines()]
 
     assert [(row["value"], row["status"]) for row in rows] == [
