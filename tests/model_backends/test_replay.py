@@ -29,9 +29,7 @@ def ahead(*samples: Sample, repeats: int = 1, protocol: str = "single") -> list[
     return [TaskAhead("t", protocol, repeats, lambda: iter(samples))]
 
 
-def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_its_name_is_no_part_of_its_identity(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_the_name_is_no_identity(tmp_path: Path) -> None:
     backend = replay(tmp_path, "an oak", None)
     response, missing = (backend.answer("t", sample, 0, Request(sample.input)) for sample in SAMPLES[:2])
     assert (response.text, response.usage.input_tokens, response.latency) == ("an oak", 0, 0.0)
@@ -58,9 +56,7 @@ def test_answers_that_are_missing_or_left_over_are_warned_of_before_the_run(
     assert [re.findall(r"^t: (\d+) of (\d+) ", message) for message in caplog.messages] == [[one] for one in counts]
 
 
-def test_an_answer_that_cannot_be_read_is_missing_and_not_left_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unreadable_answer_is_missing_and_not_left_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     part = {"type": "image", "media": {"sha256": "0" * 64, "mime": "image/png"}}
     file = tmp_path / "samples_t_2026-01-31T12-00-00.jsonl"
     file.write_text(json.dumps({"doc": SAMPLES[0].to_json(), "parts": [[part]]}) + "\n")

@@ -85,9 +85,7 @@ def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, t
     assert (row["n"], row["scored"], row["failed"]) == (4, 4 - failed, failed)
 
 
-def test_a_damaged_line_and_a_torn_end_of_the_journal_are_asked_again_and_the_line_is_named(
-    server: MockServer, asked: list[str], tmp_path: Path
-) -> None:
+def test_a_damaged_journal_is_asked_again_by_its_lines(server: MockServer, asked: list[str], tmp_path: Path) -> None:
     [segment] = (run_folder(tmp_path / "runs") / "journal").glob("*.jsonl")
     lines = segment.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3][:20] + b"\xff\x00" + lines[3][22:]
@@ -99,9 +97,7 @@ def test_a_damaged_line_and_a_torn_end_of_the_journal_are_asked_again_and_the_li
 
 
 @pytest.mark.parametrize("content", [b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])
-def test_a_torn_run_file_is_refused_and_nothing_is_touched(
-    content: bytes, server: MockServer, asked: list[str], tmp_path: Path
-) -> None:
+def test_a_torn_run_file_is_left_alone(content: bytes, server: MockServer, asked: list[str], tmp_path: Path) -> None:
     file = run_folder(tmp_path / "runs") / "run.json"
     whole = file.read_bytes()
     file.write_bytes(content)
@@ -113,9 +109,7 @@ def test_a_torn_run_file_is_refused_and_nothing_is_touched(
 
 
 @pytest.mark.parametrize("victim", ["trials/ask.jsonl", "samples/ask.jsonl", "scores"])
-def test_what_can_be_made_again_is_made_again(
-    victim: str, server: MockServer, asked: list[str], tmp_path: Path
-) -> None:
+def test_damaged_copies_are_made_again(victim: str, server: MockServer, asked: list[str], tmp_path: Path) -> None:
     before = score_files(tmp_path)
     path = run_folder(tmp_path / "runs") / victim
     for file in path.rglob("*.jsonl") if path.is_dir() else [path]:
@@ -136,9 +130,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", ["mmeval.metrics", "mmeval.model_backends"])
-def test_a_broken_plugin_stops_those_alone_that_name_it(
-    group: str, server: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_plugin(group: str, server: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with installed(tmp_path / "site", monkeypatch, {"broken": {}}, more=f"[{group}]\nbad = broken_plugin:thing\n"):
         (tmp_path / "site" / "broken_plugin.py").write_text('raise RuntimeError("no luck")\n')
         done = mmeval(*questions(tmp_path), *openai(server))
@@ -168,9 +160,7 @@ def write(folder: Path, *bad: int) -> list[str]:
     return where(folder)
 
 
-def test_a_bad_row_costs_itself_its_slice_and_the_bounds_and_is_asked_when_it_is_mended(
-    server: MockServer, tmp_path: Path
-) -> None:
+def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServer, tmp_path: Path) -> None:
     flags = [*write(tmp_path, 1), *openai(server)]
     first, again = mmeval(*flags), mmeval(*flags)
     asked = server.stats()["requests"]
@@ -203,9 +193,7 @@ def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServ
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["run folder", "samples file"])
-def test_a_replay_takes_the_answers_that_were_given_and_misses_the_one_that_was_not(
-    server: MockServer, tmp_path: Path, logged: bool
-) -> None:
+def test_a_replay_misses_what_was_not_answered(server: MockServer, tmp_path: Path, logged: bool) -> None:
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples")
     path = latest(tmp_path / "runs")[1]["ask"] if logged else run_folder(tmp_path / "runs")
     replay = ["--model", "replay", "--model_args", f"path={path},name=again"]

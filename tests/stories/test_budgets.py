@@ -39,9 +39,7 @@ def journalled(folder: Path) -> int:
 @pytest.mark.parametrize(
     ("flag", "limit"), [("--budget_calls", "20"), ("--budget_tokens", "100"), ("--budget_usd", "0.1")]
 )
-def test_at_the_limit_the_run_stops_keeps_what_was_answered_and_continues_with_more(
-    flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path
-) -> None:
+def test_a_budget_stops_the_run(flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path) -> None:
     stopped = mmeval(*command, flag, limit)
 
     assert (stopped.code, server.stats()["requests"], journalled(tmp_path / "runs")) == (3, 20, 20)
@@ -52,9 +50,7 @@ def test_at_the_limit_the_run_stops_keeps_what_was_answered_and_continues_with_m
     assert (done.code, server.stats()["requests"], server.stats()["repeated"]) == (0, COUNT, 0), done.err
 
 
-def test_tries_that_fail_count_over_all_sessions_and_the_same_budget_again_sends_nothing(
-    server: MockServer, command: list[str]
-) -> None:
+def test_failed_tries_count_and_a_spent_budget_sends_nothing(server: MockServer, command: list[str]) -> None:
     server.state.settings.rate_429, server.state.settings.retry_after = 0.4, 0.001
 
     for limit in (20, 40, 40):
@@ -70,9 +66,7 @@ def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: Moc
     assert journalled(tmp_path / "runs") == 25
 
 
-def test_an_unknown_price_is_refused_with_the_line_that_says_it(
-    server: MockServer, tmp_path: Path, command: list[str]
-) -> None:
+def test_an_unknown_price_is_refused_with_its_line(server: MockServer, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "prices.yaml").write_text("models: {}\n")
     refused = mmeval(*command, "--budget_usd", "1")
 
@@ -135,9 +129,7 @@ def calls(text: str) -> dict[str, tuple[int, int]]:
     return {row[2]: (int(row[3]), int(row[4])) for row in rows[2:]}
 
 
-def test_the_run_makes_the_calls_that_the_dry_run_has_counted(
-    judged: list[str], judge: MockServer, tmp_path: Path
-) -> None:
+def test_the_run_makes_the_calls_of_the_dry_run(judged: list[str], judge: MockServer, tmp_path: Path) -> None:
     looked = mmeval(*judged, "--dry_run")
 
     assert (looked.code, looked.err, judge.stats()["connections"], (tmp_path / "runs").exists()) == (0, "", 0, False)
@@ -149,9 +141,7 @@ def test_the_run_makes_the_calls_that_the_dry_run_has_counted(
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_cost_of_all_roles_is_summed_where_every_price_is_known(
-    known: bool, judged: list[str], tmp_path: Path
-) -> None:
+def test_costs_are_summed_where_every_price_is_known(known: bool, judged: list[str], tmp_path: Path) -> None:
     judges = "  j: {input: 0, output: 0, per_call: 2}\n" if known else ""
     (tmp_path / "prices.yaml").write_text(f"models:\n  m: {{input: 0, output: 0, per_call: 1}}\n{judges}")
     done = mmeval(*judged, "--dry_run", "--model_cost_config", tmp_path / "prices.yaml")
@@ -168,9 +158,7 @@ def test_the_dry_run_shows_what_is_sent_and_where_and_no_key(judged: list[str], 
     assert KEY not in done.out + done.err
 
 
-def test_a_budget_that_the_judge_spends_stops_a_run_and_a_later_scoring(
-    judged: list[str], judge: MockServer, tmp_path: Path
-) -> None:
+def test_a_budget_of_a_judge_stops_run_and_scoring(judged: list[str], judge: MockServer, tmp_path: Path) -> None:
     run = mmeval(*judged, "--budget_calls", "20")
     asked = judge.stats()["requests"]
     score = mmeval("score", run_folder(tmp_path / "runs"), *judged[-2:], *QUIET, "--budget_calls", "22")

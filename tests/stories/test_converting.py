@@ -62,9 +62,7 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, mo
 
 
 @in_loop
-async def test_calls_at_the_same_time_convert_a_medium_once_away_from_the_event_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_calls_share_one_conversion_outside_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     converted: list[Call] = []
     where: list[threading.Thread] = []
     route = ROUTES["3d->renders"]

@@ -149,9 +149,7 @@ def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) 
     assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 
-def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere_and_a_later_one_makes_it_whole(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     outcome = ran(tmp_path, THERE, *SOME)
     found = number(outcome, "what_there_is")
     numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices

@@ -94,9 +94,7 @@ def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(jud
     assert ([vote["met"] for vote in first["votes"]], first["spread"]) == ([True] * 3, {"met": 0.0})
 
 
-def test_a_reply_that_never_fits_is_unscored_within_bounds_and_asked_alone_when_the_judge_is_mended(
-    judged: Judged,
-) -> None:
+def test_a_reply_that_never_fits_is_unscored_and_asked_alone_when_the_judge_is_mended(judged: Judged) -> None:
     with judge_server(judged.folder / "odd", {"short": "I would say so."}) as odd:
         done = judged.run(*judge(odd))
         lost = judged.score_rows()[0]

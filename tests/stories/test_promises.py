@@ -94,9 +94,7 @@ def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: 
     assert [("24 trials" in said, "audio" in said) for said in done.warnings] == [(True, True), (True, False)]
 
 
-def test_a_larger_limit_asks_only_the_new_samples_and_a_smaller_one_counts_fewer(
-    server: MockServer, tmp_path: Path
-) -> None:
+def test_a_larger_limit_asks_only_new_samples_and_a_smaller_counts_fewer(server: MockServer, tmp_path: Path) -> None:
     arguments = [*questions(tmp_path), *openai(server)]
     runs = [mmeval(*arguments, "--limit", limit) for limit in ("2", "7", "5")]
 

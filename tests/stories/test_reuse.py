@@ -126,9 +126,7 @@ NO_CHANGE: dict[str, Change] = {
 
 
 @pytest.mark.parametrize(("change", "named"), ANOTHER_MODEL.values(), ids=ANOTHER_MODEL)
-def test_another_model_is_refused_in_the_same_folder_and_asked_anew_elsewhere(
-    change: Change, named: str, asking: Asking
-) -> None:
+def test_another_model_is_refused_here_and_asked_anew_elsewhere(change: Change, named: str, asking: Asking) -> None:
     before = score_files(asking.folder)
     change(asking)
     refused = asking.run()
@@ -138,9 +136,7 @@ def test_another_model_is_refused_in_the_same_folder_and_asked_anew_elsewhere(
 
 
 @pytest.mark.parametrize(("change", "new"), ANOTHER_QUESTION.values(), ids=ANOTHER_QUESTION)
-def test_another_question_is_asked_anew_and_never_answered_by_the_old_one(
-    change: Change, new: int, asking: Asking
-) -> None:
+def test_another_question_never_has_an_old_answer(change: Change, new: int, asking: Asking) -> None:
     old = asking.answers()
     change(asking)
     done = asking.run()
@@ -159,9 +155,7 @@ def test_what_changes_no_answer_keeps_every_answer(change: Change, asking: Askin
     assert (here.code, elsewhere.code, asking.asked) == (0, 0, 0), here.err + elsewhere.err
 
 
-def test_an_upgraded_library_keeps_every_answer_and_is_recorded(
-    asking: Asking, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upgraded_library_is_recorded_with_old_answers(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     known = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "999.9" if name == "aiohttp" else known(name))
     done = asking.run()

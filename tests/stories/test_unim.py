@@ -158,9 +158,7 @@ def test_another_judge_asks_for_verdicts_alone_and_keeps_every_caption(whole: Wh
     assert ended(copy, done).values(*JUDGED) == whole.run.values(*JUDGED)
 
 
-def test_a_judge_that_is_lost_leaves_verdicts_out_and_the_next_command_asks_for_those_alone(
-    whole: Whole, tmp_path: Path
-) -> None:
+def test_verdicts_of_a_lost_judge_are_all_that_the_next_command_asks_for(whole: Whole, tmp_path: Path) -> None:
     with honest_server(reply=ANSWER) as server, honest_server(latency=0.02, expire_after=5) as judge:
         roles = (*asks(judge, "judge", max_connections="1"), *asks(server, "captioner", inputs=ALL_KINDS))
         first = run(tmp_path, *model(server), *roles)
@@ -198,9 +196,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(HUB, tmp_path_factory.mktemp("hub") / "data"))
 
 
-def test_damaged_records_fail_by_name_the_others_are_scored_and_a_mended_one_is_all_that_is_asked(
-    hub: Path, tmp_path: Path
-) -> None:
+def test_damaged_records_fail_by_name_and_a_mended_one_is_all_that_is_asked(hub: Path, tmp_path: Path) -> None:
     with honest_server(reply=ANSWER) as server:
         command: list[str | Path] = ["--data_dir", hub, *model(server), *judged(server)]
         first = run(tmp_path, *command, tasks="unim")

@@ -72,9 +72,7 @@ def test_the_prompt_is_the_words_of_all_messages(backend: DiffusersBackend, monk
     assert given[0].split("\n\n") == ["a hare", "Here <<image1>>", "and its ?"]
 
 
-def test_an_option_of_the_request_overrules_the_argument_and_a_row_that_cannot_be_drawn_harms_no_other(
-    backend: DiffusersBackend,
-) -> None:
+def test_an_option_overrules_the_argument_and_a_bad_row_harms_no_other(backend: DiffusersBackend) -> None:
     two, five = answers(backend, wanted())[0], answers(backend, wanted(steps=5))[0]
     assert two.output != five.output
     shown = replace(wanted(), messages=(user("like this:", picture()),))
@@ -85,9 +83,7 @@ def test_an_option_of_the_request_overrules_the_argument_and_a_row_that_cannot_b
     assert (kind, "1024x768" in text) == ("bad_request", True)
 
 
-def test_a_refusal_is_given_in_the_words_of_the_pipeline_and_parameters_without_use_are_a_warning(
-    backend: DiffusersBackend,
-) -> None:
+def test_the_pipeline_gives_the_reason_and_useless_parameters_are_a_warning(backend: DiffusersBackend) -> None:
     found = pair(backend, wanted("a", size="33x32"), wanted("b", size="33x32"))
     assert [(kind, "divisible by 8" in text) for kind, text in map(fault, found)] == [("bad_request", True)] * 2
     asked = wanted()
@@ -95,9 +91,7 @@ def test_a_refusal_is_given_in_the_words_of_the_pipeline_and_parameters_without_
     assert [warning.endswith(" max_tokens, temperature") for warning in response.warnings] == [True]
 
 
-def test_a_picture_of_another_size_than_was_asked_is_a_warning(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_of_another_size_is_a_warning(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     from diffusers import StableDiffusionPipeline
 
     whole = StableDiffusionPipeline.prepare_latents
@@ -110,9 +104,7 @@ def test_a_picture_of_another_size_than_was_asked_is_a_warning(
     assert "48x32" in warning and warning.endswith("48x40")
 
 
-def test_a_picture_that_the_safety_checker_blanked_is_left_out_with_a_warning(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blanked_picture_is_left_out(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     checked = f"{PIPELINE}.run_safety_checker"
     monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * 0, [True, False]))
     unfit, fit = answers(backend, wanted("a"), wanted("b"))
@@ -124,9 +116,7 @@ def test_a_picture_that_the_safety_checker_blanked_is_left_out_with_a_warning(
     assert ("NaN" in text, "dtype=bfloat16" in text) == (True, True)
 
 
-def test_a_batch_that_does_not_fit_into_memory_is_halved(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_too_large_for_memory_is_halved(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
     from diffusers import StableDiffusionPipeline
 
@@ -169,9 +159,7 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     ],
     ids=str,
 )
-def test_arguments_that_cannot_be_used_are_refused_before_the_run(
-    name: object, arguments: dict[str, Any], word: str, tmp_path: Path
-) -> None:
+def test_wrong_arguments_are_refused_early(name: object, arguments: dict[str, Any], word: str, tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": name}))
     with pytest.raises(UsageError, match=word):
         DiffusersBackend(pretrained=str(tmp_path), **arguments)

@@ -60,9 +60,7 @@ def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arg
     assert (drawn(pipeline, **guided) != drawn(pipeline, **guided, negative_prompt="a dog in the rain")).any()
 
 
-def test_a_prompt_is_read_with_warnings_of_its_cut_and_of_its_control_tokens(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_is_read_with_warnings(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect import Parameter
 
     assert pipeline.read("a hare") == Prompt("a hare")
@@ -106,9 +104,7 @@ BIASES = {"unet": r"conv_in\.bias", "vae": r"decoder\.conv_in\.bias", "text_enco
     ids=["not there", "of another size"],
 )
 @pytest.mark.parametrize(("part", "bias"), BIASES.items())
-def test_a_network_whose_weights_are_not_all_there_is_refused_by_name(
-    part: str, bias: str, change: Callable[[Any], Any], noted: str, tmp_path: Path
-) -> None:
+def test_an_unfit_network(part: str, bias: str, change: Callable[[Any], Any], noted: str, tmp_path: Path) -> None:
     folder = changed_weights(tmp_path, part, lambda name, tensor: change(tensor) if re.fullmatch(bias, name) else ...)
     with pytest.raises(MissingDataError, match=rf": {part}: 1 of .*{bias}{noted}"):
         loaded(folder)
@@ -118,9 +114,7 @@ def test_a_network_whose_weights_are_not_all_there_is_refused_by_name(
     ("part", "now", "once"),
     [("text_encoder", "^", "text_model."), ("vae", r"\.to_q\.", ".query."), ("vae", r"\.to_out\.0\.", ".proj_attn.")],
 )
-def test_weights_under_the_names_of_older_libraries_are_all_there(
-    part: str, now: str, once: str, tmp_path: Path
-) -> None:
+def test_weights_under_their_older_names_are_all_there(part: str, now: str, once: str, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
@@ -153,9 +147,7 @@ def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_nam
         loaded(tiny_model("sd"), device="gpu")
 
 
-def test_code_that_comes_with_a_pipeline_runs_where_that_is_allowed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_of_a_pipeline_runs_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("diffusers.utils.dynamic_modules_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(sys, "path", [*sys.path])
     folder = tmp_path / "mine"

@@ -106,9 +106,7 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
         (MissingDataError, [{"base_url": ""}]),
     ],
 )
-def test_an_argument_that_cannot_be_used_is_refused_at_once(
-    error: type[Exception], arguments: list[dict[str, Any]]
-) -> None:
+def test_an_unusable_argument_is_refused_at_once(error: type[Exception], arguments: list[dict[str, Any]]) -> None:
     for given in arguments:
         with pytest.raises(error):
             OpenAIBackend(**{"model": "m", "base_url": LOCAL, **given})

@@ -60,9 +60,7 @@ def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
         (("text", "code"), "text+image", None),
     ],
 )
-def test_modalities_are_sent_when_media_are_wanted(
-    wants: tuple[PartKind, ...], outputs: str, modalities: list[str] | None
-) -> None:
+def test_wanted_media_are_modalities(wants: tuple[PartKind, ...], outputs: str, modalities: list[str] | None) -> None:
     body = sent(request("q", wants=wants), outputs=outputs)
     assert (body.get("modalities"), "audio" in body) == (modalities, False)
 

@@ -35,18 +35,14 @@ def failure(url: str, **arguments: Any) -> ErrorInfo:
     ],
     ids=str,
 )
-def test_a_fault_has_its_kind_of_error_and_nothing_is_asked_again(
-    fault: dict[str, float], timeout: float, kind: str
-) -> None:
+def test_a_fault_has_its_kind_and_is_not_asked_again(fault: dict[str, float], timeout: float, kind: str) -> None:
     with MockServer(**fault, retry_after=1.5) as server:
         error = failure(server.url, timeout=timeout)
         assert (error.kind, error.retry_after) == (kind, 1.5 if kind == "rate_limit" else None)
         assert server.stats()["requests"] == 1
 
 
-def test_a_host_that_is_not_there_or_takes_no_connection_in_time_is_unreachable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ScriptedServer(Scripted()) as server:
         url = server.url
@@ -99,9 +95,7 @@ def test_a_redirect_is_not_followed_and_a_reply_is_read_up_to_the_limit() -> Non
     assert len(server.seen) == 1
 
 
-def test_keys_and_organizations_go_in_headers_and_proxies_are_not_for_local_servers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedServer(saying(content="x")) as server:
         generate(server.url, request("q"))
         monkeypatch.setenv("OPENAI_API_KEY", KEY)

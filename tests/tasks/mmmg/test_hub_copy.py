@@ -75,9 +75,7 @@ def test_rows_with_the_same_prompt_are_joined_in_their_order_left_out_or_not(tmp
 
 
 @pytest.mark.parametrize("row", [{"category": "other"}, {"instruction": "Change them."}], ids=["category", "prompt"])
-def test_a_row_that_the_copy_does_not_have_is_missing_before_anything_is_asked(
-    tmp_path: Path, row: dict[str, str]
-) -> None:
+def test_a_row_that_the_copy_lacks_is_missing_before_anything_is_asked(tmp_path: Path, row: dict[str, str]) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, **row})
     with pytest.raises(MissingDataError, match=r"edit_0\.png and 2 more"):

@@ -118,9 +118,7 @@ def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_tasks_without_s
     [(None, "1 not asked"), ([[NO_JUDGE]], "1 unavailable"), ([[LOST]], "1 lost"), ([[NO_JUDGE, LOST]], "1 lost")],
     ids=["not asked", "unavailable", "lost", "partly lost"],
 )
-def test_an_average_stands_only_where_each_task_has_a_value_or_cannot_be_done(
-    tmp_path: Path, other: Rows | None, lacks: str
-) -> None:
+def test_an_average_needs_each_task_that_can_be_done(tmp_path: Path, other: Rows | None, lacks: str) -> None:
     first, second = CATEGORIES[0].groups["format"]
     given: dict[str, Rows] = {first: [[1.0]], **({} if other is None else {second: other})}
     assert averages(tmp_path, given)["image: format"] == (None, None, None, "1/2", lacks)

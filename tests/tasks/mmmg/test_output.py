@@ -149,9 +149,7 @@ def test_damaged_parts_are_refused(part: object, tmp_path: Path) -> None:
         answer(answers, 0)
 
 
-def test_a_huge_line_and_a_huge_medium_are_refused_and_parts_of_another_answer_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_huge_files_are_refused_and_parts_of_others_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"parts": [{"type": "text", "text": "before it was edited"}], "of": seal("before", {})}
     answers = read_output(authors(tmp_path, line("after", mmeval=own)), generations=1)
     assert answer(answers, 0).text == "after"

@@ -163,9 +163,7 @@ def written(value: Any, folder: Path, name: str) -> Any:
 
 
 @pytest.mark.parametrize("metric", [*CASES, *OF_WORDS])
-def test_the_released_values_are_reproduced_through_the_verb(
-    metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_released_values_are_reproduced(metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = CASES[metric]() if metric in CASES else [Case(**case) for case in OF_WORDS[metric]]
     rows = [{"name": case.name, **written(case.row, tmp_path, str(at))} for at, case in enumerate(cases)]
     file = tmp_path / "cases.jsonl"

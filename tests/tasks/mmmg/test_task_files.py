@@ -103,9 +103,7 @@ def test_without_the_second_judge_six_tasks_are_unavailable() -> None:
         ("mmmg_interleaved_code", "it_coherence_code", {"object": LABEL}),
     ],
 )
-def test_only_the_paraphrase_and_the_given_pictures_are_sent(
-    task: str, file: str, labels: dict[str, Any], tmp_path: Path
-) -> None:
+def test_only_prompt_and_given_pictures_are_sent(task: str, file: str, labels: dict[str, Any], tmp_path: Path) -> None:
     images = tmp_path / "seed_instruction" / "image"
     images.mkdir(parents=True)
     given = [] if task == "mmmg_interleaved_code" else [0, 1]

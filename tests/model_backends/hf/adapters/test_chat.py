@@ -137,9 +137,7 @@ def test_settings_of_generation_in_a_checkpoint_tie_no_row_to_its_neighbours(cas
         assert together(backend, requests) == alone(backend, requests)
 
 
-def test_a_setting_without_effect_is_a_warning_and_one_left_out_is_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_setting_without_effect_is_warned_of_or_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     changed(tmp_path, num_beams=3)
     assert "num_beams=3" in caplog.text
     assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
@@ -166,9 +164,7 @@ DATED = (
 )
 
 
-def test_values_for_a_template_reach_it_and_a_date_of_today_is_warned_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_template_gets_its_values_with_a_warning_of_today(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = copied("llm", tmp_path)
     (folder / "chat_template.jinja").write_text(DATED)
     for arguments in ({"date_string": "1999-12-31", "mood": "glad"}, {"mood": "glad"}):

@@ -113,9 +113,7 @@ def test_speech_is_steered_by_its_own_options_of_voice_and_length(monkeypatch: p
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])
-def test_a_speech_is_bounded_by_its_words_unless_the_request_says_how(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_speech_is_bounded_by_its_words_or_the_request(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qwen_omni, "CODES_TO_BEGIN", 4)
     monkeypatch.setattr(qwen_omni, "CODES_A_TOKEN", 2)
 

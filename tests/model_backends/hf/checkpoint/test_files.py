@@ -94,9 +94,7 @@ def test_a_configuration_that_is_none_is_refused(written: str, word: str, tmp_pa
         find_files(str(tmp_path), "main")
 
 
-def test_a_name_that_the_hub_lacks_is_not_a_folder_either_and_a_bare_model_has_an_offline_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(*args: object, **more: object) -> None:
         raise MissingDataError("no such model")
 
@@ -158,9 +156,7 @@ def test_a_snapshot_that_is_not_whole_is_refused(
         found.fetch_weights()
 
 
-def test_a_whole_snapshot_and_a_folder_of_the_user_lack_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_whole_snapshot_and_a_users_folder_lack_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contents = {"config.json": "{}", "m.safetensors": "", "m.safetensors.index.json": '{"weight_map": null}'}
     snapshot_of(tmp_path / "hub", contents, monkeypatch).fetch_weights()
     beside = {"vae_decoder/config.json": "{}", "old/m.safetensors.index.json": INDEXED}

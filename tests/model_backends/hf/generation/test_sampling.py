@@ -46,9 +46,7 @@ def test_tokens_that_are_cut_are_never_drawn(kept: set[int], cuts: list[dict[str
 
 @pytest.mark.parametrize("sampling", [Sampling(), HOT], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_row_with_bad_scores_ends_for_good_and_its_neighbour_is_as_without_it(
-    sampling: Sampling, value: float
-) -> None:
+def test_a_row_with_bad_scores_ends_for_good_and_harms_no_neighbour(sampling: Sampling, value: float) -> None:
     good, ids = RowSampler([1, 2], sampling, END), torch.zeros(2, 1, dtype=torch.long)
     assert good.broken == [False, False]
     expected = drawn(RowSampler([1, 2], sampling, END), 2, 1)[0, 0]

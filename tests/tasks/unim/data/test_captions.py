@@ -35,9 +35,7 @@ TWO = [ASKED, row("R", "B <image1>")]
         ([ASKED], [], [], [None]),
     ],
 )
-def test_captions_are_found_by_path_id_and_words(
-    tmp_path: Path, records: Rows, same_path: Rows, others: Rows, found: list[str | None]
-) -> None:
+def test_found_captions(tmp_path: Path, records: Rows, same_path: Rows, others: Rows, found: list[str | None]) -> None:
     write_records(tmp_path, *records)
     if same_path:
         write_captions(tmp_path, *same_path)

@@ -158,9 +158,7 @@ def test_a_record_with_several_faults_has_four_of_them_and_no_label_that_cannot_
         ("threeD1", "a.jpg", None, "3d, .* image/jpeg"),
     ],
 )
-def test_a_file_of_another_kind_than_its_tag(
-    tmp_path: Path, tag: str, name: str, data: bytes | None, reason: str
-) -> None:
+def test_a_file_of_another_kind(tmp_path: Path, tag: str, name: str, data: bytes | None, reason: str) -> None:
     write_medium(tmp_path, name, data)
     fault = sample_of(tmp_path, input=side(f"<{tag}>", **{tag: name})).fault
     assert re.search(rf"record '1': 'input\.modal\.{tag}': .*{reason}", fault)

@@ -159,9 +159,7 @@ def test_a_record_without_its_question_answers_nothing(key: dict[str, object], t
         ("image/huge.png", "larger"),
     ],
 )
-def test_a_file_that_must_not_be_read_is_none_of_an_answer(
-    value: str, reason: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forbidden_files(value: str, reason: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.tasks.unim.output.record.MAX_MEDIUM_BYTES", 5000)
     medium(tmp_path / "secret.png")
     medium(place / "image/huge.png", b"x" * 5001)
