@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from mmeval.backend.contract import TaskAhead
-from mmeval.backend.create import create_backend
-from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.replay import ReplayBackend
 from mmeval.records import Request, Sample, user
 
@@ -63,17 +61,3 @@ def test_an_unreadable_answer_is_missing_and_not_left_over(tmp_path: Path, caplo
     with caplog.at_level(logging.WARNING, "mmeval"):
         ReplayBackend(str(file)).foresee(ahead(SAMPLES[0]))
     assert [message.startswith("t: 1 of 1 ") for message in caplog.messages] == [True]
-
-
-def test_a_protocol_that_is_not_followed_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "mmeval"):
-        replay(tmp_path, "an oak").foresee(ahead(SAMPLES[0], protocol="episode"))
-    assert ["episode" in message for message in caplog.messages] == [True, False]
-    assert "1 of 1 " in caplog.messages[1]
-
-
-def test_a_path_is_needed_and_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="path="):
-        ReplayBackend(str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="path"):
-        create_backend("replay", {})

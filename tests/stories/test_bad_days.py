@@ -15,7 +15,6 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions, write_task
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.story_tasks import write_story_tasks
-from tests.support.task_folder import installed
 from tests.support.tiny_media import picture
 
 QUIET = ("--score_workers", "0", "--report", "false")
@@ -127,21 +126,6 @@ def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
 
     assert len(server.seen) <= 8
     assert (done.code, "Incorrect key provided" in done.error) == (4, True)
-
-
-@pytest.mark.parametrize("group", ["mmeval.metrics", "mmeval.model_backends"])
-def test_a_broken_plugin(group: str, server: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with installed(tmp_path / "site", monkeypatch, {"broken": {}}, more=f"[{group}]\nbad = broken_plugin:thing\n"):
-        (tmp_path / "site" / "broken_plugin.py").write_text('raise RuntimeError("no luck")\n')
-        done = mmeval(*questions(tmp_path), *openai(server))
-        named = mmeval(*questions(tmp_path), "--model", "bad", "--output_path", tmp_path / "other")
-
-    assert (done.code, server.stats()["answered"]) == (0, 12), done.err
-    if group == "mmeval.model_backends":
-        assert (named.code, "dist-broken" in named.error, "no luck" in named.error) == (1, True, True)
-    else:
-        assert named.code == 2
-    assert not (tmp_path / "other").exists()
 
 
 BAD = {"id": "1", "input": "<<image1>>", "media": {"image1": "gone.png"}, "reference": "answer 1", "level": "hard"}

@@ -11,7 +11,7 @@ from mmeval.content.parts import Part
 from mmeval.errors import UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, fault, loaded, says, started
+from tests.support.local_models import answers, asked, chat_of, copied, drawn, fault, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
 
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
@@ -59,7 +59,7 @@ def test_a_row_that_cannot_be_asked_fails_alone_in_a_batch_of_four(case: str) ->
 @pytest.fixture
 def nan_for() -> Iterator[Any]:
     """Lets the scores of some rows of a batch hold NaN."""
-    model, hooks = chat_adapter("llm").model, []
+    model, hooks = chat_of("llm").model, []
 
     def spoil(rows: slice) -> None:
         def hook(_module: Any, _inputs: Any, scores: Any) -> None:

@@ -36,14 +36,12 @@ def journalled(folder: Path) -> int:
     return sum(len(file.read_bytes().splitlines()) for file in (run_folder(folder) / "journal").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("flag", "limit"), [("--budget_calls", "20"), ("--budget_tokens", "100"), ("--budget_usd", "0.1")]
-)
+@pytest.mark.parametrize(("flag", "limit"), [("calls", "20"), ("tokens", "100"), ("usd", "0.1")])
 def test_a_budget_stops_the_run(flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path) -> None:
-    stopped = mmeval(*command, flag, limit)
+    stopped = mmeval(*command, f"--budget_{flag}", limit)
 
     assert (stopped.code, server.stats()["requests"], journalled(tmp_path / "runs")) == (3, 20, 20)
-    assert f"({flag} {limit}): 20 calls" in stopped.error
+    assert f"(--budget_{flag} {limit}): 20 calls" in stopped.error
     assert re.search(r"\D60 tokens .*\D40 out.*0\.10 USD", stopped.error)
     assert f"20 of {COUNT}" in stopped.error
     done = mmeval(*command)

@@ -253,16 +253,3 @@ def test_the_device_of_metrics_is_recorded_and_is_no_part_of_the_identity(bench:
     record = bench.run("--metric_device", "cpu").record()
     assert (record["sessions"][-1]["provenance"]["metric_device"], "cpu" in str(record["identity"])) == ("cpu", False)
     assert bench.run("--device", "cuda:1", model="noting_local").results["config"]["device"] == "cuda:1"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *("--data bundled --data_dir x", "--role jugde=empty", "--offset 99", '--samples {"tiny":[]}'),
-        *("--sample_shuffle 1", "--stratify level", "--limit 1 --stratify levle"),
-    ],
-)
-def test_a_flag_that_could_have_no_effect_is_refused_before_anything_is_asked(words: str, bench: Bench) -> None:
-    left = bench.run(*words.split())
-
-    assert (left.code, left.asked, bench.runs.exists()) == (2, [], False)

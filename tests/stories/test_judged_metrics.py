@@ -30,9 +30,7 @@ def values(done: Ended) -> list[Any]:
 TAILS = {"kites": "Yes", "eyes": "There are no eyes here. No", "masts": "yes, but it shows something else entirely"}
 
 
-@pytest.mark.parametrize(
-    ("profile", "found"), [("official", (0, [1.0, 1.0, 0.0], 3)), ("standard", (3, [1.0, 0.0, None], 5))]
-)
+@pytest.mark.parametrize(("profile", "found"), [("official", (0, [1, 1, 0], 3)), ("standard", (3, [1, 0, None], 5))])
 def test_the_tail_of_a_reply_decides_in_the_official_profile(
     tmp_path: Path, profile: str, found: tuple[int, list[float | None], int]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import Ended, mmeval, openai, results, run_folder
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
+from tests.support.task_folder import write_rows
 
 ROWS = 3
 CRITERIA = ["It greets.", {"id": "short", "criterion": "It is short.", "weight": 3}]
@@ -29,12 +30,6 @@ class Judged:
 
     folder: Path
     model: MockServer
-
-    def rows(self, *criteria: Any) -> None:
-        data = self.folder / "data"
-        data.mkdir(exist_ok=True)
-        rows = ({"id": str(i), "input": f"Greet guest {i}.", "rubric": list(criteria)} for i in range(ROWS))
-        (data / "test.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
     def task(self, text: str) -> None:
         (self.folder / "greet.yaml").write_text(text)
@@ -59,7 +54,7 @@ class Judged:
 def judged(tmp_path: Path) -> Iterator[Judged]:
     with MockServer() as model:
         made = Judged(tmp_path, model)
-        made.rows(*CRITERIA)
+        write_rows(tmp_path / "data", *({"input": f"Greet guest {i}.", "rubric": CRITERIA} for i in range(ROWS)))
         made.task(TASK)
         yield made
 

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.task.schema import (
-    ByHandKeys,
-    ExpectedKeys,
-    GroupKeys,
-    GroupMetricKeys,
-    MetricKeys,
-    PromptKeys,
-    TaskKeys,
-)
+from mmeval.task.schema import ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, MetricKeys, PromptKeys, TaskKeys
 from tests.support.bench import Bench, Left, set_up
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
@@ -269,20 +261,6 @@ def test_a_key_is_seen_otherwise(name: str, bench: Bench) -> None:
 def test_every_key_has_an_effect_that_is_tested() -> None:
     every = {f"{place}.{key}" for place, keys in KEYS.items() for key in keys}
     assert {*TASK, *GROUP, *PREPARED, *OTHERS} == every
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"prompt": "{{ level }}: {{ input }}"},
-        {"metric_list": [{"metric": "exact_match", "aggregation": {"name": "mean", "interval": "bootstrp"}}]},
-    ],
-    ids=["no prompt_fields", "interval"],
-)
-def test_a_key_without_what_it_needs_is_refused(keys: dict[str, Any], bench: Bench) -> None:
-    bench.task(**keys)
-    assert (left := bench.run()).code == 2
-    assert left.asked == []
 
 
 def test_a_task_that_is_not_partial_is_not_asked_of_a_model_that_gives_a_part(bench: Bench) -> None:

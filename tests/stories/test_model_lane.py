@@ -34,9 +34,7 @@ class Runs:
     def __init__(self, folder: Path, answer: str = "yes") -> None:
         self.folder, self.notes_file = folder, folder / "notes"
         write_files(folder / "model", MODEL)
-        rows = (
-            {"id": str(i), "input": f"question {i}", "reference": f"{answer}" if i % 2 else "no"} for i in range(ROWS)
-        )
+        rows = ({"id": str(i), "input": f"question {i}", "reference": answer if i % 2 else "no"} for i in range(ROWS))
         metric = f"batched\n    model: {folder / 'model'}"
         self.tasks = write_task(folder / "tasks", "modelled", rows)
         file = self.tasks / "modelled.yaml"

@@ -123,19 +123,6 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
     assert "partial: without video_quality" in whole.run.done.out
 
 
-def test_tasks_that_share_samples_share_answers_captions_and_verdicts(tmp_path: Path) -> None:
-    with honest_server(reply=ANSWER) as server:
-        finished = run(tmp_path, *model(server), *judged(server), tasks="unim,unim_math")
-        asked, repeated = server.asked(), server.stats()["repeated"]
-
-    assert (finished.done.code, repeated) == (0, 0), finished.done.err
-    levels = ("unim_easy", "unim_medium", "unim_hard")
-    answered = sum(finished.row("semantic_correctness", level)["scored"] for level in levels)
-    assert [asked[purpose] for purpose in ("answer", *VERDICTS)] == [answered] * 4
-    assert asked["caption"] == len(set[str]().union(*(captions(tmp_path, level) for level in levels)))
-    assert finished.row("semantic_correctness", "unim_math")["scored"] == 2
-
-
 def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path) -> None:
     with honest_server() as server:
         done = mmeval(*words(tmp_path, *model(server), *judged(server), "--dry_run"))

@@ -40,7 +40,7 @@ def started(folder: Path, **arguments: Any) -> HFBackend:
     return backend
 
 
-def chat_adapter(name: str) -> ChatAdapter:
+def chat_of(name: str) -> ChatAdapter:
     return adapter_of(ChatAdapter, name)
 
 

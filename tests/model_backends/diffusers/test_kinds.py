@@ -13,16 +13,14 @@ def test_a_pipeline_that_draws_from_words_is_known_by_its_index(name: str) -> No
         assert (pipeline_class({"_class_name": given}, "here"), own_code({"_class_name": given})) == (name, own)
 
 
-@pytest.mark.parametrize("kind", ["Inpaint", "Edit"])
-def test_a_pipeline_for_something_else_is_refused_by_name_before_anything_is_loaded(kind: str) -> None:
-    with pytest.raises(UsageError, match=rf"pretrained=here: .* Stable{kind}Pipeline,.* {kind}\)"):
-        pipeline_class({"_class_name": f"Stable{kind}Pipeline"}, "here")
-
-
-@pytest.mark.parametrize("index", [{}, {"_class_name": []}, {"_class_name": ["mine", None]}], ids=str)
-def test_an_index_without_a_pipeline_is_refused(index: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="_class_name"):
-        pipeline_class(index, "here")
+def test_a_pipeline_for_something_else_and_an_index_without_one_are_refused_before_anything_is_loaded() -> None:
+    for kind in ("Inpaint", "Edit"):
+        with pytest.raises(UsageError, match=rf"pretrained=here: .* Stable{kind}Pipeline,.* {kind}\)"):
+            pipeline_class({"_class_name": f"Stable{kind}Pipeline"}, "here")
+    indices: list[dict[str, Any]] = [{}, {"_class_name": []}, {"_class_name": ["mine", None]}]
+    for index in indices:
+        with pytest.raises(UsageError, match="_class_name"):
+            pipeline_class(index, "here")
 
 
 class Painter:

@@ -61,9 +61,7 @@ def test_pictures_go_whole_under_neutral_names() -> None:
         generate(server.url, request("mix ", medium(PNG), " and ", medium(second), wants=("image",)), endpoint="images")
     form = form_of(server.seen[0])
     assert {name_of(part): part for part in form}["prompt"].get_payload() == "mix [image1] and [image2]"
-    files = [
-        (name_of(part), part.get_filename(), part.get_payload(decode=True)) for part in form if part.get_filename()
-    ]
+    files = [(name_of(one), one.get_filename(), one.get_payload(decode=True)) for one in form if one.get_filename()]
     assert files == [("image[]", "image1.png", PNG), ("image[]", "image2.png", second)]
     with ScriptedServer(PICTURE) as server:
         generate(server.url, request("hat", medium(PNG), wants=("image",)), endpoint="images")

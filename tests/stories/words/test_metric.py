@@ -58,10 +58,8 @@ LINES = (
 JUDGES = {"judge_yes_no": '{{"verdict": "not sure"}}', "judge_grade": '{{"grade": 9}}', "judge_choice": "no JSON"}
 
 
-def _cases(line: Any) -> dict[str, str | bytes]:
-    return {
-        "c.jsonl": '{"answer": "b", "target": "b"}\n' + (line if isinstance(line, str) else json.dumps(line)) + "\n"
-    }
+def _cases(row: Any) -> dict[str, str | bytes]:
+    return {"c.jsonl": '{"answer": "b", "target": "b"}\n' + (row if isinstance(row, str) else json.dumps(row)) + "\n"}
 
 
 CASES = {

@@ -25,9 +25,7 @@ def write_copy(folder: Path, *rows: dict[str, Any], columns: tuple[str, ...] = C
     from pyarrow import parquet
 
     kinds = {name: pyarrow.binary() if "_" in name and name[-1].isdigit() else pyarrow.string() for name in columns}
-    table = pyarrow.Table.from_pylist(
-        [{name: row.get(name) for name in columns} for row in rows], pyarrow.schema(kinds)
-    )
+    table = pyarrow.Table.from_pylist([{key: row.get(key) for key in columns} for row in rows], pyarrow.schema(kinds))
     file = folder / "data" / "test-00000-of-00001.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(table, file)

@@ -26,16 +26,13 @@ def test_no_spelling_means_two_domains() -> None:
     assert all(domain_of(word) is domain for domain in DOMAINS for word in domain.words)
 
 
-def test_a_domain_has_a_task_that_reads_its_folder_and_keeps_its_spellings() -> None:
+def test_a_domain_has_a_task_that_reads_its_folder_and_its_field_weighs_it_like_any_other() -> None:
     domain = DOMAINS[4]
     (file,) = choose([domain.task], TaskIndex()).tasks.values()
     wanted = file.keys.filter["domain"]
     assert file.keys.dataset_name == domain.name
     assert (wanted if isinstance(wanted, list) else [wanted]) == list(domain.words)
     assert (file.keys.expected.rows, file.keys.expected.samples) == (None, domain.total)
-
-
-def test_every_domain_has_a_task_and_a_field_weighs_its_domains_alike() -> None:
     assert sorted(choose(["unim_domains"], TaskIndex()).tasks) == sorted(domain.task for domain in DOMAINS)
     for field in FIELDS:
         group = choose([f"unim_{field}"], TaskIndex()).groups[f"unim_{field}"]

@@ -8,18 +8,7 @@ from mmeval.content.media import Media
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.records import Request, Response, message
-from tests.support.local_models import (
-    answers,
-    asked,
-    chat_adapter,
-    copied,
-    drawn,
-    fault,
-    loaded,
-    rewritten,
-    says,
-    started,
-)
+from tests.support.local_models import answers, asked, chat_of, copied, drawn, fault, loaded, rewritten, says, started
 from tests.support.tiny_media import wav
 
 CHAT_MODELS = ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")
@@ -80,7 +69,7 @@ def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_
 @pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
 def test_a_sound_of_any_rate_is_as_long_as_it_is(rate: int) -> None:
     second = Media.from_bytes(wav(rate, rate=rate, channels=2))
-    (sound,) = chat_adapter("qwen2_audio").row(0, asked("Hear", second)).chat.objects("audio")
+    (sound,) = chat_of("qwen2_audio").row(0, asked("Hear", second)).chat.objects("audio")
     assert (sound.shape, str(sound.dtype)) == ((16000,), "float32")
     assert abs(sound[1000:-1000] - 0.5).max() < 0.01
 
@@ -89,7 +78,7 @@ def test_out_of_memory_is_raised_so_that_the_batch_is_halved(monkeypatch: pytest
     def full(*_args: object, **_kwargs: object) -> None:
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
-    monkeypatch.setattr(chat_adapter("llm"), "encode", full)
+    monkeypatch.setattr(chat_of("llm"), "encode", full)
     with pytest.raises(RuntimeError, match="out of memory"):
         answers(loaded("llm"), [asked("Hi"), asked("Ho")])
 
@@ -98,14 +87,14 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Pa
     question = asked("Go on", max_tokens=5)
     response, _ = answers(loaded("llm"), [question, asked("A longer one, so that there is padding")])
     assert (response.finish_reason, response.usage.output_tokens) == ("length", 5)
-    assert response.usage.input_tokens == len(chat_adapter("llm").row(0, question).text)  # a token a byte
+    assert response.usage.input_tokens == len(chat_of("llm").row(0, question).text)  # a token a byte
     whole = says(loaded("llm"), asked("Go on")).text
     stop = whole[4:6]
     own = changed(tmp_path, stop_strings=[stop])
     for cut in (says(loaded("llm"), asked("Go on", stop=(stop,))), says(own, asked("Go on"))):
         assert (cut.text, cut.finish_reason) == (whole[: whole.find(stop)], "stop")
         assert cut.usage.output_tokens < 12
-    prompt = chat_adapter("llm").row(0, asked("Go on")).text
+    prompt = chat_of("llm").row(0, asked("Go on")).text
     begun = asked("Go on", stop=(prompt[-1] + whole[0],))
     assert says(loaded("llm"), begun).text == whole
     kind, text = fault(says(loaded("llm"), asked("Go on", stop=("END", ""))))
@@ -178,7 +167,7 @@ def test_a_template_gets_its_values_with_a_warning_of_today(tmp_path: Path, capl
 
 
 def test_a_model_without_random_draws_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = chat_adapter("llm").model
+    model = chat_of("llm").model
     own = model.generate
     monkeypatch.setattr(model, "generate", lambda **given: own(**(given | {"logits_processor": []})))
     assert "temperature=0" in fault(says(loaded("llm"), asked("Hi", temperature=1.0)))[1]

@@ -65,6 +65,7 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
     row = "|Natural science: mean of instances|  100.0|   50.0|   33.3|   16.7|1/3"
     assert row in markdown_tables(found.values())
     assert CAPABILITY not in tables(tmp_path / "b", [trial("a", 0.5, labels())])
+    assert list(layout(stored(tmp_path / "c", {"other": BY_HAND}, layout="mmmg"))) == []
 
 
 def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path) -> None:
@@ -148,10 +149,7 @@ LOST = [
     trial("c", "failed", labels()),
 ]
 UNAVAILABLE = [trial("a", {**dict.fromkeys(NUMBERS, 1.0), "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
-INAPPLICABLE = [
-    trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()),
-    trial("n", 1.0, labels()),
-]
+WITHOUT = [trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()), trial("n", 1.0, labels())]
 GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
 
 
@@ -162,7 +160,7 @@ GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True
         # A number that is unavailable has no column and keeps no other from counting.
         (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "SQCS of all: unavailable"),
         # An answer to which a number is inapplicable lacks nothing.
-        (INAPPLICABLE, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
+        (WITHOUT, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
         # A number whose scoring was suspended is not that of what came before.
         ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
         ([trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())], {}, "tau", [100], "not scored"),
@@ -222,12 +220,6 @@ def test_only_the_trials_that_stand_behind_the_numbers_count(tmp_path: Path) -> 
     asked = {"unim_all": {"repeats": 1, "samples": [[1, 1]]}}
     found = domain(tmp_path, [trial("a", 0.0, labels()), trial("b", 1.0, labels())], asked=asked)
     assert some(found["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
-
-
-def test_a_run_of_other_tasks_has_no_table(tmp_path: Path) -> None:
-    run = stored(tmp_path, {"other": BY_HAND})
-    run.record["tasks"]["other"].update(loader="mmmg", layout="")
-    assert list(layout(run)) == []
 
 
 def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
