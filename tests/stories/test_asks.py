@@ -7,19 +7,13 @@ from typing import Any
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.metric.apply import score_judged
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import metric
-from mmeval.program.calls import Program, Role, ask_all
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
 from mmeval.run.task_run import score_definition, scoring_plan, task_run
 from mmeval.task.build import build
 from mmeval.task.file import parse_task
 from mmeval.task.include import TaskFiles
 from mmeval.task.task import Task
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import registered, sample, toy_verdict
+from tests.support.toy import registered
 
 GEMINI = "{judge: gemini}"
 
@@ -60,22 +54,3 @@ def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(tmp_path: P
     assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
     keys = [key(tmp_path, built(tmp_path, GEMINI, roles=("gemini",), more=heat)) for heat in heats]
     assert len({key(tmp_path, usual), key(tmp_path, other), *keys}) == 4, "parameters are those of the role asked"
-
-
-def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
-    replies = yield from ask_all([judge.ask("a"), second.ask("b")])
-    return Score(float(len(replies)))
-
-
-def test_each_argument_gets_its_own_role_and_two_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
-    made = bind(metric(range=(0, 2), version="1", source="")(two))
-    swapped, bound = (
-        type(made)(made.metric, made.params, made.profile, roles)
-        for roles in ({"judge": "second", "second": "judge"}, {"second": "gemini"})
-    )
-    task = built(tmp_path, "{}")
-    calls: Any = next(score_judged(bound, Trial(sample()), Role))
-
-    assert key(tmp_path, task, made) != key(tmp_path, task, swapped)
-    assert [call.role for call in calls] == ["judge", "gemini"]
-    assert (bound.roles, bind(toy_verdict).roles) == (("judge", "gemini"), ("judge",))

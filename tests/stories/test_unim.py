@@ -136,15 +136,6 @@ def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path
     assert int(counted["captioner"]) == 2 * (whole.asked["caption"] - 2 * whole.supported)
 
 
-def test_another_judge_asks_for_verdicts_alone_and_keeps_every_caption(whole: Whole, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(whole.output, tmp_path / "copy"))
-    with honest_server() as second:
-        done = mmeval("score", run_folder(copy), *asks(second, "judge", name="other"), *QUIET)
-
-        assert (done.code, second.asked()) == (0, dict.fromkeys(VERDICTS, whole.supported)), done.err
-    assert ended(copy, done).values(*JUDGED) == whole.run.values(*JUDGED)
-
-
 def test_verdicts_of_a_lost_judge_are_all_that_the_next_command_asks_for(whole: Whole, tmp_path: Path) -> None:
     with honest_server(reply=ANSWER) as server, honest_server(latency=0.02, expire_after=5) as judge:
         roles = (*asks(judge, "judge", max_connections="1"), *asks(server, "captioner", inputs=ALL_KINDS))
