@@ -20,29 +20,12 @@ from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, reply
 
 MODEL = Media.from_bytes(tiny_media.PLAIN_OBJ)
-DRAWN = ["3d->renders"]
-
-
-def marks(said: Reply) -> list[str]:
-    """What was done to the medium, by the names of the routes."""
-    return [warning.partition(":")[0] for warning in said.response.warnings]
 
 
 def describe(medium: Media = MODEL) -> Program[Reply]:
     request = Request((Message("user", Interleaved((media_part(medium, "3d"),))),))
     call = Call("judge", request, lambda said: "" if said.text.strip() else "it is empty", convert=TO_DESCRIBE)
     return (yield from ask_one(call))
-
-
-@in_loop
-async def test_what_was_done_stays_with_the_answer_and_the_answer_with_the_medium(tmp_path: Path) -> None:
-    for _ in range(2):
-        judge = Toy(takes="text+image", answers=lambda _: reply("a triangle"))
-        async with brokered(tmp_path, judge=judge) as broker:
-            said = [await broker.run(describe(), scope(task, by_content=True)) for task in ("a", "b")]
-        assert [(one.text, marks(one)) for one in said] == [("a triangle", DRAWN)] * 2
-
-    assert judge.asked == []
 
 
 @in_loop

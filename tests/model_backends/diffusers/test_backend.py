@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from mmeval import decode
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.content.parts import Interleaved
@@ -43,8 +45,6 @@ def pair(backend: DiffusersBackend, *requests: Request) -> list[Response]:
 
 @pytest.fixture(scope="module")
 def backend() -> Iterator[DiffusersBackend]:
-    import torch
-
     torch.set_num_threads(1)
     made = DiffusersBackend(pretrained=str(tiny_model("sd")), steps=2)
     made.start()
@@ -56,8 +56,6 @@ def test_it_keeps_the_rules_of_batch_backends(backend: DiffusersBackend) -> None
 
 
 def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(backend: DiffusersBackend) -> None:
-    from mmeval import decode
-
     requests = [wanted(size="48x32", seed=seed) for seed in (1, 1, 2)]
     first, again, other = (only("image", response) for response in answers(backend, *requests))
     assert (first.mime, decode.image(first).size) == ("image/png", (48, 32))
@@ -117,7 +115,6 @@ def test_a_blanked_picture_is_left_out(backend: DiffusersBackend, monkeypatch: p
 
 
 def test_a_batch_too_large_for_memory_is_halved(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
     from diffusers import StableDiffusionPipeline
 
     sizes: list[int] = []

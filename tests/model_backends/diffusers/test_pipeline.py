@@ -3,10 +3,13 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers.networks import networks
@@ -24,8 +27,6 @@ def loaded(folder: Path, **settings: Any) -> Pipeline:
 def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) -> Path:
     """A copy of the tiny pipeline, in which each tensor of a part is what ``change`` makes of it: left out for None, as
     it is for an ellipsis."""
-    from safetensors.torch import load_file, save_file
-
     shutil.copytree(tiny_model("sd"), folder, dirs_exist_ok=True)
     (file,) = (folder / part).glob("*.safetensors")
     made = {name: (tensor, change(name, tensor)) for name, tensor in load_file(file).items()}
@@ -37,8 +38,6 @@ def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) 
 
 @pytest.fixture(scope="module")
 def pipeline() -> Iterator[Pipeline]:
-    import torch
-
     torch.set_num_threads(1)
     yield loaded(tiny_model("sd"))
 
@@ -61,8 +60,6 @@ def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arg
 
 
 def test_a_prompt_is_read_with_warnings(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    from inspect import Parameter
-
     assert pipeline.read("a hare") == Prompt("a hare")
     assert ["162" in one and one.endswith(" 77") for one in pipeline.read("hare" * 40).warnings] == [True]
     read = pipeline.read("a sign that says </s> in red")
@@ -115,8 +112,6 @@ def test_an_unfit_network(part: str, bias: str, change: Callable[[Any], Any], no
     [("text_encoder", "^", "text_model."), ("vae", r"\.to_q\.", ".query."), ("vae", r"\.to_out\.0\.", ".proj_attn.")],
 )
 def test_weights_under_their_older_names_are_all_there(part: str, now: str, once: str, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
     (file,) = (tmp_path / part).glob("*.safetensors")
     named = {re.sub(now, once, name): tensor for name, tensor in load_file(file).items()}
@@ -134,9 +129,6 @@ def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path:
 
 
 def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved_or_that_is_named(tmp_path: Path) -> None:
-    import torch
-    from safetensors.torch import save_file
-
     assert saved_dtype(tmp_path) == "float32"
     for name, dtype, size in (("vae", torch.float32, 4), ("unet", torch.bfloat16, 400)):
         (tmp_path / name).mkdir()

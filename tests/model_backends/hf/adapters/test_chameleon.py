@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from mmeval.content.parts import PartKind
@@ -23,8 +24,6 @@ class Drawing(ChameleonAdapter):
     """With a decoder: a grey level for each code."""
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        import numpy
-
         return numpy.array(codes, dtype=numpy.uint8).reshape(SIDE, SIDE)
 
 

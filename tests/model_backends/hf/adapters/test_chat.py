@@ -103,17 +103,12 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Pa
 
 GENERATION: Mapping[str, Mapping[str, Any]] = {
     "penalty": {"repetition_penalty": 1.7},
-    "ngrams": {"no_repeat_ngram_size": 2},
     "least of prompt and answer": {"min_length": 60},
     "least of the answer": {"min_new_tokens": 5},
-    "growing wish to end": {"exponential_decay_length_penalty": [3, 1.5]},
-    "forced end": {"forced_eos_token_id": 257},
     "tokens left out": {"suppress_tokens": [70], "begin_suppress_tokens": [71]},
-    "bias": {"sequence_bias": [[[70], 5.0]]},
     "guidance": {"guidance_scale": 2.0},
     "watermark": {"watermarking_config": {"bias": 5.0}},
     "several ends": {"eos_token_id": [257, 84, 94]},
-    "encoder": {"encoder_repetition_penalty": 1.5},
     "cuts": {"do_sample": True, "temperature": 2, "top_p": 0.9, "top_h": 0.9},
 }
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from mmeval import decode
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
@@ -80,8 +81,6 @@ def test_guidance_changes_a_picture_and_its_checkpoint_may_set_it(tmp_path: Path
 
 
 def test_pictures_are_those_of_the_library_s_own_way() -> None:
-    import torch
-
     inner = adapter()
     row = inner.row(0, drawing("a hare", temperature=0.0))
     with torch.inference_mode():
@@ -93,8 +92,6 @@ def test_pictures_are_those_of_the_library_s_own_way() -> None:
 
 
 def test_black_and_white_are_those_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     look = adapter().processor.image_processor
 
     def decoded(_codes: Any) -> Any:

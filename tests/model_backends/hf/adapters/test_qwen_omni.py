@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from mmeval import decode
 from mmeval.content import Media, PartKind
@@ -138,8 +139,6 @@ def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
 def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> None:
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
-    import torch
-
     watch = _Watch("not a number")
     assert watch(None, scores := torch.zeros(1, 3)) is scores
     with pytest.raises(RowError, match="not a number"):
@@ -148,8 +147,6 @@ def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token
 
 
 def test_an_answer_without_words_has_no_speech_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     def ends(_ids: Any, scores: Any) -> Any:
         only = torch.full_like(scores, -torch.inf)
         only[:, adapter().own.ends[0]] = 0.0

@@ -2,6 +2,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
+import transformers
 
 from mmeval import decode
 from mmeval.errors import MissingExtraError, UsageError
@@ -45,8 +47,6 @@ def test_silence_is_never_an_answer(text: str, word: str) -> None:
 
 
 def test_speech_that_is_no_number_or_too_long_fails_its_row() -> None:
-    import torch
-
     backend = started(tiny_model("vits"))
     with torch.no_grad():
         backend.adapter.model.decoder.conv_post.weight.fill_(float("nan"))  # type: ignore[attr-defined]  # a VITS
@@ -63,9 +63,6 @@ def with_voice(voice: object) -> Request:
 
 
 def test_a_model_of_several_voices_is_told_which_one(tmp_path: Path) -> None:
-    import torch
-    import transformers
-
     folder = copied("vits", tmp_path)
     config = transformers.VitsConfig.from_pretrained(folder, num_speakers=3, speaker_embedding_size=8)
     torch.manual_seed(0)

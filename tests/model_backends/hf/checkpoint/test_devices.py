@@ -2,6 +2,7 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
@@ -40,8 +41,6 @@ def test_too_few_devices(given: dict[str, Any], usual: str, word: str, monkeypat
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     for plain in ("", "cpu", "cuda", "mps"):
         check_device(plain)
     with pytest.raises(UsageError, match="device=cuda:99: "):

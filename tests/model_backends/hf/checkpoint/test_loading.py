@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
 from mmeval.model_backends.hf.checkpoint import loading as loading_module
@@ -22,8 +23,6 @@ def cut_short(folder: Path, name: str = "model.safetensors") -> None:
 
 
 def without_half(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     tensors = load_file(folder / "model.safetensors")
     save_file({name: tensors[name] for name in sorted(tensors)[::2]}, folder / "model.safetensors", {"format": "pt"})
 
