@@ -52,12 +52,3 @@ def test_answers_that_are_missing_or_left_over_are_warned_of_before_the_run(
     with caplog.at_level(logging.WARNING, "mmeval"):
         replay(tmp_path, "an oak", "an elm").foresee(asked)
     assert [re.findall(r"^t: (\d+) of (\d+) ", message) for message in caplog.messages] == [[one] for one in counts]
-
-
-def test_an_unreadable_answer_is_missing_and_not_left_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    part = {"type": "image", "media": {"sha256": "0" * 64, "mime": "image/png"}}
-    file = tmp_path / "samples_t_2026-01-31T12-00-00.jsonl"
-    file.write_text(json.dumps({"doc": SAMPLES[0].to_json(), "parts": [[part]]}) + "\n")
-    with caplog.at_level(logging.WARNING, "mmeval"):
-        ReplayBackend(str(file)).foresee(ahead(SAMPLES[0]))
-    assert [message.startswith("t: 1 of 1 ") for message in caplog.messages] == [True]

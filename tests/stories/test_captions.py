@@ -53,9 +53,7 @@ def values(folder: Path) -> list[float]:
     return [results(folder / "runs")["results"][name]["semantic_correctness,none"] for name in TASKS]
 
 
-def test_a_medium_is_captioned_once_for_all_trials_metrics_tasks_and_commands(
-    server: HonestServer, tmp_path: Path
-) -> None:
+def test_a_medium_is_captioned_once_for_all_that_needs_it(server: HonestServer, tmp_path: Path) -> None:
     ahead = run(tmp_path, server, "--dry_run")
     assert (ahead.code, server.asked()) == (0, {}), ahead.err
     assert re.search(r"\|one .*\n.*\|captioner\| +3\|", ahead.out), ahead.out

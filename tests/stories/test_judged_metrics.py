@@ -31,9 +31,7 @@ TAILS = {"kites": "Yes", "eyes": "There are no eyes here. No", "masts": "yes, bu
 
 
 @pytest.mark.parametrize(("profile", "found"), [("official", (0, [1, 1, 0], 3)), ("standard", (3, [1, 0, None], 5))])
-def test_the_tail_of_a_reply_decides_in_the_official_profile(
-    tmp_path: Path, profile: str, found: tuple[int, list[float | None], int]
-) -> None:
+def test_the_tail_of_a_reply_decides_in_the_official_profile(tmp_path: Path, profile: str, found: Any) -> None:
     (tmp_path / "a.png").write_bytes(RED.read())
     file = cases(tmp_path, ({"files": ["a.png"], "metadata": {"object": word}} for word in TAILS))
     with judge_server(tmp_path, TAILS) as server:

@@ -51,8 +51,7 @@ class Asking:
         return int(self.server.stats()["requests"]) - self.before
 
     def answers(self) -> list[object]:
-        [file] = latest(self.folder / "runs")[1].values()
-        return [row["resps"] for row in read_samples(file)]
+        return [row["resps"] for row in read_samples(latest(self.folder / "runs")[1]["look"])]
 
 
 @pytest.fixture(scope="module")

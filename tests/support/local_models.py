@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mmeval.backend.contract import BatchBackend
 from mmeval.content import Media, Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
@@ -66,6 +67,13 @@ def copied(name: str, into: Path) -> Path:
     return folder
 
 
+def changed(name: str, into: Path, file: str, **changes: Any) -> HFBackend:
+    """A tiny model with other entries in one of its files."""
+    folder = copied(name, into)
+    rewritten(folder / file, **changes)
+    return started(folder)
+
+
 def rewritten(file: Path, **changes: Any) -> None:
     """Change entries of a JSON file; None takes one out."""
     row = json.loads(file.read_text("utf-8")) | changes
@@ -86,12 +94,12 @@ def asked(
     return Request(messages, GenerationParams(max_tokens=max_tokens, **params), seed=seed)
 
 
-def says(backend: HFBackend, request: Request) -> Response:
+def says(backend: BatchBackend, request: Request) -> Response:
     """The response to a request that is alone in its batch."""
     return answers(backend, [request])[0]
 
 
-def answers(backend: HFBackend, requests: Sequence[Request]) -> list[Response]:
+def answers(backend: BatchBackend, requests: Sequence[Request]) -> list[Response]:
     """The responses of a batch, in the order of the requests; each position is answered once."""
     found = list(backend.generate_batch(requests))
     assert sorted(position for position, _ in found) == list(range(len(requests)))

@@ -7,19 +7,11 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.transport import Transport, environment_proxy
-from mmeval.records.response import ErrorInfo
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import generate, generate_all, request
+from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 
 KEY = "key-0123456789-abcdef"
-
-
-def failure(url: str, **arguments: Any) -> ErrorInfo:
-    response = generate(url, request("q"), **arguments)
-    assert response.error is not None
-    assert response.output is None
-    return response.error
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from mmeval.content.media import Media
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.records import Request, Response, message
-from tests.support.local_models import answers, asked, chat_of, copied, drawn, fault, loaded, rewritten, says, started
+from tests.support.local_models import answers, asked, changed, chat_of, copied, drawn, fault, loaded, says, started
 from tests.support.tiny_media import wav
 
 CHAT_MODELS = ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")
@@ -42,11 +42,9 @@ def together(backend: HFBackend, requests: list[Request]) -> list[tuple[Any, ...
     return [given(response) for response in answers(backend, requests)]
 
 
-def changed(into: Path, **generation: Any) -> HFBackend:
+def generating(into: Path, **settings: Any) -> HFBackend:
     """The tiny language model with other settings of generation in its checkpoint."""
-    folder = copied("llm", into)
-    rewritten(folder / "generation_config.json", **generation)
-    return started(folder)
+    return changed("llm", into, "generation_config.json", **settings)
 
 
 @pytest.mark.parametrize("name", CHAT_MODELS)
@@ -61,7 +59,7 @@ def test_a_row_answers_in_a_batch_as_it_does_alone(name: str, temperature: float
 def test_a_seed_gives_the_same_answer_again_and_a_checkpoint_that_samples_needs_no_temperature(tmp_path: Path) -> None:
     one, same, different = answers(loaded("llm"), [asked("Tell", temperature=1.0, seed=seed) for seed in (7, 7, 8)])
     assert one.text == same.text != different.text
-    backend = changed(tmp_path, do_sample=True, temperature=1.0)
+    backend = generating(tmp_path, do_sample=True, temperature=1.0)
     assert says(backend, asked("Tell", seed=1)).text != says(backend, asked("Tell", seed=2)).text
     assert says(backend, asked("Tell", seed=1, temperature=0.0)).text == says(loaded("llm"), asked("Tell")).text
 
@@ -90,7 +88,7 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(tmp_path: Pa
     assert response.usage.input_tokens == len(chat_of("llm").row(0, question).text)  # a token a byte
     whole = says(loaded("llm"), asked("Go on")).text
     stop = whole[4:6]
-    own = changed(tmp_path, stop_strings=[stop])
+    own = generating(tmp_path, stop_strings=[stop])
     for cut in (says(loaded("llm"), asked("Go on", stop=(stop,))), says(own, asked("Go on"))):
         assert (cut.text, cut.finish_reason) == (whole[: whole.find(stop)], "stop")
         assert cut.usage.output_tokens < 12
@@ -115,14 +113,14 @@ GENERATION: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("case", GENERATION)
 def test_settings_of_generation_in_a_checkpoint_tie_no_row_to_its_neighbours(case: str, tmp_path: Path) -> None:
-    backend = changed(tmp_path, **GENERATION[case])
+    backend = generating(tmp_path, **GENERATION[case])
     for temperature in (None, 1.0):
         requests = prompts("llm", temperature=temperature)
         assert together(backend, requests) == alone(backend, requests)
 
 
 def test_a_setting_without_effect_is_warned_of_or_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    changed(tmp_path, num_beams=3)
+    generating(tmp_path, num_beams=3)
     assert "num_beams=3" in caplog.text
     assert ["top_p" in one for one in says(loaded("llm"), asked("Hi", top_p=0.5)).warnings] == [True]
 

@@ -1,5 +1,4 @@
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.content import Media, Part, PartKind
+from mmeval.content import Part, PartKind
 from mmeval.decode import image
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block
@@ -25,14 +24,8 @@ emu3 = partial(loaded, "emu3", "emu3")
 adapter = partial(adapter_of, Emu3Adapter, "emu3", "emu3")
 
 
-def wanting(
-    *parts: Part | Media | str,
-    wants: Sequence[PartKind] = BOTH,
-    max_tokens: int | None = 120,
-    seed: int = 0,
-    **params: Any,
-) -> Request:
-    return replace(asked(*parts, max_tokens=max_tokens, seed=seed, **params), wants=tuple(wants))
+def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, max_tokens: int | None = 120, **more: Any) -> Request:
+    return replace(asked(*parts, max_tokens=max_tokens, **more), wants=wants)
 
 
 def parts(response: Response) -> tuple[Part, ...]:

@@ -9,19 +9,7 @@ import torch
 from mmeval import decode
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
 from mmeval.records import Message, Request, message
-from tests.support.local_models import (
-    adapter_of,
-    answers,
-    asked,
-    copied,
-    drawn,
-    fault,
-    loaded,
-    only,
-    rewritten,
-    says,
-    started,
-)
+from tests.support.local_models import adapter_of, answers, asked, changed, drawn, fault, loaded, only, says, started
 from tests.support.tiny_models import tiny_model
 
 janus = partial(loaded, "janus", "auto")
@@ -72,9 +60,7 @@ def test_guidance_changes_a_picture_and_its_checkpoint_may_set_it(tmp_path: Path
     guided = [picture(says(janus(), drawing("a hare", options={"image.guidance_scale": scale}))) for scale in scales]
     assert len(set(guided)) == 3
     assert guided[1] == picture(says(janus(), drawing("a hare")))
-    folder = copied("janus", tmp_path)
-    rewritten(folder / "generation_config.json", guidance_scale=50)
-    own = started(folder)
+    own = changed("janus", tmp_path, "generation_config.json", guidance_scale=50)
     assert picture(says(own, drawing("a hare"))) == guided[2]
     assert says(own, asked("a hare")).text == says(janus(), asked("a hare")).text
     assert fault(says(janus(), drawing("a hare", options={"image.guidance_scale": -1})))[0] == "bad_request"

@@ -64,9 +64,7 @@ def test_missing_weights_are_not_filled_at_random(spoil: Callable[[Path], None],
     ],
     ids=["unknown", "own code"],
 )
-def test_a_model_that_the_library_does_not_know_is_refused_and_its_code_is_not_run(
-    tmp_path: Path, changes: dict[str, object], word: str
-) -> None:
+def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes: dict[str, object], word: str) -> None:
     folder = copied("llm", tmp_path)
     rewritten(folder / "config.json", **changes)
     (folder / "own.py").write_text("raise SystemExit('this code was run')")

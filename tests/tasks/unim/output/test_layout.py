@@ -4,15 +4,7 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, user
-from mmeval.tasks.unim.output.layout import (
-    AnswerKey,
-    flattened,
-    key_of_sample,
-    read_flat,
-    same_question,
-    tag_of,
-    to_text,
-)
+from mmeval.tasks.unim.output.layout import AnswerKey, flattened, key_of_sample, read_flat, tag_of, to_text
 from tests.support.tiny_media import picture
 from tests.support.unim_answers import HARE, SOLID, TONE, by_counted_braces, by_gathered_lines, tagged, unim_sample
 
@@ -100,21 +92,3 @@ def test_no_words_keep_a_released_reader_from_the_records_behind_them(words: str
 )
 def test_a_sample_is_known_by_field_domain_and_id(sample: Sample, key: AnswerKey | None) -> None:
     assert key_of_sample(sample) == key
-
-
-@pytest.mark.parametrize(
-    ("asked", "repeated", "same"),
-    [
-        ("In <image1>?", "", True),
-        ("In <image1>?", "In  <<image1>>?\n", True),
-        ("In <image1>?", "In <image1: a hare>?", True),
-        ("In <image1>?", "Not in <image1>?", False),
-    ],
-)
-def test_questions_are_compared_by_their_words_outside_of_tags(asked: str, repeated: str, same: bool) -> None:
-    assert same_question(repeated, unim_sample(asked=asked)) is same
-
-
-def test_keys_that_no_tag_gives_are_counted_on_from_the_question() -> None:
-    flat = flattened(Interleaved((media_part(HARE), media_part(TONE))), "Draw <image1> and <<image2>> again.")
-    assert dict(flat.modal) == {"image3": HARE, "audio1": TONE}

@@ -81,6 +81,9 @@ def test_answers_are_matched_by_domain_id_repeat_and_question(place: Path) -> No
     write_records(place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}}))
     assert "'Draw a fox.'" in why_absent(read_output(place))
     assert response_to(read_output(place, any_instruction=True)).text == "a"
+    for spelling in ("In <image1>?", "In  <<image1>>?\n", "In <image1: a hare>?"):
+        write_records(place / "out.jsonl", record("a", input={"content": spelling, "modal": {}}))
+        assert response_to(read_output(place), asked="In <image1>?").text == "a"
 
 
 def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
@@ -172,14 +175,12 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
     (tmp_path / "mine/out.jsonl").symlink_to(tmp_path / ".old/out.jsonl")
     with pytest.raises(UsageError, match="leads"):
         read_output(tmp_path / "mine")
-
-
-def test_answers_of_two_models_are_never_mixed(tmp_path: Path) -> None:
-    export_unim(tmp_path / "a", unim_task([tagged("a")]))
-    assert response_to(read_output(tmp_path)).text == "a"
-    export_unim(tmp_path / "b", unim_task([tagged("b")]))
+    several = tmp_path / "several"
+    export_unim(several / "a", unim_task([tagged("a")]))
+    assert response_to(read_output(several)).text == "a"
+    export_unim(several / "b", unim_task([tagged("b")]))
     with pytest.raises(UsageError, match="several"):
-        read_output(tmp_path)
+        read_output(several)
 
 
 def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:

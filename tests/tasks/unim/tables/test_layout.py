@@ -179,21 +179,6 @@ def test_what_is_lost_or_unavailable_is_no_0(
         assert "SQCS abs" not in tables(tmp_path / "c", rows)[OTHER.format("difficulty")].headers
 
 
-@pytest.mark.parametrize(
-    ("physics", "wanted"),
-    [
-        ("failed", [50.0, 50.0, 50.0, "1/10 domains", "1 without a value"]),
-        ("bad_sample", [50.0, 50.0, 50.0, "1/10 domains", "1 bad"]),
-        ("unsupported", [50.0, 25.0, 50.0, "1/10 domains", "1 unsupported"]),
-    ],
-    ids=["lost", "bad", "not supported"],
-)
-def test_a_domain_without_a_value_is_left_out_of_the_mean(tmp_path: Path, physics: Any, wanted: list[Any]) -> None:
-    rows = [trial("a", 0.5, labels("math")), trial("b", physics, labels("physics"))]
-    found = field(tmp_path, rows, STRUCTURE)[BY_DOMAIN]
-    assert some(found, "StS abs, StS rel, LeS abs, Scored, Lacks") == wanted
-
-
 def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
     of: dict[str, Any] = {"not_comparable": ["unim_all"], "left_out": {"x": ""}, "unfinished": {"unim_all": {}}}
     of["subset"] = {"unim_all": {"of": 100, "chosen": 1, "how": ["limit"]}}
