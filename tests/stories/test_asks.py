@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,18 +23,17 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def built(folder: Path, asks: str, *, name: str = "toy_verdict", roles: tuple[str, ...] = (), more: str = "") -> Task:
-    entry = f"  - metric: {name}\n    asks: {asks}\n"
-    text = f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{entry}{more}"
-    write_files(folder, {"t.yaml": text})
+def built(folder: Path, asks: str, *, roles: tuple[str, ...] = (), more: str = "") -> Task:
+    entry = f"metric_list: [{{metric: toy_verdict, asks: {asks}}}]\n"
+    write_files(folder, {"t.yaml": f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\n{entry}{more}"})
     write_rows(folder / "data", {"id": "s0", "input": "question 0"})
     return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
 
 
-def key(folder: Path, task: Task, bound: Any = None) -> str:
+def key(folder: Path, task: Task) -> str:
     run = task_run(folder, task, scoring_plan(task, folder), {}, scoring=False)
     try:
-        return run.judging_key(bound or task.metrics[0].bound)
+        return run.judging_key(task.metrics[0].bound)
     finally:
         run.close()
 

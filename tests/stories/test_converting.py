@@ -9,11 +9,11 @@ from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part
+from mmeval.content.parts import Part
 from mmeval.decode import DecodeLimits
 from mmeval.program.calls import Call, Program, Reply, ask_one
 from mmeval.records.request import Request
-from mmeval.records.sample import Message
+from mmeval.records.sample import user
 from tests.mmeval.broker.test_broker import brokered, scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop
@@ -22,10 +22,8 @@ from tests.support.toy import Toy, reply
 MODEL = Media.from_bytes(tiny_media.PLAIN_OBJ)
 
 
-def describe(medium: Media = MODEL) -> Program[Reply]:
-    request = Request((Message("user", Interleaved((media_part(medium, "3d"),))),))
-    call = Call("judge", request, lambda said: "" if said.text.strip() else "it is empty", convert=TO_DESCRIBE)
-    return (yield from ask_one(call))
+def describe() -> Program[Reply]:
+    return (yield from ask_one(Call("judge", Request((user(MODEL),)), convert=TO_DESCRIBE)))
 
 
 @in_loop

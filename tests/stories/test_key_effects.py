@@ -26,6 +26,8 @@ JUDGED = {"metric": "toy_verdict"}
 OVERALL = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
 HAND = {"path": "gone", "source": "a page", "note": "a form"}
 ABSENT = {"dataset_name": "gone", "by_hand": [HAND]}
+Seen = Callable[[Left], Any]
+asked, code = attrgetter("asked"), attrgetter("code")
 
 
 @pytest.fixture
@@ -46,12 +48,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.task("twice", repeats=2)
         monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda repo, revision: made.tasks / repo / revision)
         yield made
-
-
-Seen = Callable[[Left], Any]
-
-
-asked, code = attrgetter("asked"), attrgetter("code")
 
 
 def wants(left: Left) -> Any:

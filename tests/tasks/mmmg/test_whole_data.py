@@ -25,12 +25,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in sorted({*DATA.glob("*.jsonl"), *DATA.glob("seed_instruction/*.jsonl")}):
         shutil.copy(file, root / "seed_instruction")
         for name, number in named_media(file):
-            path = root / "seed_instruction" / name
-            path.parent.mkdir(exist_ok=True)
+            to = root / "seed_instruction" / name
+            to.parent.mkdir(exist_ok=True)
             at = number % 40 + 10
-            path.write_bytes(
-                png(disc(at, 64 - at, 9, RED if number % 2 else BLUE)) if "image" in name else wav((at, 50))
-            )
+            to.write_bytes(png(disc(at, 64 - at, 9, RED if number % 2 else BLUE)) if "image" in name else wav((at, 50)))
     return root
 
 

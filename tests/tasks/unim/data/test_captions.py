@@ -65,10 +65,8 @@ def test_asked_with_captions_a_question_is_words_and_its_reference_stays(tmp_pat
     assert (sample.references[0].raw, sample.metadata["combination"]) == ("Here: <image1>", "I->I")
     write_captions(tmp_path, row("Q", "A", "2"))
     assert "qapairs_caption" in unim_samples(tmp_path, variant="caption")[0].fault
-
-
-def test_the_caption_variant_alone_can_be_asked(tmp_path: Path) -> None:
-    write_captions(tmp_path, row("See <image1: a cat>", "Here: <image2: a dog>"))
-    (sample,) = unim_samples(tmp_path, variant="caption")
+    alone = tmp_path / "alone"
+    write_captions(alone, row("See <image1: a cat>", "Here: <image2: a dog>"))
+    (sample,) = unim_samples(alone, variant="caption")
     assert sample.input[0].content.raw == "See <image1: a cat>"
     assert sample.metadata["captioned_reference"] == "Here: <image2: a dog>"
