@@ -90,12 +90,17 @@ def test_sqcs_of_means_has_the_weight_of_the_run(tmp_path: Path, switches: dict[
     assert found["SQCS of means"] == pytest.approx(75 * (eta + (1 - eta) * 0.5))
 
 
-def test_philosophy_has_no_hard_instance_and_is_not_0(tmp_path: Path) -> None:
+def test_domains_stand_in_the_order_of_the_paper_and_one_without_hard_instances_is_not_0(tmp_path: Path) -> None:
     found = domain(tmp_path / "a", [trial("a", 0.5, labels("art", "hard"))], COHERENCE)
     empty = {**dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")), "Scored": "0/0", "Lacks": "has no hard instance"}
     assert (list(found), found["20 Philosophy"]) == (["17 Art", "20 Philosophy"], empty)
     # Where no level is known no domain lacks instances of it.
     assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == ["17 Art"]
+    words = ("pets", "astrology", "mathematics", "env_science")
+    rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
+    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
+    assert list(domain(tmp_path / "c", rows)) == names
+    assert "not name: astrology." in notes(tmp_path / "d", rows)
 
 
 def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
@@ -133,14 +138,6 @@ def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
     for weight in (True, -1, float("inf")):  # no weights
         samples = {"0": {"capability_weights": {"C7": weight}}}
         assert list(cells(tables(tmp_path / str(weight), rows[:1], samples=samples)[CAPABILITY])) == ["C7 reasoning"]
-
-
-def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp_path: Path) -> None:
-    words = ("pets", "astrology", "mathematics", "env_science")
-    rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
-    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
-    assert list(domain(tmp_path / "a", rows)) == names
-    assert "not name: astrology." in notes(tmp_path / "b", rows)
 
 
 LOST = [
