@@ -148,6 +148,7 @@ LOST = [
 UNAVAILABLE = [trial("a", {**dict.fromkeys(NUMBERS, 1.0), "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
 WITHOUT = [trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()), trial("n", 1.0, labels())]
 GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
+ALONE = {"numbers": ["strict_structure"]}
 
 
 @pytest.mark.parametrize(
@@ -161,8 +162,9 @@ GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True
         # A number whose scoring was suspended is not that of what came before.
         ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
         ([trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())], {}, "tau", [100], "not scored"),
+        ([trial("a", 1.0, labels())], ALONE, "Scored, Lacks", ["0/1", "1 unavailable"], "LeS of"),
     ],
-    ids=["lost", "unavailable", "inapplicable", "suspended", "not scored"],
+    ids=["lost", "unavailable", "inapplicable", "suspended", "not scored", "skipped"],
 )
 def test_what_is_lost_or_unavailable_is_no_0(
     tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
