@@ -33,7 +33,7 @@ from mmeval.tasks.unim.tables.items import TITLES
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
-from tests.support.unim_scores import BREAKDOWN, Row, labels, trial
+from tests.support.table_scores import BREAKDOWN, Row, labels, trial
 
 SECONDS, MIB = 15.0, 500.0
 TASK = "unim_all"

@@ -2,29 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.forecast.dry_run import forecast
-from mmeval.metric.apply import score_judged
-from mmeval.metric.bound import bind
-from mmeval.metric.contract import metric
-from mmeval.program.calls import Program, Role, ask_all
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.report.progress_bar import Quiet
-from mmeval.rescore.rescorer import rescore
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions
 from mmeval.run.task_run import score_definition, scoring_plan, task_run
 from mmeval.task.build import build
 from mmeval.task.file import parse_task
 from mmeval.task.include import TaskFiles
-from mmeval.task.selection import select
 from mmeval.task.task import Task
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import registered, run_toy, sample, toy_verdict
+from tests.support.toy import registered
 
 GEMINI = "{judge: gemini}"
 
@@ -35,18 +23,17 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def built(folder: Path, asks: str, *, name: str = "toy_verdict", roles: tuple[str, ...] = (), more: str = "") -> Task:
-    entry = f"  - metric: {name}\n    asks: {asks}\n"
-    text = f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{entry}{more}"
-    write_files(folder, {"t.yaml": text})
+def built(folder: Path, asks: str, *, roles: tuple[str, ...] = (), more: str = "") -> Task:
+    entry = f"metric_list: [{{metric: toy_verdict, asks: {asks}}}]\n"
+    write_files(folder, {"t.yaml": f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\n{entry}{more}"})
     write_rows(folder / "data", {"id": "s0", "input": "question 0"})
     return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
 
 
-def key(folder: Path, task: Task, bound: Any = None) -> str:
+def key(folder: Path, task: Task) -> str:
     run = task_run(folder, task, scoring_plan(task, folder), {}, scoring=False)
     try:
-        return run.judging_key(bound or task.metrics[0].bound)
+        return run.judging_key(task.metrics[0].bound)
     finally:
         run.close()
 
@@ -65,35 +52,3 @@ def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(tmp_path: P
     assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
     keys = [key(tmp_path, built(tmp_path, GEMINI, roles=("gemini",), more=heat)) for heat in heats]
     assert len({key(tmp_path, usual), key(tmp_path, other), *keys}) == 4, "parameters are those of the role asked"
-
-
-def test_the_role_answers_in_a_run_and_in_a_later_scoring_and_a_dry_run_counts_it(tmp_path: Path) -> None:
-    built(tmp_path / "tasks", GEMINI)
-    selection = select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset({"gemini"}))
-    roles = {"gemini": BackendSpec("toy", {"model": "toy-strict"})}
-    outcome = run_toy(tmp_path, *selection.tasks, roles=roles)
-    ahead = forecast(selection, RunOptions(BackendSpec("toy"), tmp_path / "other", roles=roles))
-    assert (outcome.results[0].value, [one.role for one in outcome.judges["t"]]) == (0.0, ["gemini"])
-    assert set(ahead.tasks[0].loads) == {"model", "gemini"}
-
-    options = RescoreOptions(outcome.folder, roles={"gemini": BackendSpec("toy")}, score_workers=0)
-    assert rescore(options, progress=Quiet()).results[0].value == 1.0
-
-
-def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
-    replies = yield from ask_all([judge.ask("a"), second.ask("b")])
-    return Score(float(len(replies)))
-
-
-def test_each_argument_gets_its_own_role_and_two_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
-    made = bind(metric(range=(0, 2), version="1", source="")(two))
-    swapped, bound = (
-        type(made)(made.metric, made.params, made.profile, roles)
-        for roles in ({"judge": "second", "second": "judge"}, {"second": "gemini"})
-    )
-    task = built(tmp_path, "{}")
-    calls: Any = next(score_judged(bound, Trial(sample()), Role))
-
-    assert key(tmp_path, task, made) != key(tmp_path, task, swapped)
-    assert [call.role for call in calls] == ["judge", "gemini"]
-    assert (bound.roles, bind(toy_verdict).roles) == (("judge", "gemini"), ("judge",))

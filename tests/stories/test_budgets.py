@@ -36,25 +36,19 @@ def journalled(folder: Path) -> int:
     return sum(len(file.read_bytes().splitlines()) for file in (run_folder(folder) / "journal").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("flag", "limit"), [("--budget_calls", "20"), ("--budget_tokens", "100"), ("--budget_usd", "0.1")]
-)
-def test_at_the_limit_the_run_stops_keeps_what_was_answered_and_continues_with_more(
-    flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path
-) -> None:
-    stopped = mmeval(*command, flag, limit)
+@pytest.mark.parametrize(("flag", "limit"), [("calls", "20"), ("tokens", "100"), ("usd", "0.1")])
+def test_a_budget_stops_the_run(flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path) -> None:
+    stopped = mmeval(*command, f"--budget_{flag}", limit)
 
     assert (stopped.code, server.stats()["requests"], journalled(tmp_path / "runs")) == (3, 20, 20)
-    assert f"({flag} {limit}): 20 calls" in stopped.error
+    assert f"(--budget_{flag} {limit}): 20 calls" in stopped.error
     assert re.search(r"\D60 tokens .*\D40 out.*0\.10 USD", stopped.error)
     assert f"20 of {COUNT}" in stopped.error
     done = mmeval(*command)
     assert (done.code, server.stats()["requests"], server.stats()["repeated"]) == (0, COUNT, 0), done.err
 
 
-def test_tries_that_fail_count_over_all_sessions_and_the_same_budget_again_sends_nothing(
-    server: MockServer, command: list[str]
-) -> None:
+def test_failed_tries_count_and_a_spent_budget_sends_nothing(server: MockServer, command: list[str]) -> None:
     server.state.settings.rate_429, server.state.settings.retry_after = 0.4, 0.001
 
     for limit in (20, 40, 40):
@@ -70,16 +64,7 @@ def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: Moc
     assert journalled(tmp_path / "runs") == 25
 
 
-def test_a_spent_budget_does_not_keep_a_finished_run_from_its_numbers(server: MockServer, command: list[str]) -> None:
-    assert mmeval(*command, "--offset", "30", "--limit", "20").code == 0
-    assert f"20 of {COUNT}" in mmeval(*command, "--budget_calls", "20").error
-    assert mmeval(*command, "--budget_calls", str(COUNT)).code == 0
-    assert (mmeval(*command, "--budget_calls", "1").code, server.stats()["requests"]) == (0, COUNT)
-
-
-def test_an_unknown_price_is_refused_with_the_line_that_says_it(
-    server: MockServer, tmp_path: Path, command: list[str]
-) -> None:
+def test_an_unknown_price_is_refused_with_its_line(server: MockServer, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "prices.yaml").write_text("models: {}\n")
     refused = mmeval(*command, "--budget_usd", "1")
 
@@ -101,15 +86,6 @@ def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], t
     spent = results(tmp_path / "runs")["mmeval"]["spent"]
     assert spent == {**charged, "by_role": [{"role": "model", "model": "m", **charged}]}
     assert sum("60 calls, 180 tokens in, 120 out" in line and ("USD" in line) == known for line in done.lines) == 1
-
-
-def test_answers_from_a_cache_cost_nothing(command: list[str], tmp_path: Path, server: MockServer) -> None:
-    cache = ["--use_cache", str(tmp_path / "cache")]
-    mmeval(*command, *cache)
-    done = mmeval(*command, *cache, "--run_id", "again", "--budget_calls", "0")
-
-    assert (done.code, server.stats()["requests"]) == (0, COUNT)
-    assert results(tmp_path / "runs")["mmeval"]["spent"]["by_role"] == []
 
 
 TASK = """\
@@ -151,9 +127,7 @@ def calls(text: str) -> dict[str, tuple[int, int]]:
     return {row[2]: (int(row[3]), int(row[4])) for row in rows[2:]}
 
 
-def test_the_run_makes_the_calls_that_the_dry_run_has_counted(
-    judged: list[str], judge: MockServer, tmp_path: Path
-) -> None:
+def test_the_run_makes_the_calls_of_the_dry_run(judged: list[str], judge: MockServer, tmp_path: Path) -> None:
     looked = mmeval(*judged, "--dry_run")
 
     assert (looked.code, looked.err, judge.stats()["connections"], (tmp_path / "runs").exists()) == (0, "", 0, False)
@@ -165,9 +139,7 @@ def test_the_run_makes_the_calls_that_the_dry_run_has_counted(
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_cost_of_all_roles_is_summed_where_every_price_is_known(
-    known: bool, judged: list[str], tmp_path: Path
-) -> None:
+def test_costs_are_summed_where_every_price_is_known(known: bool, judged: list[str], tmp_path: Path) -> None:
     judges = "  j: {input: 0, output: 0, per_call: 2}\n" if known else ""
     (tmp_path / "prices.yaml").write_text(f"models:\n  m: {{input: 0, output: 0, per_call: 1}}\n{judges}")
     done = mmeval(*judged, "--dry_run", "--model_cost_config", tmp_path / "prices.yaml")
@@ -184,9 +156,7 @@ def test_the_dry_run_shows_what_is_sent_and_where_and_no_key(judged: list[str], 
     assert KEY not in done.out + done.err
 
 
-def test_a_budget_that_the_judge_spends_stops_a_run_and_a_later_scoring(
-    judged: list[str], judge: MockServer, tmp_path: Path
-) -> None:
+def test_a_budget_of_a_judge_stops_run_and_scoring(judged: list[str], judge: MockServer, tmp_path: Path) -> None:
     run = mmeval(*judged, "--budget_calls", "20")
     asked = judge.stats()["requests"]
     score = mmeval("score", run_folder(tmp_path / "runs"), *judged[-2:], *QUIET, "--budget_calls", "22")

@@ -9,41 +9,21 @@ from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part
+from mmeval.content.parts import Part
 from mmeval.decode import DecodeLimits
 from mmeval.program.calls import Call, Program, Reply, ask_one
 from mmeval.records.request import Request
-from mmeval.records.sample import Message
-from mmeval.store.response_cache import ResponseCache
+from mmeval.records.sample import user
 from tests.mmeval.broker.test_broker import brokered, scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, reply
 
 MODEL = Media.from_bytes(tiny_media.PLAIN_OBJ)
-DRAWN = ["3d->renders"]
 
 
-def marks(said: Reply) -> list[str]:
-    """What was done to the medium, by the names of the routes."""
-    return [warning.partition(":")[0] for warning in said.response.warnings]
-
-
-def describe(medium: Media = MODEL) -> Program[Reply]:
-    request = Request((Message("user", Interleaved((media_part(medium, "3d"),))),))
-    call = Call("judge", request, lambda said: "" if said.text.strip() else "it is empty", convert=TO_DESCRIBE)
-    return (yield from ask_one(call))
-
-
-@in_loop
-async def test_what_was_done_stays_with_the_answer_and_the_answer_with_the_medium(tmp_path: Path) -> None:
-    for _ in range(2):
-        judge = Toy(takes="text+image", answers=lambda _: reply("a triangle"))
-        async with brokered(tmp_path, judge=judge) as broker:
-            said = [await broker.run(describe(), scope(task, by_content=True)) for task in ("a", "b")]
-        assert [(one.text, marks(one)) for one in said] == [("a triangle", DRAWN)] * 2
-
-    assert judge.asked == []
+def describe() -> Program[Reply]:
+    return (yield from ask_one(Call("judge", Request((user(MODEL),)), convert=TO_DESCRIBE)))
 
 
 @in_loop
@@ -63,45 +43,7 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, mo
 
 
 @in_loop
-async def test_other_runs_know_an_answer_by_the_form_in_which_the_medium_was_shown(tmp_path: Path) -> None:
-    asked = []
-    for number, takes in enumerate(("text+image", "text+image", "text+3d")):
-        judge = Toy(takes=takes, answers=lambda _: reply("a triangle"))
-        async with brokered(tmp_path / str(number), judge=judge) as broker:
-            broker._cache = ResponseCache(tmp_path / "cache")
-            said = await broker.run(describe(), scope(by_content=True))
-        asked.append((len(judge.asked), marks(said)))
-
-    assert asked == [(1, DRAWN), (0, DRAWN), (1, [])]
-
-
-@in_loop
-async def test_an_empty_description_is_asked_for_again(tmp_path: Path) -> None:
-    says = iter(["", " ", "a triangle"])
-    judge = Toy(takes="text+image", answers=lambda _: reply(next(says)))
-    async with brokered(tmp_path, judge=judge) as broker:
-        said = await broker.run(describe(), scope(by_content=True))
-
-    assert said.text == "a triangle"
-    assert len({asked.seed for asked in judge.asked}) == 3
-    assert all(asked.kinds() == {"image"} for asked in judge.asked)
-
-
-@in_loop
-async def test_a_damaged_medium_is_neither_sent_nor_kept(tmp_path: Path) -> None:
-    judge = Toy(takes="text+image")
-    async with brokered(tmp_path, judge=judge) as broker:
-        said = await broker.run(describe(Media.from_bytes(b"v 0 0 0\nf 1 2 3\n")), scope(by_content=True))
-        assert len(broker.journal) == 0
-
-    assert said.response.error is not None
-    assert (said.response.error.kind, judge.asked) == ("bad_media", [])
-
-
-@in_loop
-async def test_calls_at_the_same_time_convert_a_medium_once_away_from_the_event_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_calls_share_one_conversion_outside_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     converted: list[Call] = []
     where: list[threading.Thread] = []
     route = ROUTES["3d->renders"]

@@ -1,8 +1,5 @@
-"""Scores that are made of scores, in whole runs: pieces of a process and of a judge, pieces that are missing, and
-answers of which a metric says nothing."""
+"""Scores that are made of scores, in whole runs: pieces of a process and of a judge, and pieces that are missing."""
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,25 +14,20 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.progress_bar import Quiet
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.report.table_formats.csv import csv_table
 from mmeval.rescore.rescorer import rescore
-from mmeval.results.stored_run import StoredRun
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.scoring.score_set import finished_rows
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
-from mmeval.task.task import Selection, TaskOverrides
-from tests.support.applying import NO_PICTURE, NO_SOUND, registered
+from mmeval.task.task import Selection
+from tests.support.applying import registered
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import break_model, mend_model, run_toy
+from tests.support.toy import run_toy
 
-TASK = "task: t\ndataset_path: data\nbreakdown: [loud]\nmetadata: {{version: 1}}\nmetric_list:\n{}"
+TASK = "task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{}"
 GROUP = "group: all\ntask: [t]\naggregate_metric_list:\n  - metric: {}\nmetadata: {{version: 1}}\n"
 OVERALL = ("toy_yes", "toy_verdict", "overall\n    of: [toy_yes, toy_verdict]")
 THERE = ("sound_worth", "text_worth", "what_there_is\n    of: [sound_worth, text_worth]")
-HEARD = ("sound_worth", "picture_worth")
-PRODUCT = (*HEARD, "overall\n    of: [sound_worth, picture_worth]")
-LOUD, SOFT, QUIET, BOTH = "sounds 1", "sounds 0 0.5", "nothing", "sounds 0.5, pictures 1"
 SOME = ("sounds 0.5", "nothing")
 
 
@@ -50,29 +42,18 @@ def judge(tmp_path: Path, wording: str = "{}") -> dict[str, BackendSpec]:
     return {"judge": BackendSpec("toy", {"broken": str(tmp_path / "judge"), "wording": wording})}
 
 
-def chosen(
-    tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = (), skip: tuple[str, ...] = (), more: str = ""
-) -> Selection:
+def chosen(tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = ()) -> Selection:
     entries = "".join(f"  - metric: {metric}\n" for metric in metrics)
     last = metrics[-1].partition("\n")[0]
-    folder = write_files(tmp_path / "tasks", {"t.yaml": TASK.format(entries) + more, "all.yaml": GROUP.format(last)})
-    rows = ({"id": f"s{i}", "input": text, "loud": str(text == LOUD)} for i, text in enumerate(texts))
-    write_rows(folder / "data", *rows)
-    return select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
+    folder = write_files(tmp_path / "tasks", {"t.yaml": TASK.format(entries), "all.yaml": GROUP.format(last)})
+    write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
+    return select(["all"], [folder], roles=frozenset(roles))
 
 
-def ran(
-    tmp_path: Path,
-    metrics: tuple[str, ...],
-    *texts: str,
-    roles: Any = None,
-    skip: Any = (),
-    more: str = "",
-    **options: Any,
-) -> RunOutcome:
+def ran(tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = None) -> RunOutcome:
     """A run over questions that the toy model answers with their own words."""
-    selection = chosen(tmp_path, metrics, *texts, roles=roles or {}, skip=skip, more=more)
-    return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}, **options)
+    selection = chosen(tmp_path, metrics, *texts, roles=roles or {})
+    return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {})
 
 
 def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
@@ -133,39 +114,6 @@ def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Pa
     assert number(again(outcome, roles=judge(tmp_path))).value == 0.5
 
 
-def test_a_run_that_was_stopped_shows_those_that_are_complete_and_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("yes\nserver\n")
-    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-    folder = outcome.score_sets["t"]
-    (folder / "scores.jsonl").rename(folder / "rows.jsonl")  # as if it had been killed before its end
-    for file in outcome.folder.glob("results_*.json"):
-        file.unlink()
-
-    trials = StoredRun(outcome.folder).tasks[0].trials()
-    shown = [trial.scores["scores"]["overall"]["status"] for trial in trials if trial and trial.scores]
-    assert shown == ["unscored", "scored"]
-    (tmp_path / "judge").unlink()
-    assert number(ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))).value == 0.5
-
-
-def test_the_rule_for_a_missing_output_gives_it_the_same_score(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, OVERALL, "", "yes", roles=judge(tmp_path), more="missing_output: 0.5\n")
-
-    assert [row["value"] for row in rows(outcome)] == [0.5, 1.0]
-    assert rows(outcome)[0]["evidence"] == {"missing_output": True}
-
-
-def test_naming_it_for_a_later_scoring_brings_its_pieces(tmp_path: Path) -> None:
-    before = ran(tmp_path, OVERALL, "yes", "no", skip=("toy_verdict",))
-    assert (number(before).unavailable, number(again(before)).unavailable) == (2, 2)  # what was skipped stays so
-
-    after = again(before, roles=judge(tmp_path), metrics=("overall",))
-    assert (number(after).value, [one.metric for one in after.results if not one.slice]) == (
-        0.5,
-        ["toy_yes", "toy_verdict", "overall"],
-    )
-
-
 def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) -> None:
     before = ran(tmp_path, OVERALL, "yes", "no")
     assert (number(before).unavailable, number(before).value, rows(before)[0]["status"]) == (2, None, "unavailable")
@@ -176,18 +124,7 @@ def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) 
     assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 
-def test_another_combination_is_another_score_set_and_asks_no_judge_again(tmp_path: Path) -> None:
-    before = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-    (tmp_path / "judge").write_text("met\nserver\n")
-    overrides = TaskOverrides(metric_args={"overall": {"combine": "mean"}})
-    after = again(before, roles=judge(tmp_path), overrides=overrides)
-
-    assert (number(after).value, number(after).unscored, before.score_sets != after.score_sets) == (0.75, 0, True)
-
-
-def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     outcome = ran(tmp_path, THERE, *SOME)
     found = number(outcome, "what_there_is")
     numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices
@@ -207,83 +144,6 @@ def test_without_a_judge_it_is_made_of_the_rest_which_is_said_everywhere(
     assert list(document(outcome)["mmeval"]["metrics"]["t"]["what_there_is"]["without"]) == ["text_worth"]
     ahead = forecast(chosen(tmp_path, THERE, *SOME), RunOptions(BackendSpec("toy"), tmp_path / "other"))
     assert "partial: t: " in forecast_text(ahead)
-
-
-def test_a_judge_that_comes_later_makes_it_whole(tmp_path: Path) -> None:
-    later = again(ran(tmp_path, THERE, *SOME), roles=judge(tmp_path, "no"))
-
-    statuses = [set(row["evidence"].values()) for row in rows(later, "what_there_is")]
-    assert statuses == [{"scored"}, {"scored", "inapplicable"}]
+    later = again(outcome, roles=judge(tmp_path, "no"))
     assert (number(later, "what_there_is").value, number(later, "what_there_is").scored) == (0.125, 2)
     assert "partial" not in table(later)
-
-
-def test_a_piece_that_is_skipped_is_left_out_and_scoring_it_later_brings_it_back(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, THERE, *SOME, roles=judge(tmp_path, "no"), skip=("sound_worth",))
-
-    assert (number(outcome, "what_there_is").value, outcome.exit_code) == (0.0, EXIT_OK)
-    assert rows(outcome, "what_there_is")[0]["evidence"] == {"sound_worth": "unavailable", "text_worth": "scored"}
-    assert "partial: without sound_worth" in table(outcome)
-    later = again(outcome, roles=judge(tmp_path, "no"), metrics=("what_there_is",))
-    assert (number(later, "what_there_is").value, "partial" in table(later)) == (0.125, False)
-
-
-def test_the_value_is_over_the_answers_that_hold_something_and_the_run_ends_well(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, (*HEARD, "sounds_at_once"), LOUD, QUIET, SOFT)
-    found = number(outcome, "sound_worth")
-
-    assert (found.value, found.scored, found.inapplicable, found.unscored, found.n) == (0.625, 2, 1, 0, 3)
-    assert (found.bounds, outcome.exit_code, outcome.counts.unscored) == ((0.625, 0.625), EXIT_OK, 0)
-    assert rows(outcome, "sound_worth")[1] == {"value": None, "status": "inapplicable", "reason": NO_SOUND}
-    assert (number(outcome, "sounds_at_once").value, number(outcome, "sounds_at_once").inapplicable) == (0.625, 1)
-
-
-def test_a_metric_that_no_answer_has_anything_for_has_no_number_and_that_is_no_failure(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, HEARD, LOUD, QUIET)
-    found = number(outcome, "picture_worth")
-    lines = table(outcome).splitlines()
-    shown = [line for line in lines if "picture_worth" in line]  # of the task, and of its group in both tables
-
-    assert (found.value, found.bounds, found.inapplicable, outcome.exit_code) == (None, None, 2, EXIT_OK)
-    assert (outcome.complaints, [(NO_PICTURE in note) for note in outcome.notes]) == ((), [True])
-    assert [("N/A" in line, "2 inapplicable" in line) for line in shown] == [(True, True)] * 3
-    assert sum("sound_worth" in line for line in lines) == 3
-    assert any("|1 inapplicable" in line for line in lines)
-
-
-def test_the_results_file_and_the_csv_count_them(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, HEARD, LOUD, QUIET)
-    found = document(outcome)
-    (row,) = [one for one in found["mmeval"]["results"] if (one["metric"], one["slice"]) == ("sound_worth", "")]
-    lines = csv.DictReader(io.StringIO(csv_table(number_rows([found], ["toy"]), ["toy"])))
-    (line,) = [line for line in lines if (line["metric"], line["slice"]) == ("sound_worth", "")]
-
-    assert (row["inapplicable"], Result.from_json(row)) == (1, number(outcome, "sound_worth"))
-    assert (line["scored"], line["unscored"], line["inapplicable"]) == ("1", "0", "1")
-    del row["inapplicable"]  # as in a results file of before
-    assert Result.from_json(row).inapplicable == 0
-
-
-def test_an_answer_that_never_came_is_failed_and_moves_the_bounds(tmp_path: Path) -> None:
-    break_model(tmp_path, LOUD)
-    outcome = ran(tmp_path, HEARD, LOUD, QUIET, SOFT)
-    found = number(outcome, "sound_worth")
-
-    assert (found.value, found.failed, found.inapplicable, found.bounds) == (0.25, 1, 1, (0.125, 0.625))
-    assert outcome.exit_code == EXIT_INCOMPLETE
-    mend_model(tmp_path)
-    assert number(ran(tmp_path, HEARD, LOUD, QUIET, SOFT), "sound_worth").value == 0.625
-
-
-def test_an_item_without_a_quality_is_unscored_and_not_inapplicable(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, HEARD, "sounds 1 x", QUIET)
-    found = number(outcome, "sound_worth")
-
-    assert (found.unscored, found.inapplicable, found.bounds, outcome.exit_code) == (1, 1, (0.5, 1.0), EXIT_INCOMPLETE)
-
-
-def test_a_factor_0_needs_no_verdict(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("no\nserver\n")
-    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-
-    assert (number(outcome).value, number(outcome).unscored) == (0.5, 0)

@@ -16,18 +16,14 @@ JUDGED: dict[str, Any] = {"metric_list": [{"metric": "toy_verdict"}]}
 JUDGES: dict[str, Any] = {"metric_list": [{"metric": "judge_yes_no"}]}
 BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
 MEDIAN = {"metric_list": [{"metric": "exact_match", "aggregation": "median"}]}
+Seen = Callable[[Left], Any]
+asked, value, code = attrgetter("asked"), attrgetter("value"), attrgetter("code")
 
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     with set_up(tmp_path, monkeypatch, capsys) as made:
         yield made
-
-
-Seen = Callable[[Left], Any]
-
-
-asked, value, code = attrgetter("asked"), attrgetter("value"), attrgetter("code")
 
 
 ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
@@ -244,25 +240,9 @@ def test_every_flag_has_an_effect_that_is_tested() -> None:
     assert {*ONE_RUN, *TWO_RUNS, *OTHERS} == {flag.name for flag in FLAGS}
 
 
-def test_a_local_model_is_trusted_with_its_code_by_the_same_flag(bench: Bench) -> None:
-    bench.run("--trust_remote_code", model="noting_local")
+def test_trust_reaches_local_models_and_devices_are_recorded_outside_of_the_identity(bench: Bench) -> None:
+    bench.run("--trust_remote_code", "--run_id", "trusted", model="noting_local")
     assert NotingLocal.made == ("cpu", True)
-
-
-def test_the_device_of_metrics_is_recorded_and_is_no_part_of_the_identity(bench: Bench) -> None:
     record = bench.run("--metric_device", "cpu").record()
     assert (record["sessions"][-1]["provenance"]["metric_device"], "cpu" in str(record["identity"])) == ("cpu", False)
     assert bench.run("--device", "cuda:1", model="noting_local").results["config"]["device"] == "cuda:1"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *("--data bundled --data_dir x", "--role jugde=empty", "--offset 99", '--samples {"tiny":[]}'),
-        *("--sample_shuffle 1", "--stratify level", "--limit 1 --stratify levle"),
-    ],
-)
-def test_a_flag_that_could_have_no_effect_is_refused_before_anything_is_asked(words: str, bench: Bench) -> None:
-    left = bench.run(*words.split())
-
-    assert (left.code, left.asked, bench.runs.exists()) == (2, [], False)

@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import Ended, mmeval, openai, results, run_folder
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
+from tests.support.task_folder import write_rows
 
 ROWS = 3
 CRITERIA = ["It greets.", {"id": "short", "criterion": "It is short.", "weight": 3}]
@@ -29,12 +30,6 @@ class Judged:
 
     folder: Path
     model: MockServer
-
-    def rows(self, *criteria: Any) -> None:
-        data = self.folder / "data"
-        data.mkdir(exist_ok=True)
-        rows = ({"id": str(i), "input": f"Greet guest {i}.", "rubric": list(criteria)} for i in range(ROWS))
-        (data / "test.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
     def task(self, text: str) -> None:
         (self.folder / "greet.yaml").write_text(text)
@@ -59,7 +54,7 @@ class Judged:
 def judged(tmp_path: Path) -> Iterator[Judged]:
     with MockServer() as model:
         made = Judged(tmp_path, model)
-        made.rows(*CRITERIA)
+        write_rows(tmp_path / "data", *({"input": f"Greet guest {i}.", "rubric": CRITERIA} for i in range(ROWS)))
         made.task(TASK)
         yield made
 
@@ -83,17 +78,6 @@ def test_a_second_judge_makes_a_score_set_of_its_own_and_no_call_to_the_model(ju
     assert len(list((judged.folder / "runs").glob("*/*/scores/greet/*"))) == 2
 
 
-def test_criteria_that_are_worded_anew_are_all_that_is_asked_again(judged: Judged) -> None:
-    with judge_server(judged.folder / "kind") as kind:
-        judged.run(*judge(kind))
-        before, asked = requests(kind), requests(judged.model)
-        judged.rows(CRITERIA[0], {"criterion": "It is very short.", "weight": 3})
-        again = judged.run(*judge(kind))
-
-        assert again.code == 0, again.err
-        assert (requests(kind) - before, requests(judged.model) - asked) == (ROWS, 0)
-
-
 def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(judged: Judged) -> None:
     with judge_server(judged.folder / "kind") as kind:
         judged.run(*judge(kind))
@@ -105,9 +89,7 @@ def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(jud
     assert ([vote["met"] for vote in first["votes"]], first["spread"]) == ([True] * 3, {"met": 0.0})
 
 
-def test_a_reply_that_never_fits_is_unscored_within_bounds_and_asked_alone_when_the_judge_is_mended(
-    judged: Judged,
-) -> None:
+def test_a_reply_that_never_fits_is_unscored_and_asked_alone_when_the_judge_is_mended(judged: Judged) -> None:
     with judge_server(judged.folder / "odd", {"short": "I would say so."}) as odd:
         done = judged.run(*judge(odd))
         lost = judged.score_rows()[0]
@@ -121,31 +103,7 @@ def test_a_reply_that_never_fits_is_unscored_within_bounds_and_asked_alone_when_
         assert (mended.code, requests(odd) - before) == (0, ROWS), mended.err
 
 
-def test_equal_answers_of_a_sample_share_their_verdicts(tmp_path: Path) -> None:
-    with MockServer(reply="Hello.") as model, judge_server(tmp_path / "kind") as kind:
-        task = Judged(tmp_path, model)
-        task.rows(*CRITERIA)
-        task.task(TASK)
-        done = task.run(*judge(kind), "--repeats", "4")
-
-        assert (done.code, requests(kind)) == (0, ROWS * 2), done.err
-        assert len(task.score_rows()) == ROWS * 4
-
-
 PROMPT = "Criterion: {{ criterion }}\nAnswer: {{ answer }}\n{{ form }}\n"
-
-
-def test_the_users_own_prompt_is_asked_with_and_the_run_keeps_its_words(judged: Judged) -> None:
-    mine = judged.folder / "mine"
-    mine.mkdir()
-    (mine / "rubric_judge.md").write_text(PROMPT)
-    with judge_server(judged.folder / "kind", {"Answer: mock": {"met": "no"}}) as kind:
-        done = judged.run(*judge(kind), "--judge_prompts", mine)
-        assert (done.code, judged.value()) == (0, 0.0), done.err
-        (mine / "rubric_judge.md").unlink()
-        before = requests(kind)
-        again = judged.score(*judge(kind))
-        assert (again.code, requests(kind) - before) == (0, 0), "the folder of the run holds the words of its prompts"
 
 
 def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gone(judged: Judged) -> None:
@@ -175,19 +133,6 @@ def test_a_judge_is_named_in_each_spelling_alike(judged: Judged) -> None:
         codes = [judged.run(*words).code for words in spellings]
 
         assert (codes, requests(kind)) == ([0] * len(spellings), ROWS * 2), "one judge, whatever names it"
-
-
-def test_a_run_is_scored_again_by_its_own_judge_unless_another_is_named(judged: Judged) -> None:
-    with judge_server(judged.folder / "kind") as kind:
-        assert judged.run(*judge(kind)).code == 0
-        before = requests(kind)
-
-        same = judged.score()
-        assert (same.code, judged.value(), requests(kind)) == (0, 1.0, before), same.err
-        assert kind.url in same.out
-        other = judged.score("--judge", f"openai,model=other,base_url={kind.url}")
-        assert (other.code, requests(kind)) == (0, before + ROWS * 2)
-        assert "model=j" not in json.dumps(results(judged.folder / "runs")["mmeval"]["settings"])
 
 
 def test_a_judge_that_is_not_sure_is_reported_with_its_remedies_and_not_to_be_tried_again(judged: Judged) -> None:

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.task.schema import (
-    ByHandKeys,
-    ExpectedKeys,
-    GroupKeys,
-    GroupMetricKeys,
-    MetricKeys,
-    PromptKeys,
-    TaskKeys,
-)
+from mmeval.task.schema import ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, MetricKeys, PromptKeys, TaskKeys
 from tests.support.bench import Bench, Left, set_up
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
@@ -34,6 +26,8 @@ JUDGED = {"metric": "toy_verdict"}
 OVERALL = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
 HAND = {"path": "gone", "source": "a page", "note": "a form"}
 ABSENT = {"dataset_name": "gone", "by_hand": [HAND]}
+Seen = Callable[[Left], Any]
+asked, code = attrgetter("asked"), attrgetter("code")
 
 
 @pytest.fixture
@@ -54,12 +48,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.task("twice", repeats=2)
         monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda repo, revision: made.tasks / repo / revision)
         yield made
-
-
-Seen = Callable[[Left], Any]
-
-
-asked, code = attrgetter("asked"), attrgetter("code")
 
 
 def wants(left: Left) -> Any:
@@ -269,27 +257,6 @@ def test_a_key_is_seen_otherwise(name: str, bench: Bench) -> None:
 def test_every_key_has_an_effect_that_is_tested() -> None:
     every = {f"{place}.{key}" for place, keys in KEYS.items() for key in keys}
     assert {*TASK, *GROUP, *PREPARED, *OTHERS} == every
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"prompt": "{{ level }}: {{ input }}"},
-        {"metric_list": [{"metric": "exact_match", "aggregation": {"name": "mean", "interval": "bootstrp"}}]},
-    ],
-    ids=["no prompt_fields", "interval"],
-)
-def test_a_key_without_what_it_needs_is_refused(keys: dict[str, Any], bench: Bench) -> None:
-    bench.task(**keys)
-    assert (left := bench.run()).code == 2
-    assert left.asked == []
-
-
-@pytest.mark.parametrize(("interval", "iters"), [("analytic", 0), ("bootstrap", 1000)])
-def test_an_option_of_an_aggregation_reaches_it(interval: str, iters: int, bench: Bench) -> None:
-    aggregation = {"name": "mean", "interval": interval}
-    bench.task(dataset_path="levels", metric_list=[{"metric": "exact_match", "aggregation": aggregation}])
-    assert row(bench.run())["bootstrap_iters"] == iters
 
 
 def test_a_task_that_is_not_partial_is_not_asked_of_a_model_that_gives_a_part(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from mmeval.metric.device import metric_device
 from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results
 from tests.support.questions import write_task
 from tests.support.task_folder import write_files
-from tests.support.toy_weights import BATCH, MODEL, Note, notes, registered
+from tests.support.toy_weights import MODEL, Note, notes, registered
 
 ROWS = 24
 
@@ -34,9 +34,7 @@ class Runs:
     def __init__(self, folder: Path, answer: str = "yes") -> None:
         self.folder, self.notes_file = folder, folder / "notes"
         write_files(folder / "model", MODEL)
-        rows = (
-            {"id": str(i), "input": f"question {i}", "reference": f"{answer}" if i % 2 else "no"} for i in range(ROWS)
-        )
+        rows = ({"id": str(i), "input": f"question {i}", "reference": answer if i % 2 else "no"} for i in range(ROWS))
         metric = f"batched\n    model: {folder / 'model'}"
         self.tasks = write_task(folder / "tasks", "modelled", rows)
         file = self.tasks / "modelled.yaml"
@@ -79,38 +77,12 @@ def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_fi
     assert len(list((folder / "scores/modelled").iterdir())) == 2
 
 
-def cases(folder: Path, *lines: Any) -> Path:
-    file = folder / "cases.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return file
-
-
 def metric(folder: Path, *words: str | Path, **more: str) -> tuple[Ended, Path]:
     """``mmeval metric batched`` with a model; where it noted what it did."""
     write_files(folder / "model", MODEL)
     file = folder / "notes"
     env = environment(TOY_NOTES=str(file), **more)
     return mmeval("metric", "batched", *words, env=env, cwd=folder), file
-
-
-def test_cases_are_scored_as_many_at_once_as_the_metric_wants_and_come_in_order(tmp_path: Path) -> None:
-    lines = [{"answer": "yes" if i % 3 else "raise", "params": {"model": "./model"}, "id": i} for i in range(10)]
-
-    done, noted = metric(tmp_path, "--cases", cases(tmp_path, *lines))
-
-    found = [json.loads(line) for line in done.out.splitlines()]
-    assert [(row["id"], row["value"]) for row in found] == [(i, 1.0 if i % 3 else None) for i in range(10)]
-    assert max(int(note.more) for note in notes(noted, "batch")) == BATCH
-    assert (done.code, len(notes(noted, "load"))) == (3, 1)
-
-
-def test_cases_with_other_switches_are_scored_apart(tmp_path: Path) -> None:
-    lines = [{"answer": "yes", "params": {"model": "./model", "most": 5 + i % 2}, "id": i} for i in range(4)]
-
-    done, noted = metric(tmp_path, "--cases", cases(tmp_path, *lines))
-
-    assert [json.loads(line)["id"] for line in done.out.splitlines()] == [0, 1, 2, 3]
-    assert [int(note.more) for note in notes(noted, "batch")] == [2, 2]
 
 
 def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: Path) -> None:

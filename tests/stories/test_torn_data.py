@@ -34,20 +34,3 @@ def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(tmp
     assert "torn" in torn.err and "test.jsonl:3: row 3" in torn.err
     assert "kept 3 answers" in mended.err and "unfinished" not in mended.out
     assert results(folder)["mmeval"]["unfinished"] == {}
-
-
-def test_data_of_which_nothing_can_be_read_end_the_run_and_too_few_are_a_subset(tmp_path: Path) -> None:
-    write_rows(tmp_path, "torn", b'{"reference": "nothing is asked"}')
-    write_rows(tmp_path, "sound", GOOD)
-    folder = run_folder(write_pair(tmp_path, "torn", "sound") / "runs")
-    with (tmp_path / "sound.yaml").open("a") as file:
-        file.write("expected: {rows: 20}\n")
-    nothing = run(tmp_path, "torn")
-    assert nothing.code == 2 and "test.jsonl: row 1: " in nothing.err
-    assert not list(tmp_path.glob("runs/**/results_*.json"))
-    ended = run(tmp_path, "sound")
-    assert (ended.code, "subset: 1 of 20" in ended.out) == (0, True)
-    assert any("sound" in warning and "20" in warning for warning in ended.warnings)
-    assert results(folder)["mmeval"]["subset"] == {"sound": {"of": 20, "chosen": 1, "how": ["data"]}}
-    assert "1 of 20 samples" in (folder / "report" / "index.html").read_text()
-    assert "subset: 1 of 20" in mmeval("score", folder).out

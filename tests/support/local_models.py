@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from mmeval.backend.contract import BatchBackend
 from mmeval.content import Media, Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
@@ -19,6 +20,7 @@ from mmeval.records import GenerationParams, Message, Request, Response, message
 from tests.support.tiny_media import picture
 from tests.support.tiny_models import tiny_model
 
+OneAdapter = TypeVar("OneAdapter")
 TOKENS = 12
 """Of an answer: enough to differ, quick on any machine."""
 
@@ -39,11 +41,15 @@ def started(folder: Path, **arguments: Any) -> HFBackend:
     return backend
 
 
-def chat_adapter(name: str) -> ChatAdapter:
-    """The adapter inside a shared model."""
-    adapter = loaded(name).adapter
-    assert isinstance(adapter, ChatAdapter)
-    return adapter
+def chat_of(name: str) -> ChatAdapter:
+    return adapter_of(ChatAdapter, name)
+
+
+def adapter_of(kind: type[OneAdapter], name: str, *adapter: str) -> OneAdapter:
+    """The adapter inside a shared model, which was loaded with the same words."""
+    found = loaded(name, *adapter).adapter
+    assert isinstance(found, kind)
+    return found
 
 
 def files_of(folder: Path) -> ModelFiles:
@@ -59,6 +65,13 @@ def copied(name: str, into: Path) -> Path:
     folder = into / name
     shutil.copytree(tiny_model(name), folder)
     return folder
+
+
+def changed(name: str, into: Path, file: str, **changes: Any) -> HFBackend:
+    """A tiny model with other entries in one of its files."""
+    folder = copied(name, into)
+    rewritten(folder / file, **changes)
+    return started(folder)
 
 
 def rewritten(file: Path, **changes: Any) -> None:
@@ -81,12 +94,12 @@ def asked(
     return Request(messages, GenerationParams(max_tokens=max_tokens, **params), seed=seed)
 
 
-def says(backend: HFBackend, request: Request) -> Response:
+def says(backend: BatchBackend, request: Request) -> Response:
     """The response to a request that is alone in its batch."""
     return answers(backend, [request])[0]
 
 
-def answers(backend: HFBackend, requests: Sequence[Request]) -> list[Response]:
+def answers(backend: BatchBackend, requests: Sequence[Request]) -> list[Response]:
     """The responses of a batch, in the order of the requests; each position is answered once."""
     found = list(backend.generate_batch(requests))
     assert sorted(position for position, _ in found) == list(range(len(requests)))

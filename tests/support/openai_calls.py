@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.content import Media, PartKind
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.records import GenerationParams, Message, Request, Response, user
+from mmeval.records import ErrorInfo, GenerationParams, Message, Request, Response, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"
@@ -41,6 +41,14 @@ def request(
 def generate(url: str, asked: Request, **arguments: Any) -> Response:
     """The answer of a server to one request."""
     return generate_all(url, [asked], **arguments)[0]
+
+
+def failure(url: str, asked: Request | None = None, **arguments: Any) -> ErrorInfo:
+    """The error that is the answer to a request."""
+    response = generate(url, asked or request("q"), **arguments)
+    assert response.error is not None
+    assert response.output is None
+    return response.error
 
 
 def generate_all(url: str, asked: Sequence[Request], **arguments: Any) -> list[Response]:

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from mmeval import decode
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.content.parts import Interleaved
@@ -13,7 +15,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records import Message, Request, Response, user
 from mmeval.testing.checks import check_backend
-from tests.support.local_models import fault, only
+from tests.support.local_models import answers, fault, only, says
 from tests.support.tiny_models import tiny_model
 from tests.support.toy import picture, request
 
@@ -23,11 +25,6 @@ PIPELINE = "diffusers.StableDiffusionPipeline"
 def wanted(text: str = "a hare", seed: int = 1, **options: Any) -> Request:
     named = {f"image.{name}": value for name, value in options.items()}
     return replace(request(text, options=named), wants=("image",), seed=seed)
-
-
-def answers(backend: DiffusersBackend, *requests: Request) -> list[Response]:
-    found = dict(backend.generate_batch(requests))
-    return [found[position] for position in range(len(requests))]
 
 
 def errors(responses: Sequence[Response]) -> list[str]:
@@ -43,8 +40,6 @@ def pair(backend: DiffusersBackend, *requests: Request) -> list[Response]:
 
 @pytest.fixture(scope="module")
 def backend() -> Iterator[DiffusersBackend]:
-    import torch
-
     torch.set_num_threads(1)
     made = DiffusersBackend(pretrained=str(tiny_model("sd")), steps=2)
     made.start()
@@ -56,10 +51,8 @@ def test_it_keeps_the_rules_of_batch_backends(backend: DiffusersBackend) -> None
 
 
 def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(backend: DiffusersBackend) -> None:
-    from mmeval import decode
-
     requests = [wanted(size="48x32", seed=seed) for seed in (1, 1, 2)]
-    first, again, other = (only("image", response) for response in answers(backend, *requests))
+    first, again, other = (only("image", response) for response in answers(backend, requests))
     assert (first.mime, decode.image(first).size) == ("image/png", (48, 32))
     assert first == again != other
 
@@ -68,36 +61,30 @@ def test_the_prompt_is_the_words_of_all_messages(backend: DiffusersBackend, monk
     given: list[str] = []
     monkeypatch.setattr(f"{PIPELINE}.check_inputs", lambda self, prompt, *args, **more: given.extend(prompt))
     earlier = (user("a hare"), Message("assistant", Interleaved.from_text("Here <<image1>>")), user("and its \ud800"))
-    answers(backend, replace(wanted(), messages=earlier))
+    says(backend, replace(wanted(), messages=earlier))
     assert given[0].split("\n\n") == ["a hare", "Here <<image1>>", "and its ?"]
 
 
-def test_an_option_of_the_request_overrules_the_argument_and_a_row_that_cannot_be_drawn_harms_no_other(
-    backend: DiffusersBackend,
-) -> None:
-    two, five = answers(backend, wanted())[0], answers(backend, wanted(steps=5))[0]
+def test_an_option_overrules_the_argument_and_a_bad_row_harms_no_other(backend: DiffusersBackend) -> None:
+    two, five = says(backend, wanted()), says(backend, wanted(steps=5))
     assert two.output != five.output
     shown = replace(wanted(), messages=(user("like this:", picture()),))
-    found = answers(backend, wanted(""), wanted(), shown)
+    found = answers(backend, [wanted(""), wanted(), shown])
     assert errors(found) == ["bad_request", "", "unsupported"]
-    assert found[1].output == answers(backend, wanted())[0].output
-    kind, text = fault(answers(backend, wanted(size="huge"))[0])
+    assert found[1].output == says(backend, wanted()).output
+    kind, text = fault(says(backend, wanted(size="huge")))
     assert (kind, "1024x768" in text) == ("bad_request", True)
 
 
-def test_a_refusal_is_given_in_the_words_of_the_pipeline_and_parameters_without_use_are_a_warning(
-    backend: DiffusersBackend,
-) -> None:
+def test_the_pipeline_gives_the_reason_and_useless_parameters_are_a_warning(backend: DiffusersBackend) -> None:
     found = pair(backend, wanted("a", size="33x32"), wanted("b", size="33x32"))
     assert [(kind, "divisible by 8" in text) for kind, text in map(fault, found)] == [("bad_request", True)] * 2
     asked = wanted()
-    (response,) = answers(backend, replace(asked, params=replace(asked.params, temperature=0.5, max_tokens=9)))
+    response = says(backend, replace(asked, params=replace(asked.params, temperature=0.5, max_tokens=9)))
     assert [warning.endswith(" max_tokens, temperature") for warning in response.warnings] == [True]
 
 
-def test_a_picture_of_another_size_than_was_asked_is_a_warning(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_of_another_size_is_a_warning(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     from diffusers import StableDiffusionPipeline
 
     whole = StableDiffusionPipeline.prepare_latents
@@ -106,28 +93,23 @@ def test_a_picture_of_another_size_than_was_asked_is_a_warning(
         return whole(self, count, channels, height // 16 * 16, *args)
 
     monkeypatch.setattr(f"{PIPELINE}.prepare_latents", rounded)
-    (warning,) = answers(backend, wanted(size="48x40"))[0].warnings
+    (warning,) = says(backend, wanted(size="48x40")).warnings
     assert "48x32" in warning and warning.endswith("48x40")
 
 
-def test_a_picture_that_the_safety_checker_blanked_is_left_out_with_a_warning(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blanked_picture_is_left_out(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     checked = f"{PIPELINE}.run_safety_checker"
     monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * 0, [True, False]))
-    unfit, fit = answers(backend, wanted("a"), wanted("b"))
+    unfit, fit = answers(backend, [wanted("a"), wanted("b")])
     assert (unfit.output, unfit.finish_reason) == (Interleaved(()), "content_filter")
     assert "safety checker" in unfit.warnings[0]
     assert (only("image", fit).mime, fit.finish_reason) == ("image/png", "stop")
     monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * float("nan"), None))
-    text = fault(answers(backend, wanted())[0])[1]
+    text = fault(says(backend, wanted()))[1]
     assert ("NaN" in text, "dtype=bfloat16" in text) == (True, True)
 
 
-def test_a_batch_that_does_not_fit_into_memory_is_halved(
-    backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
+def test_a_batch_too_large_for_memory_is_halved(backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     from diffusers import StableDiffusionPipeline
 
     sizes: list[int] = []
@@ -169,9 +151,7 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     ],
     ids=str,
 )
-def test_arguments_that_cannot_be_used_are_refused_before_the_run(
-    name: object, arguments: dict[str, Any], word: str, tmp_path: Path
-) -> None:
+def test_wrong_arguments_are_refused_early(name: object, arguments: dict[str, Any], word: str, tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": name}))
     with pytest.raises(UsageError, match=word):
         DiffusersBackend(pretrained=str(tmp_path), **arguments)

@@ -38,9 +38,7 @@ def test_a_video_is_given_as_frames_where_the_user_wants_it_with_a_warning_and_a
     [(b"\xff\xfe\x00\x80", "text"), (b" \n", "is empty"), (b"{{ messages }}\n{% for x %}", r"template\.jinja:2: ")],
     ids=["binary", "empty", "no jinja"],
 )
-def test_a_file_that_holds_no_template_is_refused_before_anything_is_loaded(
-    content: bytes, word: str, tmp_path: Path
-) -> None:
+def test_a_file_without_a_template_is_refused_before_loading(content: bytes, word: str, tmp_path: Path) -> None:
     file = tmp_path / "template.jinja"
     file.write_bytes(content)
     with pytest.raises(UsageError, match=word):
@@ -66,9 +64,7 @@ class Other(ChatAdapter):
 """
 
 
-def test_converters_templates_and_adapters_of_others_are_part_of_the_identity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_converters_templates_and_adapters_are_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "convert" not in made("llava").identity
     assert made("llava", convert="video->frames").identity["convert"] == ["video->frames"]
     for name in ("one", "two", "other"):

@@ -10,7 +10,7 @@ from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.backend import OFFLOAD_BYTES
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import MP4, PNG, generate, generate_all, medium, request
+from tests.support.openai_calls import MP4, PNG, failure, generate_all, medium, request
 from tests.support.scripted_server import ScriptedServer, saying
 
 LOCAL = "http://localhost:8000/v1"
@@ -47,8 +47,7 @@ def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
 )
 def test_a_request_that_cannot_be_sent_fails_without_being_sent(asked: Any, kind: str, named: str) -> None:
     with ScriptedServer(saying(content="x")) as server:
-        error = generate(server.url, asked).error
-    assert error is not None
+        error = failure(server.url, asked)
     assert (error.kind, named in error.message, server.seen) == (kind, True, [])
 
 
@@ -106,9 +105,7 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
         (MissingDataError, [{"base_url": ""}]),
     ],
 )
-def test_an_argument_that_cannot_be_used_is_refused_at_once(
-    error: type[Exception], arguments: list[dict[str, Any]]
-) -> None:
+def test_an_unusable_argument_is_refused_at_once(error: type[Exception], arguments: list[dict[str, Any]]) -> None:
     for given in arguments:
         with pytest.raises(error):
             OpenAIBackend(**{"model": "m", "base_url": LOCAL, **given})

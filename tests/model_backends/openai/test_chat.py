@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, PartKind
+from mmeval.content import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError
@@ -50,21 +50,6 @@ def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
     assert found == [(1, False, 1.0), (2, True, 1.0), (1, False, 1.0), (7, False, 0.5)]
     spoken = sent(request("q", wants=("text", "audio"), options={"audio.voice": "verse"}), outputs="text+audio")
     assert (spoken["modalities"], spoken["audio"]) == (["text", "audio"], {"voice": "verse", "format": "wav"})
-
-
-@pytest.mark.parametrize(
-    ("wants", "outputs", "modalities"),
-    [
-        (("text", "image"), "text+image", ["text", "image"]),
-        (("image",), "image", ["image"]),
-        (("text", "code"), "text+image", None),
-    ],
-)
-def test_modalities_are_sent_when_media_are_wanted(
-    wants: tuple[PartKind, ...], outputs: str, modalities: list[str] | None
-) -> None:
-    body = sent(request("q", wants=wants), outputs=outputs)
-    assert (body.get("modalities"), "audio" in body) == (modalities, False)
 
 
 def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:

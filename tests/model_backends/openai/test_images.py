@@ -8,7 +8,7 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PNG, WAV, data_uri, generate, medium, request
+from tests.support.openai_calls import PNG, WAV, data_uri, failure, generate, medium, request
 from tests.support.scripted_server import Captured, Scripted, ScriptedServer
 
 PICTURE = Scripted({"data": [{"b64_json": data_uri(PNG, "").partition(",")[2]}]})
@@ -61,9 +61,7 @@ def test_pictures_go_whole_under_neutral_names() -> None:
         generate(server.url, request("mix ", medium(PNG), " and ", medium(second), wants=("image",)), endpoint="images")
     form = form_of(server.seen[0])
     assert {name_of(part): part for part in form}["prompt"].get_payload() == "mix [image1] and [image2]"
-    files = [
-        (name_of(part), part.get_filename(), part.get_payload(decode=True)) for part in form if part.get_filename()
-    ]
+    files = [(name_of(one), one.get_filename(), one.get_payload(decode=True)) for one in form if one.get_filename()]
     assert files == [("image[]", "image1.png", PNG), ("image[]", "image2.png", second)]
     with ScriptedServer(PICTURE) as server:
         generate(server.url, request("hat", medium(PNG), wants=("image",)), endpoint="images")
@@ -76,8 +74,7 @@ def test_pictures_go_whole_under_neutral_names() -> None:
     ids=["sound", "hostile mime type"],
 )
 def test_input_that_is_no_picture_or_claims_a_header_is_unsupported(given: Media, named: str) -> None:
-    error = generate("http://localhost:1/v1", request("x", given, wants=("image",)), endpoint="images").error
-    assert error is not None
+    error = failure("http://localhost:1/v1", request("x", given, wants=("image",)), endpoint="images")
     assert (error.kind, named in error.message) == ("unsupported", True)
 
 
@@ -88,6 +85,4 @@ def test_input_that_is_no_picture_or_claims_a_header_is_unsupported(given: Media
 )
 def test_a_reply_without_a_picture_is_a_bad_reply(body: dict[str, object]) -> None:
     with ScriptedServer(Scripted(body)) as server:
-        error = generate(server.url, request("x", wants=("image",)), endpoint="images").error
-    assert error is not None
-    assert error.kind == "bad_reply"
+        assert failure(server.url, request("x", wants=("image",)), endpoint="images").kind == "bad_reply"

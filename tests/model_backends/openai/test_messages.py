@@ -112,9 +112,7 @@ FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
         pytest.param(media_part(medium(FOREIGN)), INPUTS, "bad_request", "foreignObject", id="unreadable drawing"),
     ],
 )
-def test_a_medium_without_a_field_is_unsupported_and_a_damaged_one_a_fault_of_the_data(
-    part: Part, inputs: tuple[PartKind, ...], kind: str, named: str
-) -> None:
+def test_media_that_cannot_be_sent(part: Part, inputs: tuple[PartKind, ...], kind: str, named: str) -> None:
     with pytest.raises(CallError, match=named) as caught:
         encode_messages([user(part)], inputs)
     assert caught.value.kind == kind

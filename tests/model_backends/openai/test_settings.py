@@ -14,9 +14,7 @@ from mmeval.model_backends.openai.settings import (
 )
 
 
-def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_address_is_the_argument_the_environments_or_the_official_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert checked_base_url("") == OFFICIAL_URL == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there:1/v1/")
     assert (checked_base_url(""), checked_base_url("http://here:2/v1")) == ("http://there:1/v1", "http://here:2/v1")
@@ -40,9 +38,7 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls
         assert (caught.value.name, "hunter2" in str(caught.value)) == ("base_url", False)
 
 
-def test_a_key_is_needed_but_for_a_local_server_and_its_file_goes_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_needed_elsewhere_and_its_file_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_api_key("", "http://localhost:8000/v1") == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
         read_api_key("", OFFICIAL_URL)

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PNG, WAV, generate, medium, request
+from tests.support.openai_calls import PNG, WAV, failure, generate, medium, request
 from tests.support.scripted_server import Scripted, ScriptedServer
 
 
@@ -26,8 +26,7 @@ def test_the_request_has_the_fields_of_the_interface() -> None:
 
 
 def test_input_that_is_no_text_is_unsupported() -> None:
-    error = generate("http://localhost:1/v1", request(medium(PNG), wants=("audio",)), endpoint="speech").error
-    assert error is not None
+    error = failure("http://localhost:1/v1", request(medium(PNG), wants=("audio",)), endpoint="speech")
     assert (error.kind, "image" in error.message) == ("unsupported", True)
 
 
@@ -43,6 +42,4 @@ def test_input_that_is_no_text_is_unsupported() -> None:
 )
 def test_a_reply_that_is_no_sound_is_an_error(body: bytes, kind: str) -> None:
     with ScriptedServer(Scripted(body)) as server:
-        error = generate(server.url, request("hello", wants=("audio",)), endpoint="speech").error
-    assert error is not None
-    assert error.kind == kind
+        assert failure(server.url, request("hello", wants=("audio",)), endpoint="speech").kind == kind

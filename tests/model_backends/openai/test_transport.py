@@ -1,6 +1,5 @@
 import asyncio
 import gzip
-import json
 import socket
 from typing import Any
 
@@ -8,19 +7,11 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.transport import Transport, environment_proxy
-from mmeval.records.response import ErrorInfo
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import generate, generate_all, request
+from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 
 KEY = "key-0123456789-abcdef"
-
-
-def failure(url: str, **arguments: Any) -> ErrorInfo:
-    response = generate(url, request("q"), **arguments)
-    assert response.error is not None
-    assert response.output is None
-    return response.error
 
 
 @pytest.mark.parametrize(
@@ -36,18 +27,14 @@ def failure(url: str, **arguments: Any) -> ErrorInfo:
     ],
     ids=str,
 )
-def test_a_fault_has_its_kind_of_error_and_nothing_is_asked_again(
-    fault: dict[str, float], timeout: float, kind: str
-) -> None:
+def test_a_fault_has_its_kind_and_is_not_asked_again(fault: dict[str, float], timeout: float, kind: str) -> None:
     with MockServer(**fault, retry_after=1.5) as server:
         error = failure(server.url, timeout=timeout)
         assert (error.kind, error.retry_after) == (kind, 1.5 if kind == "rate_limit" else None)
         assert server.stats()["requests"] == 1
 
 
-def test_a_host_that_is_not_there_or_takes_no_connection_in_time_is_unreachable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ScriptedServer(Scripted()) as server:
         url = server.url
@@ -100,9 +87,7 @@ def test_a_redirect_is_not_followed_and_a_reply_is_read_up_to_the_limit() -> Non
     assert len(server.seen) == 1
 
 
-def test_keys_and_organizations_go_in_headers_and_proxies_are_not_for_local_servers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedServer(saying(content="x")) as server:
         generate(server.url, request("q"))
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -119,17 +104,6 @@ def test_keys_and_organizations_go_in_headers_and_proxies_are_not_for_local_serv
     assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
     assert environment_proxy("https://direct.example.com/v1") is None
     assert environment_proxy("https://localhost/v1") is None
-
-
-@pytest.mark.parametrize("status", [200, 400])
-def test_a_server_that_echoes_the_key_gets_it_into_no_record(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    echo = {"choices": [{"message": {"content": f"you sent Bearer {KEY}"}}], "model": KEY}
-    error = {"error": {"message": f"headers: {{'Authorization': 'Bearer {KEY}'}}", "code": KEY}}
-    with ScriptedServer(Scripted(echo if status == 200 else error, status=status)) as server:
-        response = generate(server.url, request("q"))
-    assert KEY not in json.dumps(response.to_json())
-    assert KEY not in repr(response)
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])

@@ -9,17 +9,8 @@ from tests.support.tiny_media import picture, wav
 from tests.support.words import Case, shown
 
 FILES: dict[str, str | bytes] = {
-    **{
-        "a.png": picture(size=(40, 40)),
-        "b.png": picture(size=(40, 30)),
-        "dot.png": picture(),
-    },
-    **{
-        "a.wav": wav(8000),
-        "empty.wav": b"",
-        "a.txt": "words\n",
-        "a.obj": "v 0 0 0\n",
-    },
+    **{"a.png": picture(size=(40, 40)), "b.png": picture(size=(40, 30)), "dot.png": picture()},
+    **{"a.wav": wav(8000), "empty.wav": b"", "a.txt": "words\n", "a.obj": "v 0 0 0\n"},
 }
 WORDS = (
     *("", "wre --answer x", "wer", "wer --answer 'the old men sat' --target 'the old man sat'", "overall"),
@@ -61,20 +52,14 @@ MODELLESS = {
 }
 """Switches that make the model of a metric unnecessary."""
 LINES = (
-    *("[1]", {"anwser": "b"}, {"answer": "b", "files": "a.png"}),
-    *(
-        {"answer": "b", "params": {"strp": True}},
-        {"answer": "b", "profile": "offical"},
-    ),
-    {"files": ["gone.png"]},
+    *("[1]", {"anwser": "b"}, {"answer": "b", "files": "a.png"}, {"answer": "b", "params": {"strp": True}}),
+    *({"answer": "b", "profile": "offical"}, {"files": ["gone.png"]}),
 )
 JUDGES = {"judge_yes_no": '{{"verdict": "not sure"}}', "judge_grade": '{{"grade": 9}}', "judge_choice": "no JSON"}
 
 
-def _cases(line: Any) -> dict[str, str | bytes]:
-    return {
-        "c.jsonl": '{"answer": "b", "target": "b"}\n' + (line if isinstance(line, str) else json.dumps(line)) + "\n"
-    }
+def _cases(row: Any) -> dict[str, str | bytes]:
+    return {"c.jsonl": '{"answer": "b", "target": "b"}\n' + (row if isinstance(row, str) else json.dumps(row)) + "\n"}
 
 
 CASES = {

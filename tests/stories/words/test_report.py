@@ -30,21 +30,9 @@ CASES = {
         for words in (
             *(f"{FOLDER}", "runs", ".", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
             *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm"),
-            *(f"{FOLDER} --format ''", f"{FOLDER} -o ."),
-            *(
-                "cut --format csv",
-                f"cut {FOLDER} --format markdown",
-                f"{FOLDER} empty --format csv",
-                "damaged",
-                "nowhere",
-            ),
-            *(
-                "many --format svg",
-                f"{FOLDER} --layout mmgm",
-                f"{FOLDER} --layout mmmg --format html",
-                "empty --format svg",
-            ),
-            *(f"{FOLDER} --layout mmmg", ""),
+            *(f"{FOLDER} --format ''", f"{FOLDER} -o .", "cut --format csv", f"cut {FOLDER} --format markdown"),
+            *(f"{FOLDER} empty --format csv", "damaged", "nowhere", "many --format svg", f"{FOLDER} --layout mmgm"),
+            *(f"{FOLDER} --layout mmmg --format html", "empty --format svg", f"{FOLDER} --layout mmmg", ""),
         )
     },
     "a run of mmeval's own": Case("report runs/reference/default --format csv", before=(RUN,)),

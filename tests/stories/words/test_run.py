@@ -170,16 +170,13 @@ CASES = {
 }
 
 
-UNEXPECTED = {
-    "an unexpected error": ZeroDivisionError("oops"),
-    "a full disk": OSError(errno.ENOSPC, "No space", "/runs"),
-}
+ERRORS = {"an unexpected error": ZeroDivisionError("oops"), "a full disk": OSError(errno.ENOSPC, "No space", "/runs")}
 
 
-@pytest.mark.parametrize("name", UNEXPECTED)
+@pytest.mark.parametrize("name", ERRORS)
 def test_run_ends(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     def dispatch(argv: object) -> int:
-        raise UNEXPECTED[name]
+        raise ERRORS[name]
 
     monkeypatch.setattr(verbs, "dispatch", dispatch)
     assert shown(Case(RUN), tmp_path) == snapshot

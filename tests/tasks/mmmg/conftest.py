@@ -1,5 +1,4 @@
-"""Tests over the authors' own files are collected where ``MMEVAL_MMMG_DATA`` names their folder, and nowhere else: the
-project holds nothing of these files, and a test that is skipped would have to be pinned."""
+"""Tests over the authors' own files are collected only where ``MMEVAL_MMMG_DATA`` names their folder."""
 
 import os
 

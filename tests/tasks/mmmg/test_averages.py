@@ -31,19 +31,15 @@ def test_the_interval_of_a_category_averages_the_passes_over_its_tasks_first() -
     assert (found.mean, found.half_width) == (pytest.approx(mean), pytest.approx(1.96 * deviation / 2))
 
 
-@pytest.mark.parametrize(
-    "passes", [{}, {"a": [0.5, 1.0], "b": [1.0]}, {"a": []}], ids=["none", "another number of times", "never"]
-)
+@pytest.mark.parametrize("passes", [{}, {"a": [0.5, 1.0], "b": [1.0]}, {"a": []}], ids=["none", "unequal", "never"])
 def test_without_the_same_passes_there_is_no_interval(passes: dict[str, list[float]]) -> None:
     assert interval(passes, TASKS) is None
 
 
-@pytest.mark.parametrize(
-    ("category", "model"), [(category, model) for category, rows in PUBLISHED.items() for model in rows]
-)
-def test_a_published_average_follows_from_the_published_groups(category: str, model: str) -> None:
-    row = PUBLISHED[category][model]
-    groups = next(one.groups for one in CATEGORIES if one.name == category)
+@pytest.mark.parametrize(("kind", "model"), [(kind, model) for kind, rows in PUBLISHED.items() for model in rows])
+def test_a_published_average_follows_from_the_published_groups(kind: str, model: str) -> None:
+    row = PUBLISHED[kind][model]
+    groups = next(one.groups for one in CATEGORIES if one.name == kind)
     assert row.keys() == {*groups, "overall"}
     values = {task: row[group] for group, tasks in groups.items() if row[group] is not None for task in tasks}
     tasks = [task for tasks in groups.values() for task in tasks]

@@ -25,9 +25,7 @@ def write_copy(folder: Path, *rows: dict[str, Any], columns: tuple[str, ...] = C
     from pyarrow import parquet
 
     kinds = {name: pyarrow.binary() if "_" in name and name[-1].isdigit() else pyarrow.string() for name in columns}
-    table = pyarrow.Table.from_pylist(
-        [{name: row.get(name) for name in columns} for row in rows], pyarrow.schema(kinds)
-    )
+    table = pyarrow.Table.from_pylist([{key: row.get(key) for key in columns} for row in rows], pyarrow.schema(kinds))
     file = folder / "data" / "test-00000-of-00001.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(table, file)
@@ -75,9 +73,7 @@ def test_rows_with_the_same_prompt_are_joined_in_their_order_left_out_or_not(tmp
 
 
 @pytest.mark.parametrize("row", [{"category": "other"}, {"instruction": "Change them."}], ids=["category", "prompt"])
-def test_a_row_that_the_copy_does_not_have_is_missing_before_anything_is_asked(
-    tmp_path: Path, row: dict[str, str]
-) -> None:
+def test_a_row_that_the_copy_lacks_is_missing_before_anything_is_asked(tmp_path: Path, row: dict[str, str]) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, **row})
     with pytest.raises(MissingDataError, match=r"edit_0\.png and 2 more"):

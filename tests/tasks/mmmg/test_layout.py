@@ -1,6 +1,5 @@
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,54 +7,30 @@ import pytest
 
 from mmeval.records.score import Score
 from mmeval.results.layout import Table
-from mmeval.results.stored_run import StoredRun
 from mmeval.tasks.mmmg.categories import CATEGORIES
 from mmeval.tasks.mmmg.layout import layout
+from tests.support.table_scores import Row, stored
 
-SET = "0123456789ab"
 Rows = Sequence[Sequence[Any]]
 """By sample and repeat: a value, a Score, or the status of a trial without an answer."""
 
 
-def stored(folder: Path, tasks: Mapping[str, Rows], files: Sequence[str] = (), **ours: Any) -> StoredRun:
-    """A run folder with the rows of some tasks, read back."""
-    folder.mkdir(parents=True, exist_ok=True)
-    configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), "layout": "mmmg"} for name in tasks}
-    (folder / "run.json").write_text(json.dumps({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
-    for name, rows in tasks.items():
-        scores = folder / "scores" / name / SET
-        scores.mkdir(parents=True)
-        (scores / "scores.jsonl").write_text("".join(lines(rows, files)))
-    overall = {"overall": {"outputs": ["overall"], "range": [0, 1]}}
-    document = {
-        "group_subtasks": {name: [] for name in tasks},
-        "mmeval": {
-            "results": [],
-            "metrics": dict.fromkeys(tasks, overall),
-            "score_sets": dict.fromkeys(tasks, SET),
-            "protocols": dict.fromkeys(tasks, "single"),
-            **ours,
-        },
-    }
-    (folder / "results_2026-01-31T12-00-00.json").write_text(json.dumps(document))
-    return StoredRun(folder)
-
-
-def lines(rows: Rows, files: Sequence[str] = ()) -> Sequence[str]:
+def rows_of(given: Rows, files: Sequence[str]) -> Iterator[Row]:
     """Rows of scores; ``files`` are the labels of the samples, in a task of several instruction files."""
-    found = []
-    for index, repeats in enumerate(rows):
-        for repeat, given in enumerate(repeats):
-            status = given if isinstance(given, str) else "ok"
-            score = given if isinstance(given, Score) else None if isinstance(given, str) else Score(given)
-            scores = {} if score is None else {"overall": score.to_json()}
-            row = {"i": index, "n": repeat, "s": f"s{index}", "d": "d", "status": status, "scores": scores}
-            found.append(f"{json.dumps(row | ({'labels': {'file': files[index]}} if files else {}))}\n")
-    return found
+    for at, repeats in enumerate(given):
+        for repeat, one in enumerate(repeats):
+            row: Row = {"i": at, "n": repeat, "s": f"s{at}", "d": "d", "status": "ok", "scores": {}}
+            if isinstance(one, str):
+                row["status"] = one
+            else:
+                row["scores"] = {"overall": (one if isinstance(one, Score) else Score(one)).to_json()}
+            yield row | ({"labels": {"file": files[at]}} if files else {})
 
 
-def tables(folder: Path, tasks: Mapping[str, Rows], **ours: Any) -> dict[str, Table]:
-    return {table.title: table for table in layout(stored(folder, tasks, **ours))}
+def tables(folder: Path, tasks: Mapping[str, Rows], files: Sequence[str] = (), **ours: Any) -> dict[str, Table]:
+    rows = {name: rows_of(given, files) for name, given in tasks.items()}
+    run = stored(folder, rows, layout="mmmg", numbers=["overall"], **ours)
+    return {table.title: table for table in layout(run)}
 
 
 def averages(folder: Path, tasks: Mapping[str, Rows], **ours: Any) -> dict[Any, tuple[Any, ...]]:
@@ -129,13 +104,6 @@ def test_trials_that_the_numbers_are_not_about_or_that_are_suspended_do_not_coun
     assert rows[0][1:] == (None, None, "1/2", "scoring suspended")
 
 
-def test_a_category_averages_its_tasks_and_their_passes(tmp_path: Path) -> None:
-    up: Rows = [[0.0, 1.0, 0.0, 1.0]]
-    down: Rows = [[1.0, 0.0, 1.0, 0.0]]
-    found = averages(tmp_path, dict(zip(CATEGORIES[0].groups["format"], (up, down), strict=True)))
-    assert found["image: format"] == (0.5, 0.0, 0.5, "2/2", "")
-
-
 def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_tasks_without_scores_are_named(tmp_path: Path) -> None:
     music = CATEGORIES[2].groups["music"]
     given: dict[str, Rows] = {task: [["unsupported"]] for task in music} | {music[0]: [[1.0]]}
@@ -150,9 +118,7 @@ def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_tasks_without_s
     [(None, "1 not asked"), ([[NO_JUDGE]], "1 unavailable"), ([[LOST]], "1 lost"), ([[NO_JUDGE, LOST]], "1 lost")],
     ids=["not asked", "unavailable", "lost", "partly lost"],
 )
-def test_an_average_stands_only_where_each_task_has_a_value_or_cannot_be_done(
-    tmp_path: Path, other: Rows | None, lacks: str
-) -> None:
+def test_an_average_needs_each_task_that_can_be_done(tmp_path: Path, other: Rows | None, lacks: str) -> None:
     first, second = CATEGORIES[0].groups["format"]
     given: dict[str, Rows] = {first: [[1.0]], **({} if other is None else {second: other})}
     assert averages(tmp_path, given)["image: format"] == (None, None, None, "1/2", lacks)

@@ -104,9 +104,7 @@ def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: 
         list(dataset(tmp_path))
 
 
-def test_missing_media_and_files_and_long_lines_are_found_by_their_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_files_and_long_lines_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingDataError, match=r"a_structure\.jsonl; .*--data_dir"):
         dataset(tmp_path)
     with pytest.raises(MissingDataError, match=r"_4\.wav and 2 .*--data_dir"):

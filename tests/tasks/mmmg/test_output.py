@@ -69,18 +69,6 @@ def test_rows_are_expanded_in_place_and_numbers_count_through_the_file(tmp_path:
     assert (answers.model, answers.counts, answers.remarks) == ("Gemini2", {"i_tiny": 8}, [])
 
 
-def test_a_line_has_words_and_media_where_its_placeholders_are_and_may_be_empty(tmp_path: Path) -> None:
-    text = f"See {FIRST} hear <audio_start><audio_1><audio_end><audio_start><audio_0><audio_end>."
-    media = ("image/i_tiny_0.png", "audio/i_tiny_0.wav", "audio/i_tiny_1.wav")
-    answers = read_output(authors(tmp_path, line(text, (0,), (0, 1)), media=media), generations=1)
-    output = answer(answers, 0).output
-    assert output is not None
-    assert [part.kind for part in output.parts] == ["text", "image", "text", "audio", "audio", "text"]
-    assert [Path(m.label).name for m in output.media("audio")] == ["i_tiny_1.wav", "i_tiny_0.wav"]
-    response = answer(read_output(authors(tmp_path / "empty", line("")), generations=1), 0)
-    assert (response.output, response.error) == (Interleaved(), None)
-
-
 def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_missing(tmp_path: Path) -> None:
     given: Json = {"query": {"instruction": "Draw  a\nhare."}}
     rows = [line("a", **given), line("b", (3,)), line("c", query={"instruction": "Draw a fox."})]
@@ -161,9 +149,7 @@ def test_damaged_parts_are_refused(part: object, tmp_path: Path) -> None:
         answer(answers, 0)
 
 
-def test_a_huge_line_and_a_huge_medium_are_refused_and_parts_of_another_answer_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_huge_files_are_refused_and_parts_of_others_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"parts": [{"type": "text", "text": "before it was edited"}], "of": seal("before", {})}
     answers = read_output(authors(tmp_path, line("after", mmeval=own)), generations=1)
     assert answer(answers, 0).text == "after"

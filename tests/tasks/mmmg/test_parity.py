@@ -106,29 +106,12 @@ def pitch(name: str, hertz: float, gender: str, label: str, value: float, mel: f
     return Case(name, row, value, {"mel": mel}, MEL)
 
 
-def constraint(text: str, label: list[Any], value: float) -> Case:
-    return Case(text[:20] or "nothing", {"answer": text, "metadata": {"constraint": label}}, value)
-
-
-def words(found: str, wanted: Any, value: float, evidence: Row | None = None, **params: str) -> Case:
-    row = {"answer": found, "metadata": {"text": wanted}, "params": params}
-    return Case(found[:20] or "nothing", row, value, evidence or {})
-
-
-def order(text: str, accepted: list[str], value: float) -> Case:
-    return Case(text[:30], {"answer": text, "metadata": {"order": accepted}}, value)
-
-
-def image(number: int) -> str:
-    return f"<image_start><image_{number}><image_end>"
-
-
-SAID = "<|startoftranscript|><|en|><|transcribe|><|notimestamps|> The kettle sings on the stove.<|endoftext|>"
 OVERFILLED = (0.48484848484848486, 1, 0.5151515151515151, [0, 255, 255])
 NEAR_BLACK = (0.8949754155503705, 0.8949754155503705, 0, [14, 15, 15])
 PARTIAL = (0.37965078351355397, 0.3805879906363281, 0.0009372071227741331, [181, 130, 32])
 START = ["start", "fade in"]
-KETTLES = ["keyword_count", "kettle", ">= 2"]
+OF_WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+"""Cases without media, by metric."""
 CASES: Mapping[str, Callable[[], list[Case]]] = {
     "region_fill": lambda: [
         region("exact", (96, 128, 1), (0.5, 1), ((0, 128, 0), 0), ("left half", "green"), 1, 1, 0, [0, 128, 0]),
@@ -164,37 +147,6 @@ CASES: Mapping[str, Callable[[], list[Case]]] = {
         pitch("a man's low voice", 110, "male", "low", 0.41667679208895386, 164.49957473226394),
         pitch("a woman's high voice", 180, "female", "high", 0.5215016009558697, 257.9030672401465),
     ],
-    "text_constraints": lambda: [
-        constraint("a kettle sings on the stove", ["keyword_include", "kettle", "stove"], 1),
-        constraint("the kettle sings by the door", [["end", "by the door"], ["keyword_exclude", "kettle", "pan"]], 0),
-        constraint("repaint the paint and paint", ["keyword_count", "paint", "== 2"], 0),
-        constraint("seven small boats are on the wide grey lake today", ["length_word", "== 10"], 1),
-        constraint("a " * 18 + "b", ["length_word", "< 20"], 1),
-        constraint("lanterns swing over the pier tonight", ["start", "lanterns swing over"], 1),
-        constraint("they hum while the bread is rising", ["end", "the bread is rising"], 1),
-        constraint("the bell rang nobody came", ["exact_match", "The bell rang. Nobody came."], 1),
-        constraint("", ["keyword_exclude", "NASA", "Mars"], 1),
-        constraint("kettle after kettle on a kettledrum", [["keyword_exclude", "drum"], KETTLES], 0),
-    ],
-    "word_accuracy": lambda: [
-        words("Hello, World!", "hello world", 1, {"found": ["hello world"]}),
-        words("  FOR SALE. ", "for sale", 1, {"found": ["for sale"]}),
-        words("345", "345", 1, {"found": ["345"]}),
-        words("hello", "hello", 1),
-        words("", "", 1),
-        words("mind the wet paint\nfresh bread daily", ["mind the wet paint", "fresh rye bread rolls daily"], 7 / 9),
-        words("梦", "梦想", 0.5, normalise="none", unit="character"),
-        words(SAID, "The kettle sings on the stove.", 1, normalise="speech"),
-        words("", "Something was said", 0, normalise="speech"),
-    ],
-    "part_order": lambda: [
-        order("Text " + image(0), ["ti"], 1),
-        order(" \n" + image(0), ["ti"], 1),
-        order(image(0) + "x" + image(1), ["iti", "tii"], 1),
-        order("<image_begin><image_0><image_end> t", ["it"], 0),
-        order("only text", ["t"], 1),
-        order("s1" + image(0) + "s2" + image(1) + image(2) + "s3" + image(3) + image(4) + image(5), ["titiitiii"], 1),
-    ],
 }
 
 
@@ -210,11 +162,9 @@ def written(value: Any, folder: Path, name: str) -> Any:
     return name
 
 
-@pytest.mark.parametrize("metric", CASES)
-def test_the_released_values_are_reproduced_through_the_verb(
-    metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cases = CASES[metric]()
+@pytest.mark.parametrize("metric", [*CASES, *OF_WORDS])
+def test_released_values_are_reproduced(metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = CASES[metric]() if metric in CASES else [Case(**case) for case in OF_WORDS[metric]]
     rows = [{"name": case.name, **written(case.row, tmp_path, str(at))} for at, case in enumerate(cases)]
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))

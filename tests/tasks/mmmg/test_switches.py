@@ -1,4 +1,7 @@
-"""Switches of MMMG have their documented values; their effects are in ``tests/soak/tables/test_mmmg_switches.py``."""
+"""Switches of MMMG, and those that its task files set, have their documented values.
+
+Their effects are in ``tests/soak/tables/test_mmmg_switches.py``.
+"""
 
 import json
 from collections.abc import Mapping
@@ -13,6 +16,8 @@ WITHOUT_A_TASK = {"silence_segments", "word_accuracy", "text_constraints", "clap
 """Metrics of MMMG that no task names: others do their work along with theirs."""
 DOCUMENTED = Path(__file__).with_suffix(".json")
 """The value of each switch by metric, as the documentation and the benchmark's papers and scripts have it."""
+TASK_FILES = DOCUMENTED.with_name("switches_of_tasks.json")
+"""The switches that each task file sets: the numbers of the checks stand there, whatever the defaults are."""
 _REPLIES = {"reading": "official", "lost": "wrong"}
 _CLAIMS = {**_REPLIES, "statements": "official"}
 _CONSTRAINTS = {"lower_keywords": False, "missing": "empty_text"}
@@ -43,6 +48,11 @@ def values() -> dict[str, dict[str, Any]]:
     return plain
 
 
+def of_task_files() -> dict[str, dict[str, Any]]:
+    files = choose(["mmmg"], TaskIndex()).tasks
+    return {name: {entry.metric: entry.switches for entry in file.keys.metric_list} for name, file in files.items()}
+
+
 def test_each_switch_has_its_documented_value_in_each_profile() -> None:
     """``python -m tests.tasks.mmmg.test_switches`` writes the values of today."""
     assert json.loads(DOCUMENTED.read_text("utf-8")) == values()
@@ -51,5 +61,11 @@ def test_each_switch_has_its_documented_value_in_each_profile() -> None:
     assert official == {name: {"official": OFFICIAL[name]} if name in OFFICIAL else {} for name in metrics()}
 
 
+def test_each_task_file_sets_its_documented_numbers() -> None:
+    assert json.loads(TASK_FILES.read_text("utf-8")) == of_task_files()
+
+
 if __name__ == "__main__":
     DOCUMENTED.write_text(json.dumps(values(), indent=1) + "\n", "utf-8")
+    lines = (f"{json.dumps(name)}: {json.dumps(switches)}" for name, switches in of_task_files().items())
+    TASK_FILES.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")

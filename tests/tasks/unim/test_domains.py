@@ -10,7 +10,7 @@ FIELD_COUNTS = {
 """Easy, medium and hard instances by field (paper, tables 2 and 13)."""
 
 
-def test_thirty_domains_ten_in_each_field_have_the_counts_of_the_paper() -> None:
+def test_thirty_domains_have_the_counts_of_the_paper_and_spellings_of_their_own() -> None:
     fields = [(domain.number, domain.field) for domain in DOMAINS]
     assert fields == list(enumerate([field for field in FIELDS for _ in range(10)], 1))
     counts = {field: [domain.counts for domain in DOMAINS if domain.field == field] for field in FIELDS}
@@ -18,24 +18,18 @@ def test_thirty_domains_ten_in_each_field_have_the_counts_of_the_paper() -> None
     assert [sum(domain.count(level) for domain in DOMAINS) for level in LEVELS] == [10_678, 14_088, 6_260]
     assert sum(domain.total for domain in DOMAINS) == 31_026
     assert [domain.title for domain in DOMAINS if 0 in domain.counts] == ["Philosophy"]
-
-
-def test_no_spelling_means_two_domains() -> None:
     words = [word for domain in DOMAINS for word in domain.words]
     assert (len(words), domain_of("astrology")) == (len(set(words)), None)
     assert all(domain_of(word) is domain for domain in DOMAINS for word in domain.words)
 
 
-def test_a_domain_has_a_task_that_reads_its_folder_and_keeps_its_spellings() -> None:
+def test_a_domain_has_a_task_that_reads_its_folder_and_its_field_weighs_it_like_any_other() -> None:
     domain = DOMAINS[4]
     (file,) = choose([domain.task], TaskIndex()).tasks.values()
     wanted = file.keys.filter["domain"]
     assert file.keys.dataset_name == domain.name
     assert (wanted if isinstance(wanted, list) else [wanted]) == list(domain.words)
     assert (file.keys.expected.rows, file.keys.expected.samples) == (None, domain.total)
-
-
-def test_every_domain_has_a_task_and_a_field_weighs_its_domains_alike() -> None:
     assert sorted(choose(["unim_domains"], TaskIndex()).tasks) == sorted(domain.task for domain in DOMAINS)
     for field in FIELDS:
         group = choose([f"unim_{field}"], TaskIndex()).groups[f"unim_{field}"]

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, UnknownNameError
-from mmeval.tasks import unim
 from mmeval.tasks.unim.data import folders
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 from tests.support.unim_folder import unim_dataset, unim_row, unim_samples, write_captions, write_records
@@ -45,14 +44,6 @@ def test_only_records_are_read_as_records(tmp_path: Path, folder: str) -> None:
     (root / folder).mkdir()
     (root / folder / "other.json").write_text("not a record")
     assert len(unim_dataset(root)) == 1
-
-
-def test_a_bad_record_is_one_sample_of_its_file_and_those_behind_it_are_read(tmp_path: Path) -> None:
-    path = write_records(tmp_path, unim_row())
-    path.write_text(path.read_text() + '\n{"id": "2", broken\n' + path.read_text().replace('"1"', '"3"'))
-    found = [(sample.id[-1], bool(sample.fault)) for sample in unim_samples(tmp_path)]
-    assert found == [("1", False), ("2", True), ("3", False)]
-    assert len(unim_dataset(tmp_path)) == 3
 
 
 def test_the_fingerprint_follows_records_and_captions(tmp_path: Path) -> None:
@@ -124,14 +115,3 @@ def test_names_and_options_that_do_not_exist_are_refused(tmp_path: Path) -> None
         assert {"physics", "variant", "caption"} & set(caught.value.known)
     with pytest.raises(MissingDataError, match="physics"):
         unim_dataset(tmp_path, "physics")
-
-
-def test_the_bundled_samples_have_every_modality_on_both_sides() -> None:
-    samples = unim_samples(Path(unim.__file__).parent / "bundled")
-    contents = [content for one in samples for content in (one.input[0].content, one.references[0])]
-    kinds = {"text", "code", "image", "audio", "video", "document", "3d"}
-    for side in (contents[::2], contents[1::2]):
-        assert {part.kind for content in side for part in content.parts} == kinds
-    assert sum(sample.metadata["difficulty"] == "hard" for sample in samples) >= 6
-    assert any(len(answer.media("image")) == 3 and answer.media("audio") for answer in contents[1::2])
-    assert not [part.raw for content in contents for part in content.parts if part.dangling or not part.raw]

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from mmeval.content.parts import PartKind
@@ -13,28 +14,16 @@ from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
 from mmeval.records import Request, Response, message
-from tests.support.local_models import answers, asked, drawn, files_of, loaded, settings_for
+from tests.support.local_models import adapter_of, answers, asked, drawn, files_of, loaded, settings_for
 from tests.support.tiny_models import tiny_model
 
 CODES, SIDE = 16, 4
-
-
-def chameleon() -> HFBackend:
-    return loaded("chameleon", "chameleon")
-
-
-def adapter() -> ChameleonAdapter:
-    found = chameleon().adapter
-    assert isinstance(found, ChameleonAdapter)
-    return found
 
 
 class Drawing(ChameleonAdapter):
     """With a decoder: a grey level for each code."""
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        import numpy
-
         return numpy.array(codes, dtype=numpy.uint8).reshape(SIDE, SIDE)
 
 
@@ -56,14 +45,16 @@ def wanting(*wants: PartKind, words: str = "draw", max_tokens: int = 60, **param
 
 def test_turns_stand_between_separators_and_the_last_one_ends_with_one() -> None:
     before = (message("user", "one"), message("assistant", "two"))
-    encoded = adapter().encode([adapter().row(0, asked("three ", drawn(), before=before))])["input_ids"][0]
-    text = adapter().tokenizer.decode(encoded).replace("<image>" * CODES, "<image>")
+    adapter = adapter_of(ChameleonAdapter, "chameleon", "chameleon")
+    encoded = adapter.encode([adapter.row(0, asked("three ", drawn(), before=before))])["input_ids"][0]
+    text = adapter.tokenizer.decode(encoded).replace("<image>" * CODES, "<image>")
     sep, end = "<reserved08706>", "<racm3:break><image><eoss>"
     assert text == f"one{sep}two{sep}three {end}{sep}"
 
 
 def test_without_a_decoder_no_picture_is_begun_and_pictures_are_refused(tmp_path: Path) -> None:
-    found = answers(chameleon(), [asked("draw", temperature=1.0, seed=seed, max_tokens=60) for seed in range(4)])
+    requests = [asked("draw", temperature=1.0, seed=seed, max_tokens=60) for seed in range(4)]
+    found = answers(loaded("chameleon", "chameleon"), requests)
     assert all({part.kind for part in r.output.parts} == {"text"} for r in found if r.output)
     assert not any(r.error or r.warnings for r in found)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "chameleon"}))

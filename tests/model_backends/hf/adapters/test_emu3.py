@@ -1,6 +1,6 @@
 import re
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,37 +8,24 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.content import Media, Part, PartKind
+from mmeval.content import Part, PartKind
 from mmeval.decode import image
-from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block
 from mmeval.records import Request, Response
-from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, says, started
+from tests.support.local_models import adapter_of, answers, asked, copied, drawn, fault, loaded, says, started
 
 PROMPT = "draw a square"
 """What the tiny model recites one answer to: text, a picture of 4x4 codes, text."""
 BOTH: tuple[PartKind, ...] = ("text", "image")
 
 
-def emu3() -> HFBackend:
-    return loaded("emu3", "emu3")
+emu3 = partial(loaded, "emu3", "emu3")
+adapter = partial(adapter_of, Emu3Adapter, "emu3", "emu3")
 
 
-def adapter() -> Emu3Adapter:
-    found = emu3().adapter
-    assert isinstance(found, Emu3Adapter)
-    return found
-
-
-def wanting(
-    *parts: Part | Media | str,
-    wants: Sequence[PartKind] = BOTH,
-    max_tokens: int | None = 120,
-    seed: int = 0,
-    **params: Any,
-) -> Request:
-    return replace(asked(*parts, max_tokens=max_tokens, seed=seed, **params), wants=tuple(wants))
+def wanting(*parts: Any, wants: tuple[PartKind, ...] = BOTH, max_tokens: int | None = 120, **more: Any) -> Request:
+    return replace(asked(*parts, max_tokens=max_tokens, **more), wants=wants)
 
 
 def parts(response: Response) -> tuple[Part, ...]:

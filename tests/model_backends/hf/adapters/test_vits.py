@@ -1,23 +1,19 @@
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
+import transformers
 
 from mmeval import decode
-from mmeval.content.media import Media
 from mmeval.errors import MissingExtraError, UsageError
-from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
-from mmeval.records import Request, Response, message
+from mmeval.records import Request, message
 from tests.support.local_models import answers, asked, copied, drawn, fault, loaded, only, rewritten, says, started
 from tests.support.tiny_models import tiny_model
 
-
-def vits() -> HFBackend:
-    return loaded("vits", "auto")
-
-
-def speech(response: Response) -> Media:
-    return only("audio", response)
+vits = partial(loaded, "vits", "auto")
+speech = partial(only, "audio")
 
 
 def test_words_become_sound_at_the_rate_of_the_model_by_the_seed_of_their_row() -> None:
@@ -51,8 +47,6 @@ def test_silence_is_never_an_answer(text: str, word: str) -> None:
 
 
 def test_speech_that_is_no_number_or_too_long_fails_its_row() -> None:
-    import torch
-
     backend = started(tiny_model("vits"))
     with torch.no_grad():
         backend.adapter.model.decoder.conv_post.weight.fill_(float("nan"))  # type: ignore[attr-defined]  # a VITS
@@ -64,24 +58,16 @@ def test_speech_that_is_no_number_or_too_long_fails_its_row() -> None:
     assert fault(says(vits(), asked("look at", drawn())))[0] == "unsupported"
 
 
-def several_voices(folder: Path) -> HFBackend:
-    """The tiny model with three speakers, its weights new."""
-    import torch
-    import transformers
-
-    copied("vits", folder)
-    config = transformers.VitsConfig.from_pretrained(folder / "vits", num_speakers=3, speaker_embedding_size=8)
-    torch.manual_seed(0)
-    transformers.VitsModel(config).save_pretrained(folder / "vits")
-    return started(folder / "vits")
+def with_voice(voice: object) -> Request:
+    return asked("one", options={"audio.voice": voice})
 
 
 def test_a_model_of_several_voices_is_told_which_one(tmp_path: Path) -> None:
-    backend = several_voices(tmp_path)
-
-    def with_voice(voice: object) -> Request:
-        return asked("one", options={"audio.voice": voice})
-
+    folder = copied("vits", tmp_path)
+    config = transformers.VitsConfig.from_pretrained(folder, num_speakers=3, speaker_embedding_size=8)
+    torch.manual_seed(0)
+    transformers.VitsModel(config).save_pretrained(folder)
+    backend = started(folder)
     assert backend.capabilities.options == {"audio.voice"}
     assert vits().capabilities.options == frozenset()
     assert speech(says(backend, with_voice(2))) != speech(says(backend, with_voice(0)))

@@ -2,6 +2,7 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
@@ -15,9 +16,7 @@ from tests.support.tiny_models import tiny_model
     ("device", "usual", "placed"),
     [("", "cpu", ["cpu", "cpu"]), ("", "cuda", ["cuda:0", "cuda:1"]), ("cpu", "cuda", ["cpu", "cpu"])],
 )
-def test_each_copy_has_a_device_of_its_own_where_there_are_accelerators(
-    device: str, usual: str, placed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_copy_has_its_device(device: str, usual: str, placed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
     assert placed_copies(Settings(device=device), 1) == ()
     assert [dict(copy) for copy in placed_copies(Settings(device=device), 2, "0123abc")] == [
@@ -35,19 +34,13 @@ def test_each_copy_has_a_device_of_its_own_where_there_are_accelerators(
     ],
     ids=["one device", "a map", "a map of one device", "a Mac"],
 )
-def test_settings_that_leave_no_device_to_each_copy_are_refused(
-    given: dict[str, Any], usual: str, word: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_few_devices(given: dict[str, Any], usual: str, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
     with pytest.raises(UsageError, match=word):
         placed_copies(Settings(**given), 2)
 
 
-def test_a_device_that_the_machine_does_not_have_is_refused_before_anything_is_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import torch
-
+def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     for plain in ("", "cpu", "cuda", "mps"):
         check_device(plain)
     with pytest.raises(UsageError, match="device=cuda:99: "):
@@ -58,9 +51,7 @@ def test_a_device_that_the_machine_does_not_have_is_refused_before_anything_is_l
         check_device("cuda:2")
 
 
-def test_memory_that_ran_out_is_released_from_the_frames_that_held_it_and_nothing_is_imported_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_that_ran_out_is_released_from_the_frames_that_held_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def holds() -> None:
         tensor = [0] * 9
         raise RuntimeError(f"CUDA out of memory with {len(tensor)}")

@@ -39,27 +39,26 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
         find_files(str(tmp_path / "toy"), "v2")
 
 
-@pytest.mark.parametrize(("changed", "large"), [("model.safetensors", 99), ("config.json", 8)])
-def test_a_fingerprint_changes_with_one_byte_of_a_small_file(
-    changed: str, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "WHOLE_BYTES", large)
-    monkeypatch.setattr(files, "SAMPLE_BYTES", 4)
-    before = fingerprint(model(tmp_path, model__safetensors="x" * 40))
-    path = tmp_path / changed
-    path.write_bytes(path.read_bytes()[:-4] + b'!"}\n')
-    assert fingerprint(tmp_path) != before
+WEIGHTS, CONFIG = ("model.safetensors", "x" * 40), ("config.json", '{"model_type": "toys!"}')
 
 
-@pytest.mark.parametrize(("at", "seen"), [(0, True), (9, False), (16, True), (30, False)])
-def test_of_large_weights_some_parts_are_taken(
-    at: int, seen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("file", "large", "at", "seen"),
+    [
+        *((WEIGHTS, 8, at, seen) for at, seen in ((0, True), (9, False), (16, True), (30, False))),
+        *((WEIGHTS, 99, 30, True), (CONFIG, 8, 20, True)),
+    ],
+)
+def test_a_fingerprint_has_every_byte_of_small_files_and_some_parts_of_large_weights(
+    file: tuple[str, str], large: int, at: int, seen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "WHOLE_BYTES", 8)
-    monkeypatch.setattr(files, "SAMPLE_STEP", 16)
-    monkeypatch.setattr(files, "SAMPLE_BYTES", 4)
-    before = fingerprint(model(tmp_path, model__safetensors="x" * 40))
-    (tmp_path / "model.safetensors").write_text("x" * at + "y" + "x" * (39 - at))
+    for name, size in (("WHOLE_BYTES", large), ("SAMPLE_STEP", 16), ("SAMPLE_BYTES", 4)):
+        monkeypatch.setattr(files, name, size)
+    name, text = file
+    for written in (WEIGHTS, CONFIG):
+        (tmp_path / written[0]).write_text(written[1])
+    before = fingerprint(tmp_path)
+    (tmp_path / name).write_text(f"{text[:at]}y{text[at + 1 :]}")
     assert (fingerprint(tmp_path) != before) == seen
 
 
@@ -95,9 +94,7 @@ def test_a_configuration_that_is_none_is_refused(written: str, word: str, tmp_pa
         find_files(str(tmp_path), "main")
 
 
-def test_a_name_that_the_hub_lacks_is_not_a_folder_either_and_a_bare_model_has_an_offline_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(*args: object, **more: object) -> None:
         raise MissingDataError("no such model")
 
@@ -159,9 +156,7 @@ def test_a_snapshot_that_is_not_whole_is_refused(
         found.fetch_weights()
 
 
-def test_a_whole_snapshot_and_a_folder_of_the_user_lack_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_whole_snapshot_and_a_users_folder_lack_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contents = {"config.json": "{}", "m.safetensors": "", "m.safetensors.index.json": '{"weight_map": null}'}
     snapshot_of(tmp_path / "hub", contents, monkeypatch).fetch_weights()
     beside = {"vae_decoder/config.json": "{}", "old/m.safetensors.index.json": INDEXED}

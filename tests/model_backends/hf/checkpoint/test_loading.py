@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
 from mmeval.model_backends.hf.checkpoint import loading as loading_module
@@ -22,8 +23,6 @@ def cut_short(folder: Path, name: str = "model.safetensors") -> None:
 
 
 def without_half(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     tensors = load_file(folder / "model.safetensors")
     save_file({name: tensors[name] for name in sorted(tensors)[::2]}, folder / "model.safetensors", {"format": "pt"})
 
@@ -50,9 +49,7 @@ def test_weights_are_ready_to_answer_with_the_same_digits(tmp_path: Path, monkey
     ],
     ids=["gone", "cut short", "half of them", "of another size"],
 )
-def test_weights_that_are_not_all_there_are_not_filled_with_random_numbers(
-    spoil: Callable[[Path], None], word: str, tmp_path: Path
-) -> None:
+def test_missing_weights_are_not_filled_at_random(spoil: Callable[[Path], None], word: str, tmp_path: Path) -> None:
     folder = copied("llm", tmp_path)
     spoil(folder)
     with pytest.raises(MissingDataError, match=word):
@@ -67,9 +64,7 @@ def test_weights_that_are_not_all_there_are_not_filled_with_random_numbers(
     ],
     ids=["unknown", "own code"],
 )
-def test_a_model_that_the_library_does_not_know_is_refused_and_its_code_is_not_run(
-    tmp_path: Path, changes: dict[str, object], word: str
-) -> None:
+def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes: dict[str, object], word: str) -> None:
     folder = copied("llm", tmp_path)
     rewritten(folder / "config.json", **changes)
     (folder / "own.py").write_text("raise SystemExit('this code was run')")
@@ -77,9 +72,7 @@ def test_a_model_that_the_library_does_not_know_is_refused_and_its_code_is_not_r
         weights_of(folder)
 
 
-def test_a_processor_pads_on_the_left_and_a_broken_torchvision_stops_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_processor_pads_left_and_needs_a_sound_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = copied("llm", tmp_path)
     rewritten(folder / "tokenizer_config.json", padding_side="right", pad_token=None)
     tokenizer = load_processor(files_of(folder), settings_for(folder))
@@ -102,9 +95,7 @@ def test_a_processor_pads_on_the_left_and_a_broken_torchvision_stops_it(
     ],
     ids=["tokenizer", "configuration", "no tokenizer"],
 )
-def test_a_processor_that_cannot_be_read_is_one_message(
-    name: str, spoil: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_an_unreadable_processor_is_one_message(name: str, spoil: Callable[[Path], None], tmp_path: Path) -> None:
     folder = copied(name, tmp_path)
     spoil(folder)
     with pytest.raises(MmevalError, match=f"{name}: .*processor"):
@@ -122,9 +113,7 @@ def test_a_processor_that_cannot_be_read_is_one_message(
     ],
     ids=repr,
 )
-def test_any_failure_is_one_message_with_advice(
-    tmp_path: Path, error: Exception, kind: type[MmevalError], word: str
-) -> None:
+def test_a_failure_is_one_message(tmp_path: Path, error: Exception, kind: type[MmevalError], word: str) -> None:
     with (
         pytest.raises(kind, match=f"^mine: its weights .*{word}"),
         loading(files_of(tmp_path / "mine"), "its weights", settings_for(tmp_path)),

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
@@ -14,8 +15,6 @@ GIVEN = {"local_files_only": True}
 
 @pytest.mark.parametrize("name", ["qwen2_5_vl", "qwen2_5_omni"])
 def test_a_processor_without_its_video_part_reads_pictures(name: str) -> None:
-    from PIL import Image
-
     processor = processor_without_video(files_of(tiny_model(name)), GIVEN)
     text = f"see {processor.image_token}"
     encoded = processor(text=[text], images=[[Image.new("RGB", (32, 32))]], return_tensors="pt")

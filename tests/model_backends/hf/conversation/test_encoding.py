@@ -6,11 +6,11 @@ import torch
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.messages import Chat, Film
 from mmeval.model_backends.hf.conversation.rows import Row
-from tests.support.local_models import asked, chat_adapter, drawn
+from tests.support.local_models import asked, chat_of, drawn
 
 
 def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:
-    adapter = chat_adapter("llava")
+    adapter = chat_of("llava")
     rows = [adapter.row(0, asked("Hi")), adapter.row(1, asked("A longer one", drawn()))]
     encoded = encode_rows(adapter.processor, rows)
     short, long = prompt_lengths(encoded)

@@ -1,7 +1,7 @@
 import pytest
 
 from mmeval.model_backends.hf.conversation.literals import Literals, listed, literals_of
-from tests.support.local_models import chat_adapter
+from tests.support.local_models import chat_of
 
 SOME = Literals(["<image>", "</s>", "<image_end>", "!", "pad", "  "])
 
@@ -31,4 +31,4 @@ def test_the_longest_token_and_signs_of_a_pattern_are_found(tokens: list[str], t
 
 def test_the_tokens_of_a_processor_are_those_of_its_tokenizer_and_its_placeholders() -> None:
     text = "<s> </s> <pad> <image> <fake_token_around_image> <b>"
-    assert set(literals_of(chat_adapter("idefics3").processor).neutral(text)[1]) == set(text.split()) - {"<b>"}
+    assert set(literals_of(chat_of("idefics3").processor).neutral(text)[1]) == set(text.split()) - {"<b>"}

@@ -9,7 +9,7 @@ from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import message
-from tests.support.local_models import asked, chat_adapter, drawn
+from tests.support.local_models import asked, chat_of, drawn
 from tests.support.tiny_media import clip, picture, wav
 
 ALL = Intake(frozenset(("text", "code", "image", "audio", "video")), Literals(["</s>"]))
@@ -74,6 +74,6 @@ def test_a_part_that_cannot_be_read_is_a_typed_error(case: str) -> None:
 
 
 def test_the_intake_of_a_processor_is_read_off_it() -> None:
-    patches = Intake.of(chat_adapter("qwen2_5_vl").processor, frozenset(), Literals(()))
-    ears = Intake.of(chat_adapter("qwen2_audio").processor, frozenset(), Literals(()))
+    patches = Intake.of(chat_of("qwen2_5_vl").processor, frozenset(), Literals(()))
+    ears = Intake.of(chat_of("qwen2_audio").processor, frozenset(), Literals(()))
     assert (patches.least_side, ears.sound_rate, ears.longest_sound) == (8, 16000, 30.0)

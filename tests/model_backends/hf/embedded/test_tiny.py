@@ -44,9 +44,7 @@ def test_any_prompt_is_answered_with_text_a_picture_and_text(length: int, pictur
     assert (shape(response), response.finish_reason) == (WHOLE, "stop")
 
 
-def test_its_name_is_tiny_and_its_scores_are_warned_of(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_is_called_tiny_and_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(embedded_cache()))
     backend = HFBackend(pretrained="tiny")
     assert (backend.identity["model"], backend.adapter_name) == ("tiny", "emu3")
@@ -79,9 +77,7 @@ def changed(file: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "name"), [(Path.unlink, "config.json"), (cut, tiny._MANIFEST), (changed, "model.safetensors")]
 )
-def test_it_is_made_once_and_again_only_when_it_is_damaged(
-    damage: Callable[[Path], None], name: str, tmp_path: Path, builder: list[Path]
-) -> None:
+def test_only_damage_remakes_it(damage: Callable[[Path], None], name: str, tmp_path: Path, builder: list[Path]) -> None:
     assert tiny_model(tmp_path) == tiny_model(tmp_path)
     assert len(builder) == 1
     damage(tiny_model(tmp_path) / name)
@@ -91,9 +87,7 @@ def test_it_is_made_once_and_again_only_when_it_is_damaged(
 
 
 @pytest.mark.usefixtures("builder")
-def test_several_may_ask_for_it_at_once_and_another_version_of_its_builder_makes_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_may_ask_for_it_and_each_version_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(8) as pool:
         (folder,) = set(pool.map(lambda _: tiny_model(tmp_path), range(8)))
     assert tiny._whole(folder)
@@ -103,9 +97,7 @@ def test_several_may_ask_for_it_at_once_and_another_version_of_its_builder_makes
     assert tiny_model(tmp_path) != before
 
 
-def test_another_process_may_put_it_there_first(
-    tmp_path: Path, builder: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_may_be_first(tmp_path: Path, builder: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model(tmp_path)
     made = shutil.copytree(folder, tmp_path / "made")
     monkeypatch.setattr(Path, "exists", lambda _path: False)  # as it was when it was looked for

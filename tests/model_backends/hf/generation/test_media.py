@@ -1,3 +1,4 @@
+import io
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,7 @@ def test_values_are_spread_over_the_span_and_clipped(span: Span, values: tuple[f
 @pytest.mark.parametrize(
     ("shape", "mode", "size"), [((2, 2), "L", (2, 2)), ((1, 5, 6), "L", (6, 5)), ((5, 6, 4), "RGBA", (6, 5))]
 )
-def test_grey_and_transparent_pictures_keep_their_mode(
-    shape: tuple[int, ...], mode: str, size: tuple[int, int]
-) -> None:
-    import io
-
+def test_grey_and_clear_pictures_keep_their_mode(shape: tuple[int, ...], mode: str, size: tuple[int, int]) -> None:
     made = Image.open(io.BytesIO(to_picture(np.zeros(shape)).read()))
     assert (made.mode, made.size) == (mode, size)
 

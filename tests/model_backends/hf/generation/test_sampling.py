@@ -46,9 +46,7 @@ def test_tokens_that_are_cut_are_never_drawn(kept: set[int], cuts: list[dict[str
 
 @pytest.mark.parametrize("sampling", [Sampling(), HOT], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_row_with_bad_scores_ends_for_good_and_its_neighbour_is_as_without_it(
-    sampling: Sampling, value: float
-) -> None:
+def test_a_row_with_bad_scores_ends_for_good_and_harms_no_neighbour(sampling: Sampling, value: float) -> None:
     good, ids = RowSampler([1, 2], sampling, END), torch.zeros(2, 1, dtype=torch.long)
     assert good.broken == [False, False]
     expected = drawn(RowSampler([1, 2], sampling, END), 2, 1)[0, 0]
@@ -57,12 +55,9 @@ def test_a_row_with_bad_scores_ends_for_good_and_its_neighbour_is_as_without_it(
     assert good(ids, scores).argmax(-1).tolist() == [int(expected), END]
     good(ids, SCORES.repeat(2, 1))
     assert good.broken == [False, True]
-
-
-def test_a_row_that_may_write_nothing_is_broken_too() -> None:
-    sampler = RowSampler([1], Sampling(), END)
-    chosen = sampler(torch.zeros(1, 1, dtype=torch.long), torch.full((1, 5), -torch.inf))
-    assert (chosen.argmax(-1).tolist(), sampler.broken) == ([END], [True])
+    silent = RowSampler([1], sampling, END)  # it may write nothing
+    chosen = silent(torch.zeros(1, 1, dtype=torch.long), torch.full((1, 5), -torch.inf))
+    assert (chosen.argmax(-1).tolist(), silent.broken) == ([END], [True])
 
 
 def test_the_checkpoint_decides_where_the_request_gives_nothing() -> None:

@@ -9,7 +9,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import Sampling
 from mmeval.model_backends.hf.generation.streams import Own, context_of, cut, settle, words_that_end
-from tests.support.local_models import chat_adapter
+from tests.support.local_models import chat_of
 
 END, PAD = 2, 0
 OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
@@ -63,5 +63,5 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
 def test_words_that_no_token_can_write_stop_nothing_and_the_context_is_that_of_the_part_that_writes() -> None:
     letters = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"abcdef": 0, "b": 1}, unk_token="b")))
     assert words_that_end(letters, ("\u6f22",)) is None
-    assert context_of(chat_adapter("llava").model.config) == 4096
+    assert context_of(chat_of("llava").model.config) == 4096
     assert context_of(model_with(GenerationConfig()).config) == 0

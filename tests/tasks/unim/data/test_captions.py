@@ -35,9 +35,7 @@ TWO = [ASKED, row("R", "B <image1>")]
         ([ASKED], [], [], [None]),
     ],
 )
-def test_captions_are_found_by_path_id_and_words(
-    tmp_path: Path, records: Rows, same_path: Rows, others: Rows, found: list[str | None]
-) -> None:
+def test_found_captions(tmp_path: Path, records: Rows, same_path: Rows, others: Rows, found: list[str | None]) -> None:
     write_records(tmp_path, *records)
     if same_path:
         write_captions(tmp_path, *same_path)
@@ -45,13 +43,6 @@ def test_captions_are_found_by_path_id_and_words(
         write_captions(tmp_path, *others, file=OTHER)
     write_captions(tmp_path, row("Q", "A cat", subdomain="physics"), file=PHYSICS)
     assert captions(tmp_path) == found
-
-
-def test_an_id_that_repeats_across_files_is_found_by_its_words(tmp_path: Path) -> None:
-    write_records(tmp_path, TWO[0])
-    write_records(tmp_path, TWO[1], file="natural_science/1_math/zzz.jsonl")
-    write_captions(tmp_path, row("R", "B dog"), row("Q", "A cat"), file=OTHER)
-    assert captions(tmp_path) == ["A cat", "B dog"]
 
 
 def test_what_has_no_caption_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -74,10 +65,8 @@ def test_asked_with_captions_a_question_is_words_and_its_reference_stays(tmp_pat
     assert (sample.references[0].raw, sample.metadata["combination"]) == ("Here: <image1>", "I->I")
     write_captions(tmp_path, row("Q", "A", "2"))
     assert "qapairs_caption" in unim_samples(tmp_path, variant="caption")[0].fault
-
-
-def test_the_caption_variant_alone_can_be_asked(tmp_path: Path) -> None:
-    write_captions(tmp_path, row("See <image1: a cat>", "Here: <image2: a dog>"))
-    (sample,) = unim_samples(tmp_path, variant="caption")
+    alone = tmp_path / "alone"
+    write_captions(alone, row("See <image1: a cat>", "Here: <image2: a dog>"))
+    (sample,) = unim_samples(alone, variant="caption")
     assert sample.input[0].content.raw == "See <image1: a cat>"
     assert sample.metadata["captioned_reference"] == "Here: <image2: a dog>"

@@ -31,7 +31,7 @@ def test_a_tag_becomes_its_medium_in_every_place_that_the_data_use(tmp_path: Pat
     assert [medium.path.resolve() for medium in content.media("image") if medium.path] == [file.resolve()]
 
 
-def test_labels_come_from_the_record(tmp_path: Path) -> None:
+def test_labels_come_from_the_record_or_its_folders(tmp_path: Path) -> None:
     write_medium(tmp_path, "v.mp4")
     write_medium(tmp_path, "a.off")
     given = side("<audio1> and <video1>", audio1="some spoken words", video1="v.mp4")
@@ -46,24 +46,13 @@ def test_labels_come_from_the_record(tmp_path: Path) -> None:
         "output_modalities": ["text", "image", "3d"],
         "capabilities": [],
     }
-
-
-def test_field_and_domain_come_from_the_folders_when_the_record_has_none(tmp_path: Path) -> None:
-    write_records(tmp_path, unim_row(domain=None, subdomain=None), file="social_science/15_education/a.jsonl")
-    labels = unim_samples(tmp_path)[0].metadata
-    assert (labels["field"], labels["domain"]) == ("social_science", "education")
+    levels = [sample_of(tmp_path, difficulty_level=level).metadata["difficulty"] for level in ("2", 3, "hard")]
+    assert levels == ["medium", "hard", "hard"]
     assert sample_of(tmp_path / "b", domain="general_domain").metadata["field"] == "general_area"
-
-
-@pytest.mark.parametrize(("level", "word"), [("2", "medium"), (3, "hard"), ("hard", "hard")])
-def test_the_difficulty_is_a_word(tmp_path: Path, level: object, word: str) -> None:
-    assert sample_of(tmp_path, difficulty_level=level).metadata["difficulty"] == word
-
-
-def test_code_is_text_even_when_a_file_has_its_name(tmp_path: Path) -> None:
-    write_medium(tmp_path, "main.py", b"other")
-    part = sample_of(tmp_path, input=side("Run <code1>", code1="main.py")).input[0].content.parts[1]
-    assert (part.kind, part.text, part.media) == ("code", "main.py", None)
+    folders = "social_science/15_education/a.jsonl"
+    write_records(tmp_path / "c", unim_row(domain=None, subdomain=None), file=folders)
+    labels = unim_samples(tmp_path / "c")[0].metadata
+    assert (labels["field"], labels["domain"]) == ("social_science", "education")
 
 
 @pytest.mark.parametrize(
@@ -79,13 +68,16 @@ def test_a_caption_in_place_of_a_file_stands_in_its_tag(tmp_path: Path, given: d
     assert (content.raw, content.media()) == (raw, ())
 
 
-def test_keys_are_tags_in_any_spelling_of_the_data(tmp_path: Path) -> None:
+def test_keys_are_tags_in_any_spelling_and_code_is_text_even_when_a_file_has_its_name(tmp_path: Path) -> None:
     write_medium(tmp_path, "a.off", b"OFF\n0 0 0\n")
     given = side("<3d1> <threeD2>", threeD1="a.off", **{"3d2": "a.off"}, text1="ignored")
     sample = sample_of(tmp_path, input=given)
     assert [part.label for part in sample.input[0].content.parts if part.media] == ["3d1", "3d2"]
     # A tag of the answer may stand in the question.
     assert not sample_of(tmp_path, input=side("Make <image1> of a line.")).fault
+    write_medium(tmp_path, "main.py", b"other")
+    part = sample_of(tmp_path, input=side("Run <code1>", code1="main.py")).input[0].content.parts[1]
+    assert (part.kind, part.text, part.media) == ("code", "main.py", None)
 
 
 @pytest.mark.parametrize(
@@ -145,22 +137,6 @@ def test_a_record_with_several_faults_has_four_of_them_and_no_label_that_cannot_
     assert sample_of(tmp_path, id=None).id == "natural_science/1_math/text_image.jsonl:1"
 
 
-def test_a_corrupt_record_keeps_the_labels_that_can_be_read(tmp_path: Path) -> None:
-    write_records(tmp_path, unim_row()).write_text('{"id": "7", "difficulty_level": 2, "input": oops}')
-    (sample,) = unim_samples(tmp_path)
-    assert sample.id == "natural_science/math/7"
-    assert sample.metadata == {"field": "natural_science", "domain": "math", "difficulty": "medium"}
-    assert "text_image.jsonl:1: record '7': " in sample.fault
-
-
-@pytest.mark.parametrize("name", ["a.doc", "a.csv", "a.png"])
-def test_a_document_may_be_of_every_kind_of_the_paper(tmp_path: Path, name: str) -> None:
-    write_medium(tmp_path, name)
-    sample = sample_of(tmp_path, input=side("<document1>", document1=name))
-    assert not sample.fault
-    assert [part.kind for part in sample.input[0].content.parts if part.media] == ["document"]
-
-
 @pytest.mark.parametrize(
     ("tag", "name", "data", "reason"),
     [
@@ -174,9 +150,7 @@ def test_a_document_may_be_of_every_kind_of_the_paper(tmp_path: Path, name: str)
         ("threeD1", "a.jpg", None, "3d, .* image/jpeg"),
     ],
 )
-def test_a_file_of_another_kind_than_its_tag(
-    tmp_path: Path, tag: str, name: str, data: bytes | None, reason: str
-) -> None:
+def test_a_file_of_another_kind(tmp_path: Path, tag: str, name: str, data: bytes | None, reason: str) -> None:
     write_medium(tmp_path, name, data)
     fault = sample_of(tmp_path, input=side(f"<{tag}>", **{tag: name})).fault
     assert re.search(rf"record '1': 'input\.modal\.{tag}': .*{reason}", fault)

@@ -38,12 +38,13 @@ def place(tmp_path: Path) -> Path:
 
 def test_records_one_after_the_other_are_answers_with_their_media(place: Path, tmp_path: Path) -> None:
     modal = {"image1": "image/a.png", "code1": "print('}')", "text1": FIRST}
-    write_records(place / "out.jsonl", record(f"{FIRST} <code1>", modal), record("words", number="2"))
+    others = (record(" ", {"text1": "words"}, number="2"), record("", number="3"))
+    write_records(place / "out.jsonl", record(f"{FIRST} <code1>", modal), *others)
     medium(place / "image/a.png")
     answers = read_output(tmp_path / "mine")
     assert response_to(answers).output == tagged(f"{FIRST} <code1>", image1=HARE, code1="print('}')")
-    assert response_to(answers, "2").text == "words"
-    assert (answers.model, answers.counts, answers.remarks) == ("mine", {str(tmp_path / "mine"): 2}, [])
+    assert (response_to(answers, "2").text, response_to(answers, "3").output) == ("words", Interleaved())
+    assert (answers.model, answers.counts, answers.remarks) == ("mine", {str(tmp_path / "mine"): 3}, [])
 
 
 @pytest.mark.parametrize("at", ["natural_science/math", "data/natural_science/math", ".", "here"])
@@ -70,19 +71,19 @@ def test_folder_names_fill_in_what_a_record_lacks(words: dict[str, str], tmp_pat
         assert response_to(answers, "7", domain="food", field="general_area").text == "a"
 
 
-def test_answers_are_matched_by_domain_id_and_repeat(place: Path) -> None:
+def test_answers_are_matched_by_domain_id_repeat_and_question(place: Path) -> None:
     write_records(place / "out.jsonl", record("a", subdomain="Mathematics"), record("b", repeat=1))
     answers = read_output(place)
     assert [response_to(answers, repeat=repeat).text for repeat in (0, 1)] == ["a", "b"]
     assert "'natural_science/physics/1'" in why_absent(answers, domain="physics")
     assert why_absent(answers, repeat=2)
     assert isinstance(answers.answer("unim", row_sample(0), 0), Absent)
-
-
-def test_an_answer_to_another_question_is_not_taken_unless_that_is_asked_for(place: Path) -> None:
     write_records(place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}}))
     assert "'Draw a fox.'" in why_absent(read_output(place))
     assert response_to(read_output(place, any_instruction=True)).text == "a"
+    for spelling in ("In <image1>?", "In  <<image1>>?\n", "In <image1: a hare>?"):
+        write_records(place / "out.jsonl", record("a", input={"content": spelling, "modal": {}}))
+        assert response_to(read_output(place), asked="In <image1>?").text == "a"
 
 
 def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
@@ -92,12 +93,6 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     assert response_to(answers).text == "first"
     assert answers.counts == {str(place): 1}
     assert [remark.split()[0] for remark in answers.remarks] == ["of", "2"] and "b.jsonl:1 " in answers.remarks[1]
-
-
-def test_text_under_a_key_counts_where_there_is_no_other_and_an_empty_answer_is_one(place: Path) -> None:
-    write_records(place / "out.jsonl", record(" ", {"text1": "words"}), record("", number="2"))
-    answers = read_output(place)
-    assert (response_to(answers).text, response_to(answers, "2").output) == ("words", Interleaved())
 
 
 def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
@@ -159,9 +154,7 @@ def test_a_record_without_its_question_answers_nothing(key: dict[str, object], t
         ("image/huge.png", "larger"),
     ],
 )
-def test_a_file_that_must_not_be_read_is_none_of_an_answer(
-    value: str, reason: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forbidden_files(value: str, reason: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.tasks.unim.output.record.MAX_MEDIUM_BYTES", 5000)
     medium(tmp_path / "secret.png")
     medium(place / "image/huge.png", b"x" * 5001)
@@ -182,39 +175,26 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
     (tmp_path / "mine/out.jsonl").symlink_to(tmp_path / ".old/out.jsonl")
     with pytest.raises(UsageError, match="leads"):
         read_output(tmp_path / "mine")
-
-
-def test_answers_of_two_models_are_never_mixed(tmp_path: Path) -> None:
-    export_unim(tmp_path / "a", unim_task([tagged("a")]))
-    assert response_to(read_output(tmp_path)).text == "a"
-    export_unim(tmp_path / "b", unim_task([tagged("b")]))
+    several = tmp_path / "several"
+    export_unim(several / "a", unim_task([tagged("a")]))
+    assert response_to(read_output(several)).text == "a"
+    export_unim(several / "b", unim_task([tagged("b")]))
     with pytest.raises(UsageError, match="several"):
-        read_output(tmp_path)
+        read_output(several)
 
 
-@pytest.mark.parametrize("manifest", ["{", '{"failed": 7}', '{"failed": [{"id": 7}]}'])
-def test_a_damaged_manifest_is_refused(manifest: str, tmp_path: Path) -> None:
-    export_unim(tmp_path / "m", unim_task([tagged("a")]))
-    (tmp_path / "m" / MANIFEST).write_text(manifest)
-    with pytest.raises(UsageError, match=MANIFEST):
-        read_output(tmp_path / "m")
-
-
-@pytest.mark.parametrize("parts", ["[", "7", "[7]", '[{"type": "smell"}]', "[" * 10**6])
-def test_damaged_parts_are_refused(parts: str, tmp_path: Path) -> None:
+def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:
     export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("a")))]))
     file = tmp_path / "m/natural_science/math/answers.jsonl"
     row = json.loads(file.read_text())
-    row["mmeval"]["parts"] = parts
-    write_records(file, row)
-    assert "'mmeval'" in why_absent(read_output(tmp_path / "m"))
-
-
-def test_an_answer_that_was_edited_is_read_as_it_stands_now(tmp_path: Path) -> None:
-    export_unim(tmp_path / "m", unim_task([Interleaved((Part("reasoning", "hm"), text_part("before")))]))
-    file = tmp_path / "m/natural_science/math/answers.jsonl"
-    file.write_text(file.read_text().replace('"content": "before"', '"content": "after"'))
-    assert response_to(read_output(tmp_path / "m")).output == tagged("after")
+    for parts in ("[", "7", "[7]", '[{"type": "smell"}]', "[" * 10**6):
+        row["mmeval"]["parts"] = parts
+        write_records(file, row)
+        assert "'mmeval'" in why_absent(read_output(tmp_path / "m"))
+    for manifest in ("{", '{"failed": 7}', '{"failed": [{"id": 7}]}'):
+        (tmp_path / "m" / MANIFEST).write_text(manifest)
+        with pytest.raises(UsageError, match=MANIFEST):
+            read_output(tmp_path / "m")
 
 
 def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:

@@ -114,12 +114,6 @@ def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_p
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 
-def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
-    done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
-    assert [note.partition(":")[0] for note in done.notes] == ["1 answer", "1 answer", "1 answer", "4 media", "1 tag"]
-    assert (done.answers, done.media, done.gaps) == (4, 6, ())
-
-
 def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path) -> None:
     tasks = unim_task([tagged("a"), FAILED]), unim_task([FAILED, tagged("b")], "unim_math")
     done = export_unim(tmp_path / "m", *tasks, unim_task([tagged("a")], "unim_hard"))
@@ -144,3 +138,9 @@ def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
     assert "larger than" in why_absent(answers)
     assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(str(tmp_path / "m"), 0)
+
+
+def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
+    done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
+    assert [note.partition(":")[0] for note in done.notes] == ["1 answer", "1 answer", "1 answer", "4 media", "1 tag"]
+    assert (done.answers, done.media, done.gaps) == (4, 6, ())

@@ -1,6 +1,5 @@
 import random
-from statistics import stdev
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -31,30 +30,21 @@ def column(**domains: list[float | str | Score]) -> Scores:
 
 
 @pytest.mark.parametrize(
-    ("sums", "means"),
+    ("found", "means"),
     [
-        (Sums(asked=4, supported=2, scored=2, total=1.5), Means(tau=0.5, absolute=0.75, relative=0.375)),
-        (Sums(asked=4), Means(tau=0.0, absolute=None, relative=0.0)),  # nothing is supported
-        (Sums(asked=4, supported=2), Means(tau=0.5, absolute=None, relative=None)),  # everything was lost
-        (Sums(), Means()),
-    ],
-)
-def test_means_of_instances(sums: Sums, means: Means) -> None:
-    assert micro(sums) == means
-
-
-@pytest.mark.parametrize(
-    ("parts", "means"),
-    [
+        (micro(Sums(asked=4, supported=2, scored=2, total=1.5)), Means(tau=0.5, absolute=0.75, relative=0.375)),
+        (micro(Sums(asked=4)), Means(tau=0.0, absolute=None, relative=0.0)),  # nothing is supported
+        (micro(Sums(asked=4, supported=2)), Means(tau=0.5, absolute=None, relative=None)),  # everything was lost
+        (micro(Sums()), Means()),
         # The relative mean is not the product of the others.
-        ([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)], Means(0.5, 0.75, 1.25 / 3)),
-        ([Sums(1, 1, 1, 0.5), Sums()], Means(1.0, 0.5, 0.5)),  # a domain without an instance counts nowhere
-        ([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)], Means(0.5, None, None)),
-        ([Sums()], Means()),
+        (macro([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)]), Means(0.5, 0.75, 1.25 / 3)),
+        (macro([Sums(1, 1, 1, 0.5), Sums()]), Means(1.0, 0.5, 0.5)),  # a domain without an instance counts nowhere
+        (macro([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)]), Means(0.5, None, None)),
+        (macro([Sums()]), Means()),
     ],
 )
-def test_means_of_domains(parts: list[Sums], means: Means) -> None:
-    assert macro(parts) == means
+def test_means_of_instances_and_of_domains(found: Means, means: Means) -> None:
+    assert found == means
 
 
 PARTS = column(math=[1.0, 0.5, "unsupported", LOST], art=[0.0, "unsupported"], law=["unsupported"], pets=["bad"])
@@ -82,12 +72,14 @@ def test_each_mean_by_hand(scores: Scores, average: Average, kind: Kind, wanted:
     assert unim(scores, average=average, kind=kind).value == (None if wanted is None else pytest.approx(wanted))
 
 
-def test_it_is_a_plugin_and_without_labels_the_mean_over_instances() -> None:
+def test_without_labels_it_is_the_mean_over_instances_and_one_instance_has_no_standard_error() -> None:
     scores = Scores()
     for at, one in enumerate((0.0, 1.0, 1.0)):
         scores.add_value(str(at), 0, one)
     assert load_aggregator("unim") is unim
     assert unim(scores).value == pytest.approx(2 / 3)
+    found = unim(column(math=[0.5, 1.0], art=[0.5]))
+    assert (found.value, found.stderr, found.resample) == (0.625, None, False)
 
 
 def test_bounds_hold_what_a_mended_sample_could_bring() -> None:
@@ -126,16 +118,3 @@ def zeros(scores: Scores) -> Scores:
 )
 def test_the_standard_error_is_that_of_a_mean(found: Estimate, wanted: Estimate) -> None:
     assert (found.value, found.stderr) == (pytest.approx(wanted.value), pytest.approx(wanted.stderr))
-
-
-def test_with_some_lost_it_is_what_resampling_finds() -> None:
-    scores, chance = many(lost=0.2), random.Random(7)
-    relative: dict[str, Any] = {"average": "micro", "kind": "relative"}
-    samples = (scores.drawn([chance.randrange(len(scores))] for _ in range(len(scores))) for _ in range(100))
-    draws = [draw for draw in (unim(sample, **relative).value for sample in samples) if draw is not None]
-    assert unim(scores, **relative).stderr == pytest.approx(stdev(draws), rel=0.15)
-
-
-def test_a_domain_with_one_instance_leaves_the_standard_error_unknown() -> None:
-    found = unim(column(math=[0.5, 1.0], art=[0.5]))
-    assert (found.value, found.stderr, found.resample) == (0.625, None, False)

@@ -9,7 +9,7 @@ from mmeval.report.layout_text import markdown_tables
 from mmeval.results.layout import Table
 from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
-from tests.support.unim_scores import Row, labels, stored, trial
+from tests.support.table_scores import Row, labels, stored, trial
 
 FIELD, DOMAIN, OTHER = "UniM by field: {} (%)", "UniM by domain: {} (%)", "UniM by {} (%)"
 MEANING, STRUCTURE, COHERENCE = (FAMILY := [family.title for family in FAMILIES])
@@ -65,6 +65,7 @@ def test_the_tables_are_those_of_the_paper_and_its_other_slices(tmp_path: Path) 
     row = "|Natural science: mean of instances|  100.0|   50.0|   33.3|   16.7|1/3"
     assert row in markdown_tables(found.values())
     assert CAPABILITY not in tables(tmp_path / "b", [trial("a", 0.5, labels())])
+    assert list(layout(stored(tmp_path / "c", {"other": BY_HAND}, layout="mmmg"))) == []
 
 
 def test_a_field_has_the_mean_of_its_domains_and_of_its_instances(tmp_path: Path) -> None:
@@ -89,12 +90,17 @@ def test_sqcs_of_means_has_the_weight_of_the_run(tmp_path: Path, switches: dict[
     assert found["SQCS of means"] == pytest.approx(75 * (eta + (1 - eta) * 0.5))
 
 
-def test_philosophy_has_no_hard_instance_and_is_not_0(tmp_path: Path) -> None:
+def test_domains_stand_in_the_order_of_the_paper_and_one_without_hard_instances_is_not_0(tmp_path: Path) -> None:
     found = domain(tmp_path / "a", [trial("a", 0.5, labels("art", "hard"))], COHERENCE)
     empty = {**dict.fromkeys(("HC", "SH", "ICS abs", "ICS rel")), "Scored": "0/0", "Lacks": "has no hard instance"}
     assert (list(found), found["20 Philosophy"]) == (["17 Art", "20 Philosophy"], empty)
     # Where no level is known no domain lacks instances of it.
     assert list(domain(tmp_path / "b", [trial("a", 0.5, labels("art", ""))])) == ["17 Art"]
+    words = ("pets", "astrology", "mathematics", "env_science")
+    rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
+    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
+    assert list(domain(tmp_path / "c", rows)) == names
+    assert "not name: astrology." in notes(tmp_path / "d", rows)
 
 
 def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
@@ -114,13 +120,6 @@ def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
     assert combination == {"I->I": [50.0, 62.5, "2/4"]}
 
 
-@pytest.mark.parametrize("weight", [True, -1, float("inf")], ids=str)
-def test_a_soft_label_that_is_no_weight_is_none(tmp_path: Path, weight: object) -> None:
-    rows = [trial("0", 0.5, labels(capabilities=["C7"]))]
-    found = tables(tmp_path, rows, samples={"0": {"capability_weights": {"C7": weight}}})[CAPABILITY]
-    assert list(cells(found)) == ["C7 reasoning"]
-
-
 def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
     rows = [trial("a", 0.5, labels()), trial("b", "bad_sample", labels()), trial("row 7", "bad_sample", {})]
     found = tables(tmp_path, rows)
@@ -136,23 +135,9 @@ def test_soft_labels_stand_beside_weight_1(tmp_path: Path) -> None:
     weights = {"0": {"capability_weights": {"C7": 0.5}}, "1": {"capability_weights": {"C7": 1.5}}}
     found = cells(tables(tmp_path, rows, samples=weights)[CAPABILITY])
     assert {name: row["HC"] for name, row in found.items()} == {"C7 reasoning": 50.0, "C7 reasoning, by weight": 75.0}
-
-
-def test_domains_stand_in_the_order_of_the_paper_whatever_the_data_call_them(tmp_path: Path) -> None:
-    words = ("pets", "astrology", "mathematics", "env_science")
-    rows = [trial(word, 0.5, {**labels(word), "field": "natural_science"}) for word in words]
-    names = ["1 Math", "10 Env. Science", "30 Pets (natural_science)", "astrology (natural_science)"]
-    assert list(domain(tmp_path / "a", rows)) == names
-    assert "not name: astrology." in notes(tmp_path / "b", rows)
-
-
-def test_families_of_which_the_run_gives_no_number_are_left_out_but_for_tau(tmp_path: Path) -> None:
-    values: dict[str, float | str] = dict.fromkeys(NUMBERS, "unavailable")
-    found = tables(tmp_path, [trial("a", {**values, "strict_structure": 1.0}, labels())])
-    meaning = cells(found[FIELD.format(MEANING)])
-    assert COHERENCE not in "".join(found)
-    assert meaning["All: mean of domains"]["tau"] == 100.0
-    assert meaning["All: mean of instances"]["Lacks"] == "1 unavailable"
+    for weight in (True, -1, float("inf")):  # no weights
+        samples = {"0": {"capability_weights": {"C7": weight}}}
+        assert list(cells(tables(tmp_path / str(weight), rows[:1], samples=samples)[CAPABILITY])) == ["C7 reasoning"]
 
 
 LOST = [
@@ -161,11 +146,9 @@ LOST = [
     trial("c", "failed", labels()),
 ]
 UNAVAILABLE = [trial("a", {**dict.fromkeys(NUMBERS, 1.0), "unim_gq": "unavailable", "sqcs": "unavailable"}, labels())]
-INAPPLICABLE = [
-    trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()),
-    trial("n", 1.0, labels()),
-]
+WITHOUT = [trial("m", {**HALF, "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels()), trial("n", 1.0, labels())]
 GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True}]
+ALONE = {"numbers": ["strict_structure"]}
 
 
 @pytest.mark.parametrize(
@@ -175,11 +158,13 @@ GONE = [{"task": "unim_all", "metric": "semantic_correctness", "suspended": True
         # A number that is unavailable has no column and keeps no other from counting.
         (UNAVAILABLE, {}, "tau, SC, Scored, Lacks", [100, 100, "1/1", ""], "SQCS of all: unavailable"),
         # An answer to which a number is inapplicable lacks nothing.
-        (INAPPLICABLE, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
+        (WITHOUT, {}, "GQ, SQCS abs, SC, Scored, Lacks", [100, 100, 75, "2/2", ""], ""),
         # A number whose scoring was suspended is not that of what came before.
         ([trial("a", 0.5, labels())], {"results": GONE}, "SC, GQ", [None, 50], "SC of 1: scoring"),
+        ([trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())], {}, "tau", [100], "not scored"),
+        ([trial("a", 1.0, labels())], ALONE, "Scored, Lacks", ["0/1", "1 unavailable"], "LeS of"),
     ],
-    ids=["lost", "unavailable", "inapplicable", "suspended"],
+    ids=["lost", "unavailable", "inapplicable", "suspended", "not scored", "skipped"],
 )
 def test_what_is_lost_or_unavailable_is_no_0(
     tmp_path: Path, rows: list[Row], more: dict[str, Any], names: str, wanted: list[Any], noted: str
@@ -191,27 +176,6 @@ def test_what_is_lost_or_unavailable_is_no_0(
         assert ",".join(line) == "tau,SC,Scored,Lacks"
         assert "SQCS of means" not in note
         assert "SQCS abs" not in tables(tmp_path / "c", rows)[OTHER.format("difficulty")].headers
-
-
-@pytest.mark.parametrize(
-    ("physics", "wanted"),
-    [
-        ("failed", [50.0, 50.0, 50.0, "1/10 domains", "1 without a value"]),
-        ("bad_sample", [50.0, 50.0, 50.0, "1/10 domains", "1 bad"]),
-        ("unsupported", [50.0, 25.0, 50.0, "1/10 domains", "1 unsupported"]),
-    ],
-    ids=["lost", "bad", "not supported"],
-)
-def test_a_domain_without_a_value_is_left_out_of_the_mean(tmp_path: Path, physics: Any, wanted: list[Any]) -> None:
-    rows = [trial("a", 0.5, labels("math")), trial("b", physics, labels("physics"))]
-    found = field(tmp_path, rows, STRUCTURE)[BY_DOMAIN]
-    assert some(found, "StS abs, StS rel, LeS abs, Scored, Lacks") == wanted
-
-
-def test_what_a_judge_has_not_come_to_is_lacking(tmp_path: Path) -> None:
-    rows = [trial("a", {"strict_structure": 1.0, "lenient_structure": 1.0}, labels())]
-    assert some(domain(tmp_path / "a", rows)["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
-    assert "not scored" in notes(tmp_path / "b", rows)
 
 
 def test_notes_of_bundled_partial_and_unfinished_runs(tmp_path: Path) -> None:
@@ -240,12 +204,6 @@ def test_only_the_trials_that_stand_behind_the_numbers_count(tmp_path: Path) -> 
     asked = {"unim_all": {"repeats": 1, "samples": [[1, 1]]}}
     found = domain(tmp_path, [trial("a", 0.0, labels()), trial("b", 1.0, labels())], asked=asked)
     assert some(found["1 Math"], "StS abs, Scored") == [100.0, "1/1"]
-
-
-def test_a_run_of_other_tasks_has_no_table(tmp_path: Path) -> None:
-    run = stored(tmp_path, {"other": BY_HAND})
-    run.record["tasks"]["other"].update(loader="mmmg", layout="")
-    assert list(layout(run)) == []
 
 
 def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:

@@ -1,4 +1,4 @@
-"""Score rows of UniM, and run folders that hold them: as many and as odd as a test of its tables wants them."""
+"""Score rows, and run folders that hold them: as many and as odd as a test of a benchmark's tables wants them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +31,8 @@ def score(value: float | str) -> Row:
 
 
 def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, *, repeat: int = 0) -> Row:
-    """``given``: numbers, one value for all of them, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
-    row: Row = {"i": 0, "n": repeat, "s": sample, "d": "d", "status": "ok", "scores": {}, "labels": of}
+    """``given``: numbers, or one for all those of UniM, or the word ``failed``, ``unsupported`` or ``bad_sample``."""
+    row: Row = {"n": repeat, "s": sample, "d": "d", "status": "ok", "scores": {}, "labels": of}
     if isinstance(given, str):
         kind = "timeout" if given == "failed" else given
         status = "unsupported" if given == "unsupported" else "failed"
@@ -41,18 +41,26 @@ def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, 
     return {**row, "scores": {name: score(value) for name, value in values.items()}}
 
 
-def stored(folder: Path, tasks: Mapping[str, Iterable[Row]], samples: Samples | None = None, **ours: Any) -> StoredRun:
+def stored(
+    folder: Path,
+    tasks: Mapping[str, Iterable[Row]],
+    samples: Samples | None = None,
+    *,
+    layout: str = "unim",
+    numbers: Sequence[str] = NUMBERS,
+    **ours: Any,
+) -> StoredRun:
+    """The folder of a run with these rows by task, read back; ``ours`` is what its results say beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    configs = {name: {"task": name, "task_alias": name, "loader": "unim", "layout": "unim"} for name in tasks}
-    for config in configs.values():
-        config["breakdown"] = list(BREAKDOWN)  # type: ignore[assignment]
+    shared = {"loader": layout, "layout": layout, "breakdown": BREAKDOWN}
+    configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), **shared} for name in tasks}
     (folder / "run.json").write_text(json.dumps({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
     for name, rows in tasks.items():
         (scores := folder / "scores" / name / SET).mkdir(parents=True)
         with (scores / "scores.jsonl").open("wb") as file:
-            file.writelines(to_line({**row, "i": at}) + b"\n" for at, row in enumerate(rows))
+            file.writelines(to_line({"i": at, **row}) + b"\n" for at, row in enumerate(rows))
         _write_samples(folder / "samples" / f"{name}.jsonl", samples or {})
-    document = {"group_subtasks": {name: [] for name in tasks}, "mmeval": _ours(list(tasks), ours)}
+    document = {"group_subtasks": {name: [] for name in tasks}, "mmeval": _ours(tasks, numbers) | ours}
     (folder / "results_2026-01-31T12-00-00.json").write_text(json.dumps(document))
     return StoredRun(folder)
 
@@ -63,12 +71,11 @@ def _write_samples(file: Path, samples: Samples) -> None:
     file.write_bytes(b"".join(to_line({"i": at, "sample": row}) + b"\n" for at, row in enumerate(rows)))
 
 
-def _ours(tasks: Sequence[str], given: Mapping[str, Any]) -> Row:
-    metrics = {name: {"outputs": [name], "range": [0, 1], "switches": {}} for name in NUMBERS}
+def _ours(tasks: Iterable[str], numbers: Sequence[str]) -> Row:
+    metrics = {name: {"outputs": [name], "range": [0, 1], "switches": {}} for name in numbers}
     return {
         "results": [],
         "metrics": dict.fromkeys(tasks, metrics),
         "score_sets": dict.fromkeys(tasks, SET),
         "protocols": dict.fromkeys(tasks, "single"),
-        **given,
     }
