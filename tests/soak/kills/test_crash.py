@@ -13,7 +13,6 @@ import pytest
 
 from tests.stories.test_unim import ANSWER, judged, model, words
 from tests.support.cli import DEADLINE, ROOT, environment, mmeval, mmeval_process, score_files
-from tests.support.dying import POINTS
 from tests.support.killing import kept, killed_once
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
@@ -88,10 +87,6 @@ def test_a_line_that_is_damaged_after_a_kill_in_an_episode_is_all_that_is_asked_
     assert (whole.code, died, last.code) == (0, -signal.SIGKILL, 0), last.err
     assert (left, kept(tmp_path / "runs"), stats["repeated"]) == (answers - 2, answers, 1)
     assert score_files(tmp_path / "runs") == score_files(tmp_path / "whole")
-
-
-def test_every_named_point_exists() -> None:
-    assert all(hasattr(owner, name) for owner, name in POINTS.values())
 
 
 MOMENTS: Mapping[str, Callable[[HonestServer], bool]] = {

@@ -59,17 +59,6 @@ def test_a_stopped_run_keeps_every_answer_and_the_next_asks_the_rest(runs: Runs,
     assert asked_in(runs.folder) == sorted(f"question {i}" for i in range(12))
 
 
-def test_a_second_ctrl_c_leaves_a_slow_backend_at_once(runs: Runs) -> None:
-    with runs.start(delay=600) as stopped:
-        wait_for(lambda: len(asked_in(runs.folder)) == 2, "two questions")
-        stopped.signal(signal.SIGINT)
-        assert stopped.process.stderr is not None
-        while "in flight" not in stopped.process.stderr.readline():
-            pass
-        stopped.signal(signal.SIGINT)
-        assert stopped.ended().code == EXIT_INTERRUPTED
-
-
 def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(runs: Runs) -> None:
     file = runs.folder / "tasks" / "tiny.yaml"
     file.write_text(file.read_text().replace("exact_match", "toy_yes"))

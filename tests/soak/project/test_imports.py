@@ -78,35 +78,23 @@ def of_ours(modules: set[str], package: str) -> set[str]:
     return {name for name in modules if name.startswith(f"{package}.")}
 
 
-@pytest.mark.parametrize(
-    ("words", "allowed"),
-    [
-        (["-c", "import mmeval"], set()),
-        (["-m", "mmeval", "--version"], set()),
-        (["-m", "mmeval", "--help"], set()),
-        (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml"}),
-    ],
-    ids=["import mmeval", "--version", "--help", "ls tasks"],
-)
+LIGHT = {
+    "import mmeval": (["-c", "import mmeval"], set()),
+    "--version": (["-m", "mmeval", "--version"], set()),
+    "--help": (["-m", "mmeval", "--help"], set()),
+    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml"}),
+    "ls backends": (["-m", "mmeval", "ls", "backends"], {"orjson"}),
+    "ls adapters": (["-m", "mmeval", "ls", "adapters"], {"orjson"}),
+}
+"""Commands, and the packages of others that each may import."""
+
+
+@pytest.mark.parametrize(("words", "allowed"), LIGHT.values(), ids=LIGHT)
 def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
     itself, workers = imported(words, tmp_path)
 
     assert third_party(itself) <= allowed
-    assert workers == set()
-
-
-def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
-    modules, _ = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
-
-    assert "mmeval.task.index" in modules
-    for group in ("metrics", "model_backends", "dataset.loaders"):
-        assert of_ours(modules, f"mmeval.{group}") == set()
-
-
-def test_an_import_by_any_means_is_noticed(tmp_path: Path) -> None:
-    by_hand = "import importlib; importlib.import_module('soundfile')"
-
-    assert "soundfile" in third_party(imported(["-c", by_hand], tmp_path).itself)
+    assert (of_ours(itself, "mmeval.metrics"), workers) == (set(), set())
 
 
 def test_a_run_of_the_reference_imports_no_heavy_package_but_scipy_where_intervals_are_made(tmp_path: Path) -> None:
@@ -135,11 +123,6 @@ def test_a_run_loads_the_plugins_that_it_names_and_no_other(tmp_path: Path) -> N
     assert "mmeval.metrics.structure.strict_structure" in modules
     assert of_ours(modules, "mmeval.metrics.text") == set()
     assert of_ours(modules, "mmeval.tasks.mmmg") == set()
-
-
-@pytest.mark.parametrize("kind", ["backends", "adapters", "tools"])
-def test_listing_what_runs_local_models_imports_no_heavy_package(kind: str, tmp_path: Path) -> None:
-    assert third_party(imported(["-m", "mmeval", "ls", kind], tmp_path).itself) & HEAVY == set()
 
 
 def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path) -> None:
@@ -174,8 +157,3 @@ def mentions() -> Iterator[str]:
 
 def test_the_core_names_no_benchmark() -> None:
     assert list(mentions()) == []
-
-
-@pytest.mark.parametrize("text", ["the UniM folder", "mmmg_audio", "ISG-Bench", "mme_unify", "MME-Unify", "ueval"])
-def test_a_benchmark_is_recognised_however_it_is_spelt(text: str) -> None:
-    assert BENCHMARK.search(text)

@@ -47,11 +47,8 @@ def where(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
-def test_every_module_names_its_subject() -> None:
+def test_every_module_names_its_subject_and_none_has_a_vague_name() -> None:
     assert [where(file) for file in modules() if not ast.get_docstring(ast.parse(file.read_text()))] == []
-
-
-def test_no_module_or_folder_has_a_vague_name() -> None:
     assert [where(file) for file in modules() if VAGUE & {file.stem, *file.relative_to(ROOT).parts}] == []
 
 
@@ -75,9 +72,3 @@ def subject_of(test: Path) -> Path:
     folder = ROOT / test.parent.relative_to(ROOT / "tests")
     name = test.name.removeprefix("test_")
     return folder / ("__main__.py" if name == "main.py" else name)
-
-
-def test_test_folders_are_no_packages() -> None:
-    marked = [where(file) for file in sorted((ROOT / "tests").rglob("__init__.py"))]
-
-    assert [file for file in marked if not file.startswith("tests/support/plugin/")] == []
