@@ -28,13 +28,7 @@ DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
-    "PYTEST_CURRENT_TEST",
-    "PATH",
-    "LANG",
-    "VIRTUAL_ENV",
-    "SYSTEMROOT",
-    "TMPDIR",
-    "LD_LIBRARY_PATH",
+    *("PYTEST_CURRENT_TEST", "PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH"),
     "OMP_NUM_THREADS",
 )
 _NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")

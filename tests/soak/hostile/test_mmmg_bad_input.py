@@ -45,21 +45,13 @@ THE_LAST_COUNTS = ("mmmg_interleaved_math", "mmmg_interleaved_code")
 @pytest.fixture(scope="module", autouse=True)
 def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.mktemp("weights")
-    sounds = tuple(label.replace(" ", "_") for label in labels("start", "end", "target"))
-    weights_folder(folder / "models", sounds=sounds, instruments=labels("instrument"))
+    weights_folder(folder / "models")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MMEVAL_WEIGHTS_DIR", str(folder / "models"))
         patch.setenv("MMEVAL_CACHE_DIR", str(folder / "cache"))
-        tasks.cache_clear()
         tasks(), tasks("official")
         yield
     tasks.cache_clear()
-
-
-def labels(*keys: str) -> tuple[str, ...]:
-    """The labels of bundled samples of tasks with sounds under these keys."""
-    found = [sample.metadata.get(key) for name in SPOKEN for sample in tasks()[name].dataset() for key in keys]
-    return tuple(sorted({label for label in found if isinstance(label, str)}))
 
 
 @cache

@@ -24,7 +24,7 @@ import pytest
 from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval_process, openai, results, started, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
-from tests.support.toy_site import judge, toy_environment, write_judged
+from tests.support.toy_site import toy_environment, write_judged
 
 PAGE = ROOT / "docs" / "reliability.md"
 SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
@@ -99,11 +99,17 @@ def asking(tmp_path: Path, *flags: str) -> list[str]:
     return [*where, "--max_connections", "16", *flags]
 
 
-def impatient(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+def impatient_process(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """A command that gives up an unreachable server soon."""
     words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *map(str, arguments)]
-    done = subprocess.run(words, env=env or environment(), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, env=env or environment(), cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+
+def impatient(*arguments: str | Path) -> Ended:
+    with impatient_process(*arguments) as process:
+        out, err = process.communicate(timeout=DEADLINE)
+    return Ended(process.returncode, out, err)
 
 
 def kept(tmp_path: Path, by: str = "") -> int:
@@ -270,12 +276,6 @@ def test_the_page_has_the_faults_that_are_tested_in_their_order() -> None:
     assert [name_of(row) for row in lines[first : lines.index("", first)]] == [fault.fault for fault in FAULTS]
 
 
-def judged(tmp_path: Path) -> list[str]:
-    folder = write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
-    where = ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs")]
-    return [*where, "--max_connections", "16"]
-
-
 def recommended(done: Ended) -> list[str]:
     """The command at the end of the complaint, as a user would copy it."""
     said = next(said for said in done.warnings if "was suspended" in said and "then run" in said)
@@ -284,36 +284,25 @@ def recommended(done: Ended) -> list[str]:
     return words[1:]
 
 
-@pytest.fixture
-def toys(tmp_path: Path) -> dict[str, str]:
-    return toy_environment(tmp_path / "site")
-
-
 def result(tmp_path: Path) -> dict[str, Any]:
     [row] = [row for row in results(tmp_path)["mmeval"]["results"] if not row["slice"]]
     found: dict[str, Any] = row
     return found
 
 
-def lost_judge(tmp_path: Path, toys: Mapping[str, str], jury: Process, server: MockServer) -> Ended:
-    """A run whose judge is killed after thirty verdicts."""
-    role = ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
-    words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *judged(tmp_path), *openai(server), *role]
-    with subprocess.Popen(
-        words, env=toys, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        wait_for(lambda: jury.stats()["answered"] >= 30 or process.poll() is not None, "30 verdicts")
-        jury.kill()
-        out, err = process.communicate(timeout=DEADLINE)
-    return Ended(process.returncode, out, err)
-
-
 def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_only_what_is_missing(
-    tmp_path: Path, toys: dict[str, str]
+    tmp_path: Path,
 ) -> None:
+    env = toy_environment(tmp_path / "site")
     with server_process(reply="yes", latency=0.05) as jury, MockServer(latency=LATENCY) as server:
-        done = lost_judge(tmp_path, toys, jury, server)
-        found = result(tmp_path)
+        words = [*asking(tmp_path), *openai(server)]
+        words += ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
+        write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
+        with impatient_process(*words, env=env) as process:
+            wait_for(lambda: jury.stats()["answered"] >= 30 or process.poll() is not None, "30 verdicts")
+            jury.kill()
+            out, err = process.communicate(timeout=DEADLINE)
+        done, found = Ended(process.returncode, out, err), result(tmp_path)
         missing = SAMPLES - found["scored"]
 
         assert done.code == 3
@@ -326,28 +315,8 @@ def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_o
         assert f"{missing} trials lack a verdict" in " ".join(done.warnings)
 
         jury.start()
-        again = mmeval_process(*recommended(done), env=toys)
+        again = mmeval_process(*recommended(done), env=env)
         assert again.code == 0, again.err
         assert jury.stats()["answered"] == missing
         assert server.stats()["requests"] == SAMPLES
         assert (result(tmp_path)["value"], result(tmp_path)["scored"]) == (1.0, SAMPLES)
-
-
-def test_a_judge_whose_key_expires_suspends_scoring_with_the_exit_code_of_a_missing_key(
-    tmp_path: Path, toys: dict[str, str]
-) -> None:
-    with MockServer(reply="yes", latency=LATENCY, expire_after=50) as jury, MockServer(latency=LATENCY) as server:
-        done = mmeval_process(*judged(tmp_path), *openai(server), *judge(jury), env=toys)
-        found = result(tmp_path)
-
-        assert done.code == 4
-        assert server.stats()["answered"] == SAMPLES
-        assert found["scored"] == jury.stats()["answered"] >= 50
-        assert "HTTP 401" in " ".join(done.warnings)
-        asked = jury.stats()["requests"]
-        assert asked - jury.stats()["answered"] <= 16
-
-        jury.state.settings.expire_after = 0
-        again = mmeval_process(*recommended(done), env=toys)
-        assert again.code == 0, again.err
-        assert jury.stats()["answered"] == SAMPLES
