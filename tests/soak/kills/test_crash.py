@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.stories.test_unim import ANSWER, judged, model, words
-from tests.support.cli import DEADLINE, ROOT, environment, mmeval, mmeval_process, score_files, wait_for
+from tests.support.cli import DEADLINE, ROOT, environment, kept_answers, mmeval, mmeval_process, score_files, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_judges import HonestServer, honest_server
@@ -61,7 +61,7 @@ def killed_once(
             if not reached() or not server.state.in_flight:
                 return False
             answered = server.stats()["answered"]
-            wait_for(lambda: kept(output) >= answered, f"{answered} answers that are kept")
+            wait_for(lambda: kept_answers(output) >= answered, f"{answered} answers that are kept")
             process.kill()
             process.wait()
             server.hang_up()
@@ -70,12 +70,6 @@ def killed_once(
         while not server.meanwhile_silent(gone):
             time.sleep(0.001)  # another process is at work, which sends nothing that could be waited for
     return process.returncode
-
-
-def kept(output: Path) -> int:
-    """Answers in the journals of the runs below a folder."""
-    lines = (line for file in output.glob("*/*/journal/*.jsonl") for line in file.read_bytes().splitlines())
-    return sum(b'"r":' in line for line in lines)
 
 
 def test_a_run_killed_ten_times_ends_with_identical_scores_and_asks_nothing_twice(tmp_path: Path) -> None:

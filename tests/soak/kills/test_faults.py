@@ -21,7 +21,18 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval_process, openai, results, started, wait_for
+from tests.support.cli import (
+    DEADLINE,
+    ROOT,
+    Ended,
+    environment,
+    kept_answers,
+    mmeval_process,
+    openai,
+    results,
+    started,
+    wait_for,
+)
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
 from tests.support.toy_site import toy_environment, write_judged
@@ -112,12 +123,6 @@ def impatient(*arguments: str | Path) -> Ended:
     return Ended(process.returncode, out, err)
 
 
-def kept(tmp_path: Path, by: str = "") -> int:
-    """Answers in the journal, of all roles or of those to one kind of call."""
-    lines = (line for file in tmp_path.rglob("journal/*.jsonl") for line in file.read_text().splitlines())
-    return sum('"r":' in line and by in line for line in lines)
-
-
 def failed(tmp_path: Path) -> int:
     """Trials that were recorded as failed."""
     rows = (json.loads(line) for file in tmp_path.rglob("trials/ask.jsonl") for line in file.read_text().splitlines())
@@ -132,14 +137,14 @@ def struck(
         arguments = [*asking(tmp_path, *flags), *openai(server, **({"timeout": timeout} if timeout else {}))]
         done = mmeval_process(*arguments)
         stats = server.stats()
-        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
         assert stats["faults"].get(wanted, 1) > 0
         assert stats["repeated_after_answer"] == 0
         server.state.reset()
         for name, value in faults.items():
             setattr(server.state.settings, name, type(value)())
         mended = mmeval_process(*arguments)
-        assert kept(tmp_path) == SAMPLES
+        assert kept_answers(tmp_path) == SAMPLES
         return found._replace(again=server.stats()["requests"], mended=mended.code)
 
 
@@ -147,15 +152,15 @@ def back_soon(tmp_path: Path) -> Seen:
     """The server is killed in the middle and comes back, with nothing of what it knew."""
     with server_process() as server:
         with started(*asking(tmp_path, "--retry_on_error", "1"), *openai_at(server)) as running:
-            wait_for(lambda: kept(tmp_path) >= 50 or running.process.poll() is not None, "50 answers")
+            wait_for(lambda: kept_answers(tmp_path) >= 50 or running.process.poll() is not None, "50 answers")
             server.kill()
             time.sleep(3)  # an outage takes time
-            before = kept(tmp_path)
+            before = kept_answers(tmp_path)
             server.start()
             done = running.ended()
         stats = server.stats()
     assert (before < SAMPLES, stats["answered"]) == (True, SAMPLES - before)
-    return Seen(kept(tmp_path), failed(tmp_path), done.code)
+    return Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
 
 
 def gone(tmp_path: Path) -> Seen:
@@ -163,7 +168,7 @@ def gone(tmp_path: Path) -> Seen:
         arguments = [*asking(tmp_path, "--max_connections", "1"), *openai_at(server)]
         done = impatient(*arguments)
         assert re.search(r"127\.0\.0\.1:\d+ .* for \d+ s\.", done.error)
-        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
         server.start(die_after=0)
         mended = mmeval_process(*arguments)
         return found._replace(again=server.stats()["requests"], mended=mended.code)

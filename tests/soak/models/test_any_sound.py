@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from mmeval.content.media import Media
 from mmeval.metric import Metric
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
 from mmeval.metrics.audio.clap import CLAP, clap_similarity
 from mmeval.metrics.audio.intensity import intensity
 from mmeval.metrics.audio.music import tempo as tempo_module
@@ -31,7 +29,6 @@ from mmeval.metrics.audio.speech.voices import VOICE
 from tests.support.hearing import class_folder, sound_trial, tiny
 from tests.support.sounds import Samples, alternating, heard, pulses, silence, tone, voice
 from tests.support.tiny_media import picture
-from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
 
 LABELS = {"intensity": ["end", "fade out"], "tempo": 120, "pitch": "high", "speed": "low"}
@@ -143,26 +140,3 @@ def test_models_score_every_sound_and_what_cannot_be_heard_is_zero(
     for nothing in (np.zeros(0, np.float32), np.full(9, np.nan, np.float32)):
         assert (found := score(sound(nothing))).value == 0 and "reason" in found.evidence
     assert score(Media.from_bytes(picture())).value == 0
-
-
-ASKING: Mapping[str, tuple[Metric, Mapping[str, str]]] = {
-    "tempo": (tempo, {"model": "beat_this"}),
-    "pitch_band": (pitch_band, {"model": "wav2vec2_gender"}),
-    "speech_rate": (speech_rate, {"model": "whisper", "processor": "whisper"}),
-}
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_signal_metric_with_a_model_scores_each_sound_alone_as_among_others(name: str) -> None:
-    metric, models = ASKING[name]
-    bound = bind(metric, {switch: str(tiny_model(model)) for switch, model in models.items()})
-    sounds = (pulses(6, (1, 1)), tone(0.3), voice(120, 3), voice(220, 1))
-    trials = [*(heard(one, metadata=LABELS) for one in sounds), heard(text="no sound", metadata=LABELS)]
-    together = [found[name] for found in score_all(bound, trials)]
-
-    assert [score.status for score in together] == ["scored"] * 5
-    assert all(score.value is not None and 0 <= score.value <= 1 for score in together)
-    assert together == [next(iter(score_all(bound, [trial])))[name] for trial in trials]
-    assert "somebody/nothing" in bind(metric, dict.fromkeys(models, "somebody/nothing")).without_models()
-    unneeded = {"pitch_band": {"gender": "female"}, "speech_rate": {"source": "text"}}
-    assert name == "tempo" or bind(metric, unneeded[name]).without_models() == ""

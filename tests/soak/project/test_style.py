@@ -1,9 +1,13 @@
-"""The house style, where a test can see it: names, subjects, the size of functions, and the mirror of the trees."""
+"""The house style, where a test can see it: names, subjects, sizes, the mirror of the trees, no circle of imports.
+
+`.importlinter` says what may import what."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends", "scripts")
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 MAX_FUNCTION_LINES = 60
+MAX_MODULES = 15
 OF_A_FOLDER = {
     "test_all_tasks.py",
     "test_answers.py",
@@ -72,3 +77,38 @@ def subject_of(test: Path) -> Path:
     folder = ROOT / test.parent.relative_to(ROOT / "tests")
     name = test.name.removeprefix("test_")
     return folder / ("__main__.py" if name == "main.py" else name)
+
+
+def by_name() -> dict[str, Path]:
+    """The file of each module by its name; a package is named as it is imported."""
+    files = [file.relative_to(ROOT) for tree in TREES for file in sorted((ROOT / tree).rglob("*.py"))]
+    return {".".join(part for part in named(file) if part != "__init__"): ROOT / file for file in files}
+
+
+def named(file: Path) -> tuple[str, ...]:
+    return (*(() if file.parts[0] == "mmeval" else ("mmeval",)), *file.with_suffix("").parts)
+
+
+def imported(file: Path) -> Iterator[str]:
+    """What a module imports anywhere in it: at its head, within functions and for the checker of types alone."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_a_folder_has_at_most_fifteen_modules() -> None:
+    folders = Counter(str(file.parent.relative_to(ROOT)) for file in by_name().values())
+
+    assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    files = by_name()
+    graph = {
+        module: {name if name in files else name.rpartition(".")[0] for name in imported(file)} - {module}
+        for module, file in files.items()
+    }
+
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
