@@ -37,8 +37,8 @@ from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
 from tests.support.cli import wait_for
 from tests.support.embedded import embedded_cache
+from tests.support.fresh_environment import OFFLINE_PIP
 from tests.support.mock_openai_server import MockServer
-from tests.support.reader_environment import OFFLINE_PIP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

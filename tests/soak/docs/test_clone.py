@@ -16,8 +16,7 @@ import pytest
 
 from tests.support.doc_examples import Command, blocks, blocks_run_by, commands, matches, said_in_passing
 from tests.support.embedded import embedded_cache
-from tests.support.fresh_environment import ROOT, FreshEnvironment, clean_environ, closure, copy_of_tree
-from tests.support.reader_environment import OFFLINE_PIP, add_commands
+from tests.support.fresh_environment import OFFLINE_PIP, ROOT, FreshEnvironment, clean_environ, closure, copy_of_tree
 
 HERE = "tests/soak/docs/test_clone.py"
 DEMO = "test_the_demo_runs_in_a_fresh_clone"
@@ -43,7 +42,7 @@ def clone(folder: Path) -> FreshEnvironment:
     environment = FreshEnvironment.create(folder / ".venv")
     needed = closure(requires("mmeval") or [], ("all",), installed_only=True) - {"mmeval"}
     environment.link({*needed, "pip", "setuptools"})
-    add_commands(environment, ("pip",))
+    environment.add_commands("pip")
     return environment
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.doc_examples import PAGES, ROOT, Reader, blocks, installs, matches
+from tests.support.fresh_environment import reader_environment
 from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
-from tests.support.reader_environment import reader_environment
 
 FOLLOWED_ELSEWHERE = {"publish-a-benchmark.md"}
 """``tests/soak/packages/test_publish_a_benchmark.py`` follows it, where nothing is but what the page has named."""

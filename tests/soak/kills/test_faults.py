@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -197,8 +196,7 @@ def openai_at(server: Process) -> list[str]:
     return ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """A row of the table: what goes wrong, what mmeval does, and the run that shows it."""
 
     fault: str
