@@ -19,15 +19,7 @@ from tests.support.fresh_environment import ROOT, copy_of_tree
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""
 
-LOADING = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "link": "href",
-}
+LOADING = {**dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"), "link": "href"}
 """The attribute by which an element loads something when the page is opened."""
 
 

@@ -42,12 +42,7 @@ def killed_outside(arguments: Sequence[str], server: MockServer, output: Path, m
     return killed_once(lambda: server.stats()["answered"] >= wanted, arguments, server, output)
 
 
-def killed_once(
-    reached: Callable[[], bool],
-    arguments: Sequence[str | Path],
-    server: MockServer,
-    output: Path,
-) -> int:
+def killed_once(reached: Callable[[], bool], arguments: Sequence[str | Path], server: MockServer, output: Path) -> int:
     """A run that is killed once its server has reached a state, with requests in flight; its exit status, which is 0
     where it ended first. What is still in the socket when a process dies is lost: so it is killed in the server's own
     thread, which answers nothing meanwhile, right after the last answer was kept below ``output``."""

@@ -32,11 +32,6 @@ def questions(count: int) -> list[str]:
     return [f"question {i}" for i in range(count)]
 
 
-def lines(folder: Path) -> list[dict[str, Any]]:
-    files = folder.glob("runs/*/default/journal/*.jsonl")
-    return [from_line(line) for file in files for line in file.read_bytes().splitlines()]
-
-
 def test_an_answer_that_this_process_cannot_read_harms_no_other(tmp_path: Path) -> None:
     texts = ["question 0", "garbled 1", *questions(8)[2:]]
     outcome = run(tmp_path, *texts, copies=1, max_batch_size=8)
@@ -50,7 +45,8 @@ def test_a_row_during_which_a_copy_dies_twice_fails_and_harms_no_other(tmp_path:
     outcome = run(tmp_path, "question 0", "deadly 1", "question 2")
     assert (outcome.counts.new, outcome.counts.failed) == (2, 1)
     assert answered(tmp_path) == ["question 0", "question 2"]
-    (failed,) = (line["failed"]["error"] for line in lines(tmp_path) if "failed" in line)
+    rows = [from_line(row) for file in tmp_path.rglob("journal/*.jsonl") for row in file.read_bytes().splitlines()]
+    (failed,) = (row["failed"]["error"] for row in rows if "failed" in row)
     assert failed["kind"] == "internal"
 
 
