@@ -35,7 +35,7 @@ from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
-from tests.support.cli import wait_for
+from tests.support.cli import DEADLINE, wait_for
 from tests.support.embedded import embedded_cache
 from tests.support.fresh_environment import OFFLINE_PIP
 from tests.support.mock_openai_server import MockServer
@@ -203,7 +203,7 @@ class Reader:
 
     def _run(self, words: list[str]) -> tuple[int, str]:
         with self._started(words) as process:
-            printed, _ = process.communicate(timeout=120)
+            printed, _ = process.communicate(timeout=DEADLINE)
         return process.returncode, printed
 
     def _stopped(self, words: list[str], before: str) -> tuple[int, str]:
