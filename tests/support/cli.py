@@ -28,13 +28,7 @@ DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
 _INHERITED = (
-    "PYTEST_CURRENT_TEST",
-    "PATH",
-    "LANG",
-    "VIRTUAL_ENV",
-    "SYSTEMROOT",
-    "TMPDIR",
-    "LD_LIBRARY_PATH",
+    *("PYTEST_CURRENT_TEST", "PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH"),
     "OMP_NUM_THREADS",
 )
 _NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
@@ -204,3 +198,9 @@ def results(output: Path) -> dict[str, Any]:
 def score_files(output: Path) -> dict[str, bytes]:
     """The finished score rows of every run below a folder, by task and score set."""
     return {"/".join(path.parts[-3:]): path.read_bytes() for path in sorted(output.rglob("scores.jsonl"))}
+
+
+def kept_answers(output: Path) -> int:
+    """Answers in the journals of the runs below a folder."""
+    lines = (line for file in output.rglob("journal/*.jsonl") for line in file.read_bytes().splitlines())
+    return sum(b'"r":' in line for line in lines)

@@ -35,10 +35,10 @@ from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
-from tests.support.cli import wait_for
+from tests.support.cli import DEADLINE, wait_for
 from tests.support.embedded import embedded_cache
+from tests.support.fresh_environment import OFFLINE_PIP
 from tests.support.mock_openai_server import MockServer
-from tests.support.reader_environment import OFFLINE_PIP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -168,7 +168,7 @@ class Reader:
         if block.file:
             self._write(block)
         if block.language == "yaml":
-            _check_as_shown(block, self._folder)
+            check_yaml(block, self._folder)
         elif block.language == "console":
             for command in commands(block.text):
                 self._compare(block, command)
@@ -203,7 +203,7 @@ class Reader:
 
     def _run(self, words: list[str]) -> tuple[int, str]:
         with self._started(words) as process:
-            printed, _ = process.communicate(timeout=120)
+            printed, _ = process.communicate(timeout=DEADLINE)
         return process.returncode, printed
 
     def _stopped(self, words: list[str], before: str) -> tuple[int, str]:
@@ -213,20 +213,19 @@ class Reader:
             printed = ""
             while not matches(before, printed) and (line := process.stdout.readline()):
                 printed += line
-            wait_for(self._slow_server_is_asked, "a request")
+            slow = self._slow
+            wait_for(lambda: slow is not None and slow.stats()["requests"] > 0, "a request")
             time.sleep(0.3)  # the other requests of the same moment are sent, too
             os.killpg(process.pid, signal.SIGINT)
             rest, _ = process.communicate(timeout=60)
         return process.returncode, f"{printed}^C\n{rest}"
 
-    def _slow_server_is_asked(self) -> bool:
-        return self._slow is not None and self._slow.stats()["requests"] > 0
-
     def _started(self, words: list[str]) -> subprocess.Popen[str]:
+        tiny = {"MMEVAL_CACHE_DIR": str(embedded_cache())} if _ASKS_TINY.search(words[-1]) else {}
         return subprocess.Popen(
             words,
             cwd=self._folder,
-            env=self._environment() | (_with_tiny() if _ASKS_TINY.search(words[-1]) else {}),
+            env=self._environment() | tiny,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -254,32 +253,24 @@ def matches(shown: str, found: str) -> bool:
     return re.fullmatch("".join(lines), _steady(found)) is not None
 
 
-def _check_as_shown(block: Block, folder: Path) -> None:
+def check_yaml(block: Block, folder: Path) -> None:
+    """Read the block as what it is. Raises TaskFileError for what the parser refuses, unless it is shown as wrong."""
+    file = folder / (block.file or ".example.yaml")
+    file.write_text(block.text)
     try:
-        check_yaml(block, folder)
+        if "config" in block.words:
+            read_config(file, [flag.name for flag in FLAGS])
+            return
+        document = read_document(file).without("include")
+        if {"group", "aggregate_metric_list"} & document.data.keys():
+            parse_group(document.over(Document(file, {"group": "example", "task": ["a"]})))
+        else:
+            parse_task(document.over(Document(file, {"task": "example", "metadata": {"version": 1}})))
     except TaskFileError:
         if "wrong" in block.words:
             return
         raise
     assert "wrong" not in block.words, f"{block}: is shown as wrong, and the parser takes it"
-
-
-def check_yaml(block: Block, folder: Path) -> None:
-    """Read the block as what it is. Raises TaskFileError for what the parser refuses."""
-    file = folder / (block.file or ".example.yaml")
-    file.write_text(block.text)
-    if "config" in block.words:
-        read_config(file, [flag.name for flag in FLAGS])
-        return
-    document = read_document(file).without("include")
-    if {"group", "aggregate_metric_list"} & document.data.keys():
-        parse_group(_completed(document, {"group": "example", "task": ["a"]}))
-    else:
-        parse_task(_completed(document, {"task": "example", "metadata": {"version": 1}}))
-
-
-def _completed(document: Document, needed: dict[str, object]) -> Document:
-    return document.over(Document(document.file, needed))
 
 
 def _steady(text: str) -> str:
@@ -292,7 +283,3 @@ def _lines(lines: list[str]) -> str:
     """Lines without blanks at their ends and without empty lines around them."""
     text = "\n".join(line.rstrip() for line in lines).strip("\n")
     return f"{text}\n" if text else ""
-
-
-def _with_tiny() -> dict[str, str]:
-    return {"MMEVAL_CACHE_DIR": str(embedded_cache())}

@@ -1,13 +1,14 @@
 """Fresh environments, made offline: packages are linked from the running environment, so no index is asked."""
 
 import os
+import site
 import subprocess
 import sys
 import venv
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution, entry_points
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +16,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
+OFFLINE_PIP = {
+    "PIP_NO_INDEX": "1",
+    "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this variable the other way round: 0 builds with what is here
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_ROOT_USER_ACTION": "ignore",
+}
+"""Variables under which ``pip install`` takes what it needs from the environment alone."""
 
 
 def copy_of_tree(destination: Path) -> list[str]:
@@ -112,6 +120,23 @@ class FreshEnvironment:
         """Run a command of this environment (``python``, ``mmeval``) with nothing of ours in its variables."""
         command = [str(self.folder / "bin" / words[0]), *words[1:]]
         return subprocess.run(command, cwd=cwd, env=clean_environ() | environ, capture_output=True, text=True)
+
+    def add_commands(self, *names: str) -> None:
+        """Write console scripts as an installer does, for distributions that are seen and not installed there."""
+        for name in names:
+            (entry,) = entry_points(group="console_scripts", name=name)
+            script, imported = self.python.parent / name, f"from {entry.module} import {entry.attr}"
+            script.write_text(f"#!{self.python}\nimport sys\n{imported}\nsys.exit({entry.attr}())\n")
+            script.chmod(0o755)
+
+
+def reader_environment(folder: Path) -> FreshEnvironment:
+    """Everything of the running environment, mmeval as it is installed there included; pip and mmeval are commands."""
+    environment = FreshEnvironment.create(folder)
+    seen = "".join(f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages())
+    (environment.site_packages / "seen.pth").write_text(seen)
+    environment.add_commands("pip", "mmeval")
+    return environment
 
 
 def clean_environ() -> dict[str, str]:

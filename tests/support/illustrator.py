@@ -17,7 +17,7 @@ from mmeval.model_backends.hf import HFBackend
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records import Request, Response, answered
 from tests.support.cli import ROOT, environment
-from tests.support.task_folder import write_files
+from tests.support.task_folder import task, write_distribution, write_files, write_rows
 from tests.support.toy import asked_text
 
 PLUGINS = """
@@ -25,14 +25,6 @@ PLUGINS = """
 illustrator = tests.support.illustrator:Illustrator
 noted_diffusers = tests.support.illustrator:NotedDiffusers
 noted_hf = tests.support.illustrator:NotedHF
-"""
-TASK = """\
-task: shown
-dataset_path: data
-output_modalities: [text, image, audio]
-metric_list:
-  - metric: strict_structure
-metadata: {version: 1.0}
 """
 
 
@@ -55,48 +47,39 @@ class Illustrator:
         pass
 
 
-class _Notes:
-    """A file that gets a line for each batch: what its rows were asked."""
+class _Noted:
+    """Notes in the file ``log`` what the rows of each batch are asked."""
 
-    def __init__(self, file: str) -> None:
-        self._file = Path(file)
+    def __init__(self, *, log: str, **given: Any) -> None:
+        super().__init__(**given)
+        self._log = Path(log)
 
-    def note(self, requests: Sequence[Request]) -> None:
-        with self._file.open("a") as notes:
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        with self._log.open("a") as notes:
             notes.write(json.dumps([asked_text(request) for request in requests]) + "\n")
+        yield from super().generate_batch(requests)  # type: ignore[misc]  # beside a backend
 
 
-class NotedDiffusers(DiffusersBackend):
-    def __init__(self, *, log: str, **given: Any) -> None:
-        super().__init__(**given)
-        self._notes = _Notes(log)
-
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        self._notes.note(requests)
-        yield from super().generate_batch(requests)
+class NotedDiffusers(_Noted, DiffusersBackend):
+    pass
 
 
-class NotedHF(HFBackend):
-    def __init__(self, *, log: str, **given: Any) -> None:
-        super().__init__(**given)
-        self._notes = _Notes(log)
-
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        self._notes.note(requests)
-        yield from super().generate_batch(requests)
+class NotedHF(_Noted, HFBackend):
+    pass
 
 
 def illustrated(folder: Path) -> dict[str, str]:
     """The environment of a process that knows the plugins; their distribution is written to the folder."""
-    meta = "Metadata-Version: 2.1\nName: dist-illustrator\nVersion: 1\n"
-    write_files(folder / "dist_illustrator-1.dist-info", {"METADATA": meta, "entry_points.txt": PLUGINS})
+    write_distribution(folder, "dist-illustrator", PLUGINS)
     return environment(PYTHONPATH=f"{folder}:{ROOT}")
 
 
 def write_shown(folder: Path, questions: Sequence[str]) -> Path:
     """The task ``shown`` of some questions. Returns its folder."""
     rows = ({"id": str(i), "input": text, "reference": "<<image1>><<audio1>>"} for i, text in enumerate(questions))
-    return write_files(folder, {"shown.yaml": TASK, "data/test.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+    write_rows(folder / "data", *rows)
+    more = "dataset_path: data\noutput_modalities: [text, image, audio]\n"
+    return write_files(folder, {"shown.yaml": task("shown", more).replace("exact_match", "strict_structure")})
 
 
 def batches(log: Path) -> list[list[str]]:

@@ -9,19 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 TOP_LEVEL = {
-    *(
-        "results",
-        "groups",
-        "group_subtasks",
-        "configs",
-        "versions",
-        "n-shot",
-        "higher_is_better",
-        "n-samples",
-        "config",
-    ),
-    *("git_hash", "date", "task_hashes", "model_name", "model_source", "model_name_sanitized", "chat_template"),
-    *("chat_template_sha", "system_instruction_sha", "total_evaluation_time_seconds", "pretty_env_info"),
+    *("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"),
+    *("config", "git_hash", "date", "task_hashes", "model_name", "model_source", "model_name_sanitized"),
+    *("chat_template", "chat_template_sha", "system_instruction_sha", "total_evaluation_time_seconds"),
+    "pretty_env_info",
 }
 SAMPLE_KEYS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),

@@ -1,7 +1,10 @@
 """A folder as ``MMEVAL_WEIGHTS_DIR`` names it: every model that our metrics open, tiny, and reference sounds."""
 
+import json
 import shutil
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from mmeval.metrics.audio.clap import CLAP_NAME
 from mmeval.metrics.audio.music.beats import BEAT_THIS_NAME
@@ -17,10 +20,19 @@ TINY = {
 }
 
 
-def weights_folder(folder: Path, *, sounds: tuple[str, ...] = (), instruments: tuple[str, ...] = ()) -> Path:
-    """``sounds`` and ``instruments`` are the classes of the two sets of reference sounds."""
+def weights_folder(folder: Path) -> Path:
+    """With the reference sounds that the bundled rows of MMMG name."""
     for name, tiny in TINY.items():
         shutil.copytree(tiny_model(tiny), folder / name)
-    class_folder(folder / "karolpiczak/ESC-50", {name: [tone(0.3, 300)] for name in sounds}, table="meta/esc50.csv")
-    class_folder(folder / "cosmir/openmic-2018", {name: [tone(0.3, 500)] for name in instruments})
+    sounds = {name.replace(" ", "_"): [tone(0.3, 300)] for name in _named("start", "end", "target")}
+    class_folder(folder / "karolpiczak/ESC-50", sounds, table="meta/esc50.csv")
+    class_folder(folder / "cosmir/openmic-2018", {name: [tone(0.3, 500)] for name in _named("instrument")})
     return folder
+
+
+def _named(*labels: str) -> list[str]:
+    """What the bundled rows name under these labels."""
+    bundled = files("mmeval.tasks.mmmg") / "bundled" / "seed_instruction"
+    texts = [file.read_text("utf-8") for file in bundled.iterdir() if file.name.startswith("a_")]
+    rows: list[dict[str, Any]] = [json.loads(line) for text in texts for line in text.splitlines()]
+    return sorted({row[label] for row in rows for label in labels if isinstance(row.get(label), str)})

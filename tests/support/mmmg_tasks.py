@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 
 class Counted(NamedTuple):
-    """A task with the authors' id of it, its rows, and the files of media that its rows name."""
+    """A task with the authors' id of it, its rows, the media that these name, and whether models score it."""
 
     task: str
     id: str
     rows: int
     pictures: int = 0
     sounds: int = 0
+    weights: bool = False
 
 
 TASKS = (
@@ -33,8 +34,8 @@ TASKS = (
     Counted("mmmg_decomposition", "i_consistency_decompose", 20, pictures=20),
     Counted("mmmg_multi_view", "i_consistency_3d_scene", 20, pictures=100),
     Counted("mmmg_multi_angle", "i_consistency_3d_object", 20, pictures=100),
-    Counted("mmmg_interleaved_object_adding", "i_edit_add", 20, pictures=60),
-    Counted("mmmg_interleaved_color_modifying", "i_edit_color", 20, pictures=60),
+    Counted("mmmg_interleaved_object_adding", "i_edit_add", 20, pictures=60, weights=True),
+    Counted("mmmg_interleaved_color_modifying", "i_edit_color", 20, pictures=60, weights=True),
     Counted("mmmg_text_editing", "i_edit_text", 25, pictures=25),
     Counted("mmmg_object_adding", "i_edit_object_add", 20, pictures=20),
     Counted("mmmg_object_removing", "i_edit_object_remove", 20, pictures=20),
@@ -46,44 +47,27 @@ TASKS = (
     Counted("mmmg_self_absolute_spatial", "it_coherence_spacial_absolute", 20),
     Counted("mmmg_self_ocr", "it_coherence_ocr", 20),
     Counted("mmmg_interleaved_math", "it_coherence_math", 20, pictures=40),
-    Counted("mmmg_interleaved_code", "it_coherence_code", 20, pictures=20),
+    Counted("mmmg_interleaved_code", "it_coherence_code", 20, pictures=20, weights=True),
     Counted("mmmg_image_text_order", "i_structure", 20, pictures=2),
-    Counted("mmmg_sound_begin_end", "a_sound_begin_end", 20),
-    Counted("mmmg_sound_positional_inclusion", "a_sound_include", 20),
-    Counted("mmmg_sound_silence", "a_sound_silence", 20),
-    Counted("mmmg_sound_reasoning", "a_sound_cot", 18),
-    Counted("mmmg_instrument_inclusion", "a_music_instrument", 15),
-    Counted("mmmg_instrument_exclusion", "a_music_exclude", 14),
-    Counted("mmmg_music_tempo", "a_music_tempo", 15),
+    Counted("mmmg_sound_begin_end", "a_sound_begin_end", 20, weights=True),
+    Counted("mmmg_sound_positional_inclusion", "a_sound_include", 20, weights=True),
+    Counted("mmmg_sound_silence", "a_sound_silence", 20, weights=True),
+    Counted("mmmg_sound_reasoning", "a_sound_cot", 18, weights=True),
+    Counted("mmmg_instrument_inclusion", "a_music_instrument", 15, weights=True),
+    Counted("mmmg_instrument_exclusion", "a_music_exclude", 14, weights=True),
+    Counted("mmmg_music_tempo", "a_music_tempo", 15, weights=True),
     Counted("mmmg_music_intensity", "a_music_intensity", 10),
-    Counted("mmmg_voice_attribution", "a_speech_attribute", 20),
-    Counted("mmmg_multilingual_speech", "a_speech_chinese", 20),
-    Counted("mmmg_voice_replication", "a_speech_imitate", 20, sounds=20),
-    Counted("mmmg_transcript_editing", "a_speech_modify", 20, sounds=20),
-    Counted("mmmg_transcript_generation", "a_speech_constraint", 20),
-    Counted("mmmg_conversation", "a_consistency_conversation", 20),
+    Counted("mmmg_voice_attribution", "a_speech_attribute", 20, weights=True),
+    Counted("mmmg_multilingual_speech", "a_speech_chinese", 20, weights=True),
+    Counted("mmmg_voice_replication", "a_speech_imitate", 20, sounds=20, weights=True),
+    Counted("mmmg_transcript_editing", "a_speech_modify", 20, sounds=20, weights=True),
+    Counted("mmmg_transcript_generation", "a_speech_constraint", 20, weights=True),
+    Counted("mmmg_conversation", "a_consistency_conversation", 20, weights=True),
     Counted("mmmg_audio_text_order", "a_structure", 20, sounds=2),
 )
 
 SHARED_ROWS = 10
 """Rows that two tasks score: those of the one music file that name an instrument and a tempo."""
 
-NEED_WEIGHTS = (
-    "mmmg_interleaved_object_adding",
-    "mmmg_interleaved_color_modifying",
-    "mmmg_interleaved_code",
-    "mmmg_sound_begin_end",
-    "mmmg_sound_positional_inclusion",
-    "mmmg_sound_silence",
-    "mmmg_sound_reasoning",
-    "mmmg_instrument_inclusion",
-    "mmmg_instrument_exclusion",
-    "mmmg_music_tempo",
-    "mmmg_voice_attribution",
-    "mmmg_multilingual_speech",
-    "mmmg_voice_replication",
-    "mmmg_transcript_editing",
-    "mmmg_transcript_generation",
-    "mmmg_conversation",
-)
+NEED_WEIGHTS = tuple(counted.task for counted in TASKS if counted.weights)
 """Tasks that models of metrics score: without weights on this machine their overall metric is unavailable."""

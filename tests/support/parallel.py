@@ -1,5 +1,6 @@
 """A local model that is loaded and may be copied: it notes what its copies do, and dies where a question asks it."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.store.segment import Segment
@@ -39,10 +40,10 @@ class ToyParallel:
     """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
-    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets (``missing``, ``usage``,
-    ``crash``, ``hang``, ``death``), or with ``later`` the second start. A question with ``deadly`` in it kills the
-    process, one with ``once`` the first time; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be
-    read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
+    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets (``missing``, ``crash``,
+    ``hang``). A question with ``deadly`` in it kills the process; the answer to ``odd`` cannot be written, that to
+    ``garbled`` cannot be read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the
+    ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))
@@ -58,7 +59,6 @@ class ToyParallel:
         delay: float = 0.0,
         max_batch_size: int = 4,
         broken: str = "",
-        later: bool = False,
         point: str = "",
         count: int = 1,
         drift: bool = False,
@@ -66,7 +66,7 @@ class ToyParallel:
         self.identity = {"backend": "toy_parallel", "model": model, **({"copy": copy} if drift else {})}
         self.max_batch_size = max_batch_size
         self._folder, self._copies, self._copy, self._delay = Path(folder), copies, copy, delay
-        self._broken, self._later, self._point, self._count = broken, later, point, count
+        self._broken, self._point, self._count = broken, point, count
 
     @property
     def workers(self) -> Sequence[Mapping[str, Any]]:
@@ -74,19 +74,25 @@ class ToyParallel:
 
     def start(self) -> None:
         self._note("start", os.environ.get("OMP_NUM_THREADS", ""))
-        if self._broken and not (self._later and self._is_first("started")):
-            _break(self._broken)
+        if self._broken == "hang":
+            signal.pause()
+        if self._broken == "missing":
+            raise MissingDataError("the weights are not here; fetch them")
+        if self._broken:
+            raise RuntimeError("no such luck")
         logging.getLogger("mmeval.toy").warning("this model is a toy")
         print("a model may print what it likes")
-        if self._point and self._is_first("point"):
-            after(Segment, self._point, self._count, die)
+        if self._point:
+            with contextlib.suppress(FileExistsError):
+                (self._folder / "point was here").touch(exist_ok=False)
+                after(Segment, self._point, self._count, die)
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         self._note("begin", str(len(requests)))
         for position, request in enumerate(requests):
             text = asked_text(request)
             threading.Event().wait(self._delay)  # a model at work
-            if "deadly" in text or ("once" in text and self._is_first(text)):
+            if "deadly" in text:
                 die()
             self._note("answer", text)
             made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
@@ -101,29 +107,6 @@ class ToyParallel:
     def _note(self, what: str, text: str) -> None:
         with (self._folder / "notes").open("a") as file:
             file.write(f"{what}|{self._copy}|{os.getpid()}|{text}\n")
-
-    def _is_first(self, name: str) -> bool:
-        """Whether this is the first time in any process."""
-        try:
-            (self._folder / f"{name} was here").touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
-
-
-_FAULTS = {
-    "missing": MissingDataError("the weights are not here; fetch them"),
-    "usage": UsageError("there is one device, and two are asked for; ask for one"),
-    "crash": RuntimeError("no such luck"),
-}
-
-
-def _break(how: str) -> None:
-    if how in _FAULTS:
-        raise _FAULTS[how]
-    if how == "hang":
-        signal.pause()
-    die()
 
 
 def notes(folder: Path, what: str = "") -> list[Note]:

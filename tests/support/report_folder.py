@@ -3,9 +3,7 @@
 import base64
 import hashlib
 import json
-import math
 import struct
-import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,15 +144,6 @@ def medium(folder: Path, kind: str, name: str, content: bytes, mime: str, **more
     digest = hashlib.sha256(content).hexdigest()
     return {"kind": kind, "label": f"{kind}1", "name": name, "mime": mime, "size": len(content), "sha256": digest,
             "src": f"../media/{name}", "note": "", **more}  # fmt: skip
-
-
-def tone(path: Path, *, seconds: float = 1.0) -> bytes:
-    """A sound that a browser plays."""
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, 8_000, 0, "NONE", ""))
-        frames = (int(8_000 * math.sin(at / 4)) for at in range(int(seconds * 8_000)))
-        file.writeframes(b"".join(struct.pack("<h", frame) for frame in frames))
-    return path.read_bytes()
 
 
 def cube(folder: Path, *, points_only: bool = False) -> Json:

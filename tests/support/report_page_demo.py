@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tests.support.report_folder import STATUSES, Row, cube, medium, text, tone, write
-from tests.support.tiny_media import picture
+from tests.support.report_folder import STATUSES, Row, cube, medium, text, write
+from tests.support.tiny_media import picture, wav
 
 TASKS = (
     {"name": "toy", "alias": "Toy", "run": 0, "comparable": True},
@@ -37,7 +37,7 @@ def plain(number: int) -> Row:
 
 def rich(report: Path) -> Row:
     image = medium(report, "image", "a.png", picture(size=(64, 32), colour=(200, 80, 40)), "image/png")
-    sound = medium(report, "audio", "a.wav", tone(report.parent / "tone.wav", seconds=2), "audio/wav")
+    sound = medium(report, "audio", "a.wav", wav(16_000), "audio/wav")
     page = {**image, "kind": "document", "label": "document1", "src": "", "pages": [image["src"]], "page_count": 3}
     code = {"kind": "code", "language": "python", "text": "def f(): 1",
             "tokens": [["keyword", "def"], ["", " f(): "], ["number", "1"]]}  # fmt: skip

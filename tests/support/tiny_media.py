@@ -31,10 +31,11 @@ def picture(form: str = "PNG", *, size: tuple[int, int] = (8, 4), mode: str = "R
     return file.getvalue()
 
 
-def declared_png(width: int, height: int) -> bytes:
-    """A PNG of a few bytes that declares any size."""
+def declared_png(width: int, height: int, pixels: bytes = b"") -> bytes:
+    """A PNG of a few bytes that declares any size, whatever pixels it has."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(b"")) + _chunk(b"IEND", b"")
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(pixels)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

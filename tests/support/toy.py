@@ -5,9 +5,7 @@ import hashlib
 import math
 import os
 import signal
-import struct
 import threading
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +30,7 @@ from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.run.runner import run
 from mmeval.task.task import Group, Selection, Task, TaskMetric
 from tests.support.task_folder import installed
+from tests.support.tiny_media import declared_png
 
 _PLUGINS = """
 [mmeval.metrics]
@@ -59,15 +58,7 @@ def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def picture(colour: int = 0) -> Media:
     """A PNG of one pixel, just made."""
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(b"\0" + colour.to_bytes(3, "big"))),
-        (b"IEND", b""),
-    )
-    data = b"\x89PNG\r\n\x1a\n"
-    for kind, body in chunks:
-        data += struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    return Media.from_bytes(data)
+    return Media.from_bytes(declared_png(1, 1, b"\0" + colour.to_bytes(3, "big")))
 
 
 def reply(text: str, *media: Media) -> Response:

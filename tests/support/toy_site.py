@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.cli import ROOT, environment
-from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
 from tests.support.task_folder import write_distribution
 from tests.support.toy import _PLUGINS
@@ -22,9 +21,3 @@ def write_judged(folder: Path, name: str, numbers: Iterable[int]) -> Path:
     file = folder / f"{name}.yaml"
     file.write_text(file.read_text().replace("exact_match", "toy_verdict"))
     return folder
-
-
-def judge(server: MockServer, **more: str) -> list[str]:
-    """The flag that names a mock server as the judge; ``more`` are further arguments of the backend."""
-    arguments = {"judge": "openai", "base_url": server.url, "model": "j", **more}
-    return ["--role", ",".join(f"{name}={value}" for name, value in arguments.items())]

@@ -2,7 +2,7 @@
 told. A reply that a call does not take becomes a failure, as the broker makes one of it after its last try."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
@@ -74,13 +74,16 @@ def judge_unim(
     calls: dict[str, list[Call]] = {"judge": [], "captioner": []}
 
     def say(call: Call) -> Response:
+        given: str | Response
         calls[call.role].append(call)
         if call.role == "captioner":
             (medium,) = call.request.messages[-1].content.media()
-            given = failure if lost is not None and medium.sha256 == lost.sha256 else NAMES[medium.sha256]
+            given = failure if medium == lost else NAMES[medium.sha256]
         else:
             given = waiting.pop(0)
-        return taken(call, lambda _: given)
+        response = given if isinstance(given, Response) else reply(given)
+        fault = call.accept(response) if call.accept and response.output is not None else ""
+        return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response
 
     scores, _ = driven(score_judged(bind(load_metric(metric), more, profile), trial, Role), say)
     assert not waiting, "a reply was not asked for"
@@ -90,11 +93,3 @@ def judge_unim(
 def graded(score: Any, reason: str = "so") -> str:
     """A reply of a judge with one grade."""
     return json.dumps({"reason": reason, "score": score})
-
-
-def taken(call: Call, said: Callable[[Call], str | Response]) -> Response:
-    """A reply as the program is given it."""
-    given = said(call)
-    response = given if isinstance(given, Response) else reply(given)
-    fault = call.accept(response) if call.accept and response.output is not None else ""
-    return Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}") if fault else response

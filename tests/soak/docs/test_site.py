@@ -19,15 +19,7 @@ from tests.support.fresh_environment import ROOT, copy_of_tree
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""
 
-LOADING = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "link": "href",
-}
+LOADING = {**dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"), "link": "href"}
 """The attribute by which an element loads something when the page is opened."""
 
 
@@ -56,11 +48,6 @@ def command() -> list[str]:
     return [sys.executable, *shlex.split(line)]
 
 
-def built_from(folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, **NO_NETWORK}
-    return subprocess.run(command(), cwd=folder, env=environ, capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tree")
@@ -71,7 +58,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(tree: Path) -> dict[Path, Page]:
     """The pages of the site by their file."""
-    done = built_from(tree)
+    environ = {**os.environ, **NO_NETWORK}
+    done = subprocess.run(command(), cwd=tree, env=environ, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return {file: Page(file) for file in sorted((tree / "build" / "docs").rglob("*.html"))}
 
@@ -116,32 +104,10 @@ def test_links_and_anchors_lead_somewhere(site: dict[Path, Page]) -> None:
     assert broken == []
 
 
-def test_no_page_loads_anything_from_outside(site: dict[Path, Page]) -> None:
-    assert any(page.loads for page in site.values())
-    outside = [(file.name, load) for file, page in site.items() for load in page.loads if urlsplit(load).netloc]
-
-    assert outside == []
-
-
-def test_no_style_or_script_of_the_site_names_an_address_to_load(site: dict[Path, Page], tree: Path) -> None:
+def test_no_page_and_no_style_loads_anything_from_outside(site: dict[Path, Page], tree: Path) -> None:
+    loads = [load for page in site.values() for load in page.loads]
     styles = (tree / "build" / "docs").rglob("*.css")
 
+    assert loads
+    assert [load for load in loads if urlsplit(load).netloc] == []
     assert [file.name for file in styles if re.search(r"url\([\"']?(?:https?:)?//|@import", file.read_text())] == []
-
-
-def test_the_pages_stand_in_the_order_of_the_index(site: dict[Path, Page], tree: Path) -> None:
-    start = site[tree / "build" / "docs" / "docs" / "first-run.html"]
-    order = [Path(link.partition("#")[0]).stem for link in start.links]
-
-    assert order.index("choosing-tasks") < order.index("backends") < order.index("metrics") < order.index("task-files")
-
-
-def test_a_link_that_leads_nowhere_ends_the_build(tree: Path, tmp_path: Path) -> None:
-    copy_of_tree(tmp_path)
-    page = tmp_path / "docs" / "concepts.md"
-    page.write_text(page.read_text() + "\n[nowhere](first-run.md#no-such-heading)\n")
-
-    done = built_from(tmp_path)
-
-    assert done.returncode != 0
-    assert "no-such-heading" in done.stderr

@@ -6,6 +6,7 @@ import contextlib
 import io
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,13 @@ from mmeval.content.media_type import MAX_BOXES, SNIFF_BYTES, handlers, sniff_mi
 from mmeval.content.parts import split_reasoning
 from mmeval.content.placeholders import SPELLINGS, find
 from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object
+from mmeval.metric.contract import load_metric
+from mmeval.metrics.judged.code_quality import unwrapped
+from mmeval.metrics.text.choice import find_choice
+from mmeval.metrics.text.constraints import all_met, constraints_of
+from mmeval.metrics.text.words import count_words
+from tests.support.picture_judging import trial_of
+from tests.support.trials import score_of
 
 
 @contextlib.contextmanager
@@ -60,3 +68,39 @@ def test_reasoning(piece: str) -> None:
 def test_replies_of_judges(piece: str) -> None:
     with within(4), contextlib.suppress(ReplyError):
         read_object(piece * (MAX_CHARS // len(piece)), ["b"])
+
+
+# A text of the following that is read in more than linear time reaches the limit of a test.
+ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
+LISTED = ("Answer: B, ", "B or ", "not the answer is ")
+
+
+@pytest.mark.parametrize("noise", ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", *LISTED])
+def test_a_choice(noise: str) -> None:
+    assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"
+
+
+def test_constraints() -> None:
+    label = [["length_word", "== 400000"], ["keyword_count", "word", "== 400000"]]
+    assert all_met("word " * 400_000, constraints_of(label)).met
+
+
+@pytest.mark.parametrize("noise", ["'", "''", ". ", "a.", "n't ", "`", '"', ": ", "can", "'s' ", "-", "more'n"])
+def test_words(noise: str) -> None:
+    assert count_words("word " + noise * 100_000) >= 1
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+@pytest.mark.parametrize("piece", ["{", "}", '["', "<text>", "<count>1", "<<", "{}", "[]\n", '{"a":', "<image_start>"])
+def test_a_self_description(piece: str, profile: str) -> None:
+    labels: dict[str, Any] = {"object": ["cup", "rug"], "color": ["red", "blue"]}
+    trial = trial_of(piece * (1_000_000 // len(piece)), **labels)
+    for kind in ("count", "text", "colors", "sizes", "letters", "pattern", "words"):
+        assert score_of(load_metric("self_description"), trial, profile, kind=kind).status == "scored"
+
+
+@pytest.mark.parametrize(
+    "code", ["```" + " " * 300_000, "`" * 300_000, "```\n" + "``` \n" * 99_999], ids=["blanks", "run", "lines"]
+)
+def test_code_in_fences(code: str) -> None:
+    assert unwrapped(code) == (code, "")

@@ -77,10 +77,9 @@ def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(server: MockServe
     # Python would write cut-off byte code under this limit, and the next process would stumble over it.
     full = mmeval_process(*arguments, env=environment(PYTHONDONTWRITEBYTECODE="1"), preexec_fn=limit)
     freed = mmeval_process(*arguments)
-    stats = server.stats()
 
     assert (full.code, "File too large" in full.error, freed.code) == (1, True, 0), freed.err
-    assert (stats["unique"], stats["repeated_after_answer"] <= UNWRITTEN) == (100, True)
+    assert (server.stats()["unique"], server.stats()["repeated_after_answer"] <= UNWRITTEN) == (100, True)
 
 
 @pytest.mark.parametrize(

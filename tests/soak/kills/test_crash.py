@@ -4,6 +4,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,9 @@ from typing import Any
 import pytest
 
 from tests.stories.test_unim import ANSWER, judged, model, words
-from tests.support.cli import DEADLINE, ROOT, environment, mmeval, mmeval_process, score_files
-from tests.support.dying import POINTS
-from tests.support.killing import kept, killed_once
+from tests.support.cli import DEADLINE, ROOT, environment, kept_answers, mmeval, mmeval_process, score_files, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
-from tests.support.toy import damage
 from tests.support.unim_judges import HonestServer, honest_server
 
 ROWS = 16
@@ -41,7 +39,32 @@ def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
 
 def killed_outside(arguments: Sequence[str], server: MockServer, output: Path, more: int) -> int:
     wanted = server.stats()["answered"] + more
-    return killed_once(lambda: server.stats()["answered"] >= wanted, arguments, server, output, ENV)
+    return killed_once(lambda: server.stats()["answered"] >= wanted, arguments, server, output)
+
+
+def killed_once(reached: Callable[[], bool], arguments: Sequence[str | Path], server: MockServer, output: Path) -> int:
+    """A run that is killed once its server has reached a state, with requests in flight; its exit status, which is 0
+    where it ended first. What is still in the socket when a process dies is lost: so it is killed in the server's own
+    thread, which answers nothing meanwhile, right after the last answer was kept below ``output``."""
+    words = [sys.executable, "-m", "mmeval", *map(str, arguments)]
+    with subprocess.Popen(words, env=ENV, stdin=-3, stdout=-3, stderr=-3) as process:
+
+        def gone() -> bool:
+            """In the server's thread: whether the process is gone, which is killed here when its moment has come."""
+            if process.poll() is not None:
+                return True
+            if not reached() or not server.state.in_flight:
+                return False
+            answered = server.stats()["answered"]
+            wait_for(lambda: kept_answers(output) >= answered, f"{answered} answers that are kept")
+            process.kill()
+            process.wait()
+            server.hang_up()
+            return True
+
+        while not server.meanwhile_silent(gone):
+            time.sleep(0.001)  # another process is at work, which sends nothing that could be waited for
+    return process.returncode
 
 
 def test_a_run_killed_ten_times_ends_with_identical_scores_and_asks_nothing_twice(tmp_path: Path) -> None:
@@ -72,28 +95,6 @@ def test_a_run_killed_ten_times_ends_with_identical_scores_and_asks_nothing_twic
     assert not list((tmp_path / "killed").glob("*/*/journal/inbox/*"))
 
 
-def test_a_line_that_is_damaged_after_a_kill_in_an_episode_is_all_that_is_asked_again(tmp_path: Path) -> None:
-    tasks = write_story_tasks(tmp_path / "tasks", 1)
-    with MockServer() as server:
-        whole = mmeval_process(*command(tasks, server.url, tmp_path / "whole"))
-        answers = kept(tmp_path / "whole")
-        server.state.reset()
-        arguments = command(tasks, server.url, tmp_path / "runs")
-        died = killed_inside(arguments, "line", answers - 1)
-        damage(tmp_path / "runs", "tale_turns/t0/0#1@")
-        left = kept(tmp_path / "runs")
-        last = mmeval_process(*arguments)
-        stats = server.stats()
-
-    assert (whole.code, died, last.code) == (0, -signal.SIGKILL, 0), last.err
-    assert (left, kept(tmp_path / "runs"), stats["repeated"]) == (answers - 2, answers, 1)
-    assert score_files(tmp_path / "runs") == score_files(tmp_path / "whole")
-
-
-def test_every_named_point_exists() -> None:
-    assert all(hasattr(owner, name) for owner, name in POINTS.values())
-
-
 MOMENTS: Mapping[str, Callable[[HonestServer], bool]] = {
     "answers": lambda server: server.state.asked["answer"] >= 3,
     "captions": lambda server: server.state.asked["caption"] >= 4,
@@ -111,8 +112,7 @@ def test_a_run_killed_among_answers_captions_and_verdicts_asks_nothing_twice(tmp
     with honest_server(reply=ANSWER, latency=0.1) as server:
         command = flags(server, "killed")
         died = [
-            killed_once(partial(reached, server), command, server, tmp_path / "killed", ENV)
-            for reached in MOMENTS.values()
+            killed_once(partial(reached, server), command, server, tmp_path / "killed") for reached in MOMENTS.values()
         ]
         left = whole["answered"] - server.stats()["answered"]
         last = mmeval_process(*command)

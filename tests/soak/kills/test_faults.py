@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,10 +20,21 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval_process, openai, results, started, wait_for
+from tests.support.cli import (
+    DEADLINE,
+    ROOT,
+    Ended,
+    environment,
+    kept_answers,
+    mmeval_process,
+    openai,
+    results,
+    started,
+    wait_for,
+)
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
-from tests.support.toy_site import judge, toy_environment, write_judged
+from tests.support.toy_site import toy_environment, write_judged
 
 PAGE = ROOT / "docs" / "reliability.md"
 SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
@@ -99,17 +109,17 @@ def asking(tmp_path: Path, *flags: str) -> list[str]:
     return [*where, "--max_connections", "16", *flags]
 
 
-def impatient(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+def impatient_process(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """A command that gives up an unreachable server soon."""
     words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *map(str, arguments)]
-    done = subprocess.run(words, env=env or environment(), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, env=env or environment(), cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
 
 
-def kept(tmp_path: Path, by: str = "") -> int:
-    """Answers in the journal, of all roles or of those to one kind of call."""
-    lines = (line for file in tmp_path.rglob("journal/*.jsonl") for line in file.read_text().splitlines())
-    return sum('"r":' in line and by in line for line in lines)
+def impatient(*arguments: str | Path) -> Ended:
+    with impatient_process(*arguments) as process:
+        out, err = process.communicate(timeout=DEADLINE)
+    return Ended(process.returncode, out, err)
 
 
 def failed(tmp_path: Path) -> int:
@@ -126,14 +136,14 @@ def struck(
         arguments = [*asking(tmp_path, *flags), *openai(server, **({"timeout": timeout} if timeout else {}))]
         done = mmeval_process(*arguments)
         stats = server.stats()
-        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
         assert stats["faults"].get(wanted, 1) > 0
         assert stats["repeated_after_answer"] == 0
         server.state.reset()
         for name, value in faults.items():
             setattr(server.state.settings, name, type(value)())
         mended = mmeval_process(*arguments)
-        assert kept(tmp_path) == SAMPLES
+        assert kept_answers(tmp_path) == SAMPLES
         return found._replace(again=server.stats()["requests"], mended=mended.code)
 
 
@@ -141,15 +151,15 @@ def back_soon(tmp_path: Path) -> Seen:
     """The server is killed in the middle and comes back, with nothing of what it knew."""
     with server_process() as server:
         with started(*asking(tmp_path, "--retry_on_error", "1"), *openai_at(server)) as running:
-            wait_for(lambda: kept(tmp_path) >= 50 or running.process.poll() is not None, "50 answers")
+            wait_for(lambda: kept_answers(tmp_path) >= 50 or running.process.poll() is not None, "50 answers")
             server.kill()
             time.sleep(3)  # an outage takes time
-            before = kept(tmp_path)
+            before = kept_answers(tmp_path)
             server.start()
             done = running.ended()
         stats = server.stats()
     assert (before < SAMPLES, stats["answered"]) == (True, SAMPLES - before)
-    return Seen(kept(tmp_path), failed(tmp_path), done.code)
+    return Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
 
 
 def gone(tmp_path: Path) -> Seen:
@@ -157,7 +167,7 @@ def gone(tmp_path: Path) -> Seen:
         arguments = [*asking(tmp_path, "--max_connections", "1"), *openai_at(server)]
         done = impatient(*arguments)
         assert re.search(r"127\.0\.0\.1:\d+ .* for \d+ s\.", done.error)
-        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        found = Seen(kept_answers(tmp_path), failed(tmp_path), done.code)
         server.start(die_after=0)
         mended = mmeval_process(*arguments)
         return found._replace(again=server.stats()["requests"], mended=mended.code)
@@ -186,8 +196,7 @@ def openai_at(server: Process) -> list[str]:
     return ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """A row of the table: what goes wrong, what mmeval does, and the run that shows it."""
 
     fault: str
@@ -270,12 +279,6 @@ def test_the_page_has_the_faults_that_are_tested_in_their_order() -> None:
     assert [name_of(row) for row in lines[first : lines.index("", first)]] == [fault.fault for fault in FAULTS]
 
 
-def judged(tmp_path: Path) -> list[str]:
-    folder = write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
-    where = ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs")]
-    return [*where, "--max_connections", "16"]
-
-
 def recommended(done: Ended) -> list[str]:
     """The command at the end of the complaint, as a user would copy it."""
     said = next(said for said in done.warnings if "was suspended" in said and "then run" in said)
@@ -284,36 +287,25 @@ def recommended(done: Ended) -> list[str]:
     return words[1:]
 
 
-@pytest.fixture
-def toys(tmp_path: Path) -> dict[str, str]:
-    return toy_environment(tmp_path / "site")
-
-
 def result(tmp_path: Path) -> dict[str, Any]:
     [row] = [row for row in results(tmp_path)["mmeval"]["results"] if not row["slice"]]
     found: dict[str, Any] = row
     return found
 
 
-def lost_judge(tmp_path: Path, toys: Mapping[str, str], jury: Process, server: MockServer) -> Ended:
-    """A run whose judge is killed after thirty verdicts."""
-    role = ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
-    words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *judged(tmp_path), *openai(server), *role]
-    with subprocess.Popen(
-        words, env=toys, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        wait_for(lambda: jury.stats()["answered"] >= 30 or process.poll() is not None, "30 verdicts")
-        jury.kill()
-        out, err = process.communicate(timeout=DEADLINE)
-    return Ended(process.returncode, out, err)
-
-
 def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_only_what_is_missing(
-    tmp_path: Path, toys: dict[str, str]
+    tmp_path: Path,
 ) -> None:
+    env = toy_environment(tmp_path / "site")
     with server_process(reply="yes", latency=0.05) as jury, MockServer(latency=LATENCY) as server:
-        done = lost_judge(tmp_path, toys, jury, server)
-        found = result(tmp_path)
+        words = [*asking(tmp_path), *openai(server)]
+        words += ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
+        write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
+        with impatient_process(*words, env=env) as process:
+            wait_for(lambda: jury.stats()["answered"] >= 30 or process.poll() is not None, "30 verdicts")
+            jury.kill()
+            out, err = process.communicate(timeout=DEADLINE)
+        done, found = Ended(process.returncode, out, err), result(tmp_path)
         missing = SAMPLES - found["scored"]
 
         assert done.code == 3
@@ -326,28 +318,8 @@ def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_o
         assert f"{missing} trials lack a verdict" in " ".join(done.warnings)
 
         jury.start()
-        again = mmeval_process(*recommended(done), env=toys)
+        again = mmeval_process(*recommended(done), env=env)
         assert again.code == 0, again.err
         assert jury.stats()["answered"] == missing
         assert server.stats()["requests"] == SAMPLES
         assert (result(tmp_path)["value"], result(tmp_path)["scored"]) == (1.0, SAMPLES)
-
-
-def test_a_judge_whose_key_expires_suspends_scoring_with_the_exit_code_of_a_missing_key(
-    tmp_path: Path, toys: dict[str, str]
-) -> None:
-    with MockServer(reply="yes", latency=LATENCY, expire_after=50) as jury, MockServer(latency=LATENCY) as server:
-        done = mmeval_process(*judged(tmp_path), *openai(server), *judge(jury), env=toys)
-        found = result(tmp_path)
-
-        assert done.code == 4
-        assert server.stats()["answered"] == SAMPLES
-        assert found["scored"] == jury.stats()["answered"] >= 50
-        assert "HTTP 401" in " ".join(done.warnings)
-        asked = jury.stats()["requests"]
-        assert asked - jury.stats()["answered"] <= 16
-
-        jury.state.settings.expire_after = 0
-        again = mmeval_process(*recommended(done), env=toys)
-        assert again.code == 0, again.err
-        assert jury.stats()["answered"] == SAMPLES

@@ -130,22 +130,3 @@ def test_a_second_ctrl_c_leaves_a_model_that_is_at_work(runs: Runs, copies: int)
         running.signal(signal.SIGINT)
         assert running.ended().code == 130
     runs.all_end()
-
-
-def test_what_copies_answer_in_flight_is_kept_when_the_run_is_stopped(runs: Runs) -> None:
-    with started(*runs.command(), env=runs.env) as running:
-        wait_for(lambda: len(answered(runs.folder)) >= 4, "some answers")
-        running.signal(signal.SIGINT)
-        stopped = running.ended()
-    kept = len(answered(runs.folder))
-    last = runs.whole()
-
-    assert (stopped.code, last.code, answered(runs.folder)) == (130, 0, QUESTIONS), last.err
-    assert last.lines[0].startswith(f"kept {kept} answers from ")
-
-
-def test_a_start_that_fails_is_one_line_and_a_dry_run_starts_nothing(runs: Runs) -> None:
-    assert mmeval_process(*runs.command(), "--dry_run", env=runs.env).code == 0
-    assert notes(runs.folder, "start") == []
-    ended = runs.whole(broken="missing")
-    assert (ended.code, bool(ended.error)) == (4, True)

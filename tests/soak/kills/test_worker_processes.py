@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.broker import worker_pool
-from mmeval.errors import EXIT_INCOMPLETE, BackendDownError, StartFailedError
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.system.json_lines import from_line
-from tests.support.parallel import answered, notes
+from tests.support.parallel import answered
 from tests.support.toy import registered, run_toy, sample, task
 
 
@@ -34,19 +32,6 @@ def questions(count: int) -> list[str]:
     return [f"question {i}" for i in range(count)]
 
 
-def lines(folder: Path) -> list[dict[str, Any]]:
-    files = folder.glob("runs/*/default/journal/*.jsonl")
-    return [from_line(line) for file in files for line in file.read_bytes().splitlines()]
-
-
-def test_what_copies_have_answered_is_kept_and_counted_once(tmp_path: Path) -> None:
-    first, second = run(tmp_path, *questions(6)), run(tmp_path, *questions(8))
-    assert (first.counts.new, second.counts.kept, second.counts.new) == (6, 6, 2)
-    assert [bill.spent.calls for bill in (*first.bills, *second.bills)] == [6, 8]
-    third = run(tmp_path, *questions(8))
-    assert (third.counts.kept, third.counts.new, len(notes(tmp_path, "start"))) == (8, 0, 4)
-
-
 def test_an_answer_that_this_process_cannot_read_harms_no_other(tmp_path: Path) -> None:
     texts = ["question 0", "garbled 1", *questions(8)[2:]]
     outcome = run(tmp_path, *texts, copies=1, max_batch_size=8)
@@ -60,7 +45,8 @@ def test_a_row_during_which_a_copy_dies_twice_fails_and_harms_no_other(tmp_path:
     outcome = run(tmp_path, "question 0", "deadly 1", "question 2")
     assert (outcome.counts.new, outcome.counts.failed) == (2, 1)
     assert answered(tmp_path) == ["question 0", "question 2"]
-    (failed,) = (line["failed"]["error"] for line in lines(tmp_path) if "failed" in line)
+    rows = [from_line(row) for file in tmp_path.rglob("journal/*.jsonl") for row in file.read_bytes().splitlines()]
+    (failed,) = (row["failed"]["error"] for row in rows if "failed" in row)
     assert failed["kind"] == "internal"
 
 
@@ -73,34 +59,3 @@ def test_an_answer_survives_the_death_of_its_copy_at_every_step_of_keeping_it(po
     assert [bill.spent.calls for bill in outcome.bills] == [8]
     assert not list(tmp_path.glob("runs/*/default/journal/inbox/*"))
     assert run(tmp_path, *questions(8), wants=("text", "image")).counts.kept == 8
-
-
-def test_copies_that_only_die_end_the_run_and_the_same_command_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_pool, "DEATHS_IN_A_ROW", 2)
-    with pytest.raises(BackendDownError, match="2 workers in a row") as lost:
-        run(tmp_path, *(f"deadly {i}" for i in range(8)))
-    assert lost.value.exit_code == EXIT_INCOMPLETE
-    assert run(tmp_path, *questions(2)).counts.new == 2
-
-
-def test_a_copy_that_cannot_be_started_again_ends_the_run(tmp_path: Path) -> None:
-    texts = ["question 0", "once 1", "question 2"]
-    with pytest.raises(BackendDownError, match="the weights are not"):
-        run(tmp_path, *texts, copies=1, max_batch_size=1, broken="missing", later=True)
-    assert run(tmp_path, *texts).counts.kept == 1
-
-
-@pytest.mark.parametrize("broken", ["missing", "usage", "crash", "death"])
-def test_where_a_model_cannot_be_loaded_by_its_copies_no_sample_is_blamed(broken: str, tmp_path: Path) -> None:
-    with pytest.raises(StartFailedError):
-        run(tmp_path, *questions(3), broken=broken)
-    assert lines(tmp_path) == []
-    again = run(tmp_path, *questions(3))
-    assert (again.counts.new, again.counts.kept, again.counts.failed) == (3, 0, 0)
-
-
-def test_a_copy_with_another_identity_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StartFailedError, match="another identity"):
-        run(tmp_path, *questions(3), drift=True)

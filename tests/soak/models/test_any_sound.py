@@ -2,7 +2,6 @@
 
 import io
 import math
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from hypothesis import strategies as st
 
 from mmeval.content.media import Media
 from mmeval.metric import Metric
-from mmeval.metric.apply import score_all
-from mmeval.metric.bound import bind
 from mmeval.metrics.audio.clap import CLAP, clap_similarity
 from mmeval.metrics.audio.intensity import intensity
 from mmeval.metrics.audio.music import tempo as tempo_module
@@ -32,7 +29,6 @@ from mmeval.metrics.audio.speech.voices import VOICE
 from tests.support.hearing import class_folder, sound_trial, tiny
 from tests.support.sounds import Samples, alternating, heard, pulses, silence, tone, voice
 from tests.support.tiny_media import picture
-from tests.support.tiny_models import tiny_model
 from tests.support.trials import score_of
 
 LABELS = {"intensity": ["end", "fade out"], "tempo": 120, "pitch": "high", "speed": "low"}
@@ -79,40 +75,33 @@ def value_of(metric: Metric, media: Media, profile: str = "standard") -> float:
 
 
 @pytest.mark.usefixtures("two_beats_a_second")
-class TestBySignals:
-    @settings(max_examples=40, deadline=None)
-    @given(
-        kind=st.sampled_from(sorted(SOUNDS)),
-        length=st.integers(1, 90000),
-        rate=st.sampled_from([4000, 8000, 11025, 16000, 22050, 44100, 48000, 192000]),
-        channels=st.integers(1, 3),
-        scale=st.sampled_from([0.0, 1e-30, 1e-4, 1.0, 50.0]),
-    )
-    def test_every_sound_that_can_be_decoded_has_a_score(
-        self, kind: str, length: int, rate: int, channels: int, scale: float
-    ) -> None:
-        media = sound(SOUNDS[kind][:length] * np.float32(scale), rate, channels)
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(sorted(SOUNDS)),
+    length=st.integers(1, 90000),
+    rate=st.sampled_from([4000, 8000, 11025, 16000, 22050, 44100, 48000, 192000]),
+    channels=st.integers(1, 3),
+    scale=st.sampled_from([0.0, 1e-30, 1e-4, 1.0, 50.0]),
+)
+def test_every_sound_that_can_be_decoded_has_a_score(
+    kind: str, length: int, rate: int, channels: int, scale: float
+) -> None:
+    media = sound(SOUNDS[kind][:length] * np.float32(scale), rate, channels)
 
-        for metric in SIGNALS:
-            for profile in ("standard", "official"):
-                assert 0 <= value_of(metric, media, profile) <= 1
+    for metric in SIGNALS:
+        for profile in ("standard", "official"):
+            assert 0 <= value_of(metric, media, profile) <= 1
 
-    @pytest.mark.parametrize("metric", SIGNALS, ids=lambda metric: metric.name)
-    def test_what_is_heard_decides_not_the_form_in_which_it_came(self, metric: Metric) -> None:
-        samples = np.concatenate([voice(130, 2), silence(1.5), voice(130, 2)])
-        phone = sound(samples[np.arange(int(5.5 * 8000)) * 22050 // 8000], 8000, 2)
 
-        assert value_of(metric, phone) == pytest.approx(value_of(metric, sound(samples)), abs=0.1)
-        for nothing in (np.zeros(0, np.float32), np.full(5, np.nan, np.float32)):
-            assert value_of(metric, sound(nothing)) == 0
+@pytest.mark.usefixtures("two_beats_a_second")
+@pytest.mark.parametrize("metric", SIGNALS, ids=lambda metric: metric.name)
+def test_what_is_heard_decides_not_the_form_in_which_it_came(metric: Metric) -> None:
+    samples = np.concatenate([voice(130, 2), silence(1.5), voice(130, 2)])
+    phone = sound(samples[np.arange(int(5.5 * 8000)) * 22050 // 8000], 8000, 2)
 
-    @pytest.mark.parametrize("metric", SIGNALS, ids=lambda metric: metric.name)
-    def test_twenty_minutes_are_scored_in_seconds(self, metric: Metric) -> None:
-        long = sound(np.tile(voice(130, 1)[:8000], 20 * 60), 8000)
-        started = time.process_time()
-
-        assert 0 <= value_of(metric, long) <= 1
-        assert time.process_time() - started < 60
+    assert value_of(metric, phone) == pytest.approx(value_of(metric, sound(samples)), abs=0.1)
+    for nothing in (np.zeros(0, np.float32), np.full(5, np.nan, np.float32)):
+        assert value_of(metric, sound(nothing)) == 0
 
 
 @pytest.fixture(scope="module")
@@ -151,33 +140,3 @@ def test_models_score_every_sound_and_what_cannot_be_heard_is_zero(
     for nothing in (np.zeros(0, np.float32), np.full(9, np.nan, np.float32)):
         assert (found := score(sound(nothing))).value == 0 and "reason" in found.evidence
     assert score(Media.from_bytes(picture())).value == 0
-
-
-@pytest.mark.parametrize("metric", MODELS, ids=lambda metric: metric.name)
-def test_no_model_is_opened_for_answers_without_a_sound(metric: Metric) -> None:
-    asked = sound_trial(given=[voice(130)], references=[voice(150)], **OF_MODELS)
-
-    assert score_of(metric, asked).value == 0  # no model is here by its usual name
-
-
-ASKING: Mapping[str, tuple[Metric, Mapping[str, str]]] = {
-    "tempo": (tempo, {"model": "beat_this"}),
-    "pitch_band": (pitch_band, {"model": "wav2vec2_gender"}),
-    "speech_rate": (speech_rate, {"model": "whisper", "processor": "whisper"}),
-}
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_signal_metric_with_a_model_scores_each_sound_alone_as_among_others(name: str) -> None:
-    metric, models = ASKING[name]
-    bound = bind(metric, {switch: str(tiny_model(model)) for switch, model in models.items()})
-    sounds = (pulses(6, (1, 1)), tone(0.3), voice(120, 3), voice(220, 1))
-    trials = [*(heard(one, metadata=LABELS) for one in sounds), heard(text="no sound", metadata=LABELS)]
-    together = [found[name] for found in score_all(bound, trials)]
-
-    assert [score.status for score in together] == ["scored"] * 5
-    assert all(score.value is not None and 0 <= score.value <= 1 for score in together)
-    assert together == [next(iter(score_all(bound, [trial])))[name] for trial in trials]
-    assert "somebody/nothing" in bind(metric, dict.fromkeys(models, "somebody/nothing")).without_models()
-    unneeded = {"pitch_band": {"gender": "female"}, "speech_rate": {"source": "text"}}
-    assert name == "tempo" or bind(metric, unneeded[name]).without_models() == ""

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from mmeval.content.parts import PartKind
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams, message
 from mmeval.testing import checks
 from tests.support.embedded import embedded_tiny
-from tests.support.local_models import loaded, started
+from tests.support.local_models import started
 
 BOTH: tuple[PartKind, ...] = ("text", "image")
 PARAMS = GenerationParams(max_tokens=100)
@@ -23,12 +21,3 @@ def test_it_is_made_of_the_same_bytes_every_time(tmp_path: Path) -> None:
 def test_it_keeps_the_rules_of_backends() -> None:
     prompts = [message("user", "tell me of ", end) for end in ("hares", "squares", "a day", "this.", "nothing?")]
     checks.check_backend(started(embedded_tiny()), prompts, params=PARAMS, wants=[BOTH])
-
-
-@pytest.mark.parametrize("wants", [("text",), ("image",), BOTH], ids="+".join)
-def test_emu3_keeps_the_rules_of_backends(wants: tuple[PartKind, ...]) -> None:
-    checks.check_backend(loaded("emu3", "emu3"), params=PARAMS, wants=[wants])
-
-
-def test_chameleon_keeps_the_rules_of_backends() -> None:
-    checks.check_backend(loaded("chameleon", "chameleon"))

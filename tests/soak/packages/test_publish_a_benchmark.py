@@ -7,7 +7,6 @@ import pytest
 from tests.support.doc_examples import Reader, blocks
 from tests.support.fresh_environment import FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
 from tests.support.judges import judge_server
-from tests.support.reader_environment import add_commands
 
 PAGE = Path(__file__).parents[3] / "docs" / "publish-a-benchmark.md"
 TOOLS = ("pip", "setuptools", "pytest")
@@ -21,7 +20,7 @@ def fresh(tmp_path: Path) -> FreshEnvironment:
     environment = FreshEnvironment.create(tmp_path / "venv")
     environment.link(closure([*(metadata_of(wheel).requires or []), *TOOLS], ("api", "image", "audio")) | {*TOOLS})
     environment.install(str(wheel))
-    add_commands(environment, ["pip"])
+    environment.add_commands("pip")
     return environment
 
 

@@ -1,9 +1,13 @@
-"""The house style, where a test can see it: names, subjects, the size of functions, and the mirror of the trees."""
+"""The house style, where a test can see it: names, subjects, sizes, the mirror of the trees, no circle of imports.
+
+`.importlinter` says what may import what."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends", "scripts")
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 MAX_FUNCTION_LINES = 60
+MAX_MODULES = 15
 OF_A_FOLDER = {
     "test_all_tasks.py",
     "test_answers.py",
@@ -47,11 +52,8 @@ def where(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
-def test_every_module_names_its_subject() -> None:
+def test_every_module_names_its_subject_and_none_has_a_vague_name() -> None:
     assert [where(file) for file in modules() if not ast.get_docstring(ast.parse(file.read_text()))] == []
-
-
-def test_no_module_or_folder_has_a_vague_name() -> None:
     assert [where(file) for file in modules() if VAGUE & {file.stem, *file.relative_to(ROOT).parts}] == []
 
 
@@ -77,7 +79,36 @@ def subject_of(test: Path) -> Path:
     return folder / ("__main__.py" if name == "main.py" else name)
 
 
-def test_test_folders_are_no_packages() -> None:
-    marked = [where(file) for file in sorted((ROOT / "tests").rglob("__init__.py"))]
+def by_name() -> dict[str, Path]:
+    """The file of each module by its name; a package is named as it is imported."""
+    files = [file.relative_to(ROOT) for tree in TREES for file in sorted((ROOT / tree).rglob("*.py"))]
+    return {".".join(part for part in named(file) if part != "__init__"): ROOT / file for file in files}
 
-    assert [file for file in marked if not file.startswith("tests/support/plugin/")] == []
+
+def named(file: Path) -> tuple[str, ...]:
+    return (*(() if file.parts[0] == "mmeval" else ("mmeval",)), *file.with_suffix("").parts)
+
+
+def imported(file: Path) -> Iterator[str]:
+    """What a module imports anywhere in it: at its head, within functions and for the checker of types alone."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_a_folder_has_at_most_fifteen_modules() -> None:
+    folders = Counter(str(file.parent.relative_to(ROOT)) for file in by_name().values())
+
+    assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    files = by_name()
+    graph = {
+        module: {name if name in files else name.rpartition(".")[0] for name in imported(file)} - {module}
+        for module, file in files.items()
+    }
+
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle

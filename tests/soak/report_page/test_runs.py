@@ -90,21 +90,15 @@ def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watc
     assert chart.evaluate("svg => svg.getBoundingClientRect().width <= svg.parentNode.clientWidth")
 
 
-def layout(folder: Path, columns: int = 2) -> Path:
-    headers = [{"text": f"a header {at} {HOSTILE}", "is_number": at > 0} for at in range(columns)]
-    row = [{"text": HOSTILE, "is_number": False}, *[{"text": "0.5", "is_number": True}] * (columns - 1)]
+def layout(folder: Path) -> Path:
+    headers = [{"text": f"a header {at}", "is_number": at > 0} for at in range(12)]
+    row = [{"text": "0.5", "is_number": at > 0} for at in range(12)]
     table: dict[str, Any] = {"title": "By field", "headers": headers, "rows": [row], "notes": [HOSTILE]}
-    return write(folder / "report", [Row("a")], layouts=[{"title": "Paper", "tables": [table]}])
+    return write(folder / "report", [Row("a")], layouts=[{"title": HOSTILE, "tables": [table]}])
 
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched, tmp_path: Path) -> None:
-    box = opened(seen, layout(tmp_path, columns=12), width).get_by_role("region", name="By field")
+    box = opened(seen, layout(tmp_path), width).get_by_role("region", name="By field")
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 0
-
-
-def test_the_words_of_a_layout_are_text(seen: Watched, tmp_path: Path) -> None:
-    page = seen.open(layout(tmp_path))
-    expect(page.locator(".paper tbody th")).to_have_text(HOSTILE)
-    expect(page.get_by_text(HOSTILE)).to_have_count(4)
-    assert page.locator(".paper td.number").evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+    expect(seen.page.get_by_text(HOSTILE)).to_have_count(2)

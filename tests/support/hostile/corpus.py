@@ -79,11 +79,6 @@ def _scans(side: int, scan: bytes, count: int, **options: str) -> bytes:
     return data[:-2] + (scan or data[data.rindex(b"\xff\xda") : -2]) * count + data[-2:]
 
 
-def _jpeg_with(segments: bytes) -> bytes:
-    data = tiny.picture("JPEG")
-    return data[:2] + segments + data[2:]
-
-
 def _gif(side: int, frames: int) -> bytes:
     head = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
     return head + (b"," + struct.pack("<HHHHB", 0, 0, 8, 4, 0) + b"\x02\x02\x44\x01\0") * frames + b";"

@@ -1,1 +1,0 @@
-"""A small benchmark in a package of its own: mmeval knows it by its entry points alone."""

@@ -1,1 +1,0 @@
-"""Task files of storybench."""
