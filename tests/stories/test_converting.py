@@ -14,9 +14,10 @@ from mmeval.decode import DecodeLimits
 from mmeval.program.calls import Call, Program, Reply, ask_one
 from mmeval.records.request import Request
 from mmeval.records.sample import user
-from tests.mmeval.broker.test_broker import brokered, scope
+from tests.mmeval.broker.test_broker import scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop
+from tests.support.journals import brokered
 from tests.support.toy import Toy, reply
 
 MODEL = Media.from_bytes(tiny_media.PLAIN_OBJ)

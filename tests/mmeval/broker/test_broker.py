@@ -22,7 +22,6 @@ from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
 T = TypeVar("T")
-__all__ = ["brokered", "scope"]  # for the story of converting
 
 
 async def run(folder: Path, program: Program[T], at: Scope | None = None, **given: Any) -> T:

@@ -18,9 +18,7 @@ VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", 
 MAX_FUNCTION_LINES = 60
 MAX_MODULES = 15
 OF_A_FOLDER = {
-    "test_all_tasks.py",
     "test_answers.py",
-    "test_bad_input.py",
     "test_constants.py",
     "test_damaged_data.py",
     "test_examples.py",
@@ -29,8 +27,6 @@ OF_A_FOLDER = {
     "test_parity_of_quality.py",
     "test_switches.py",
     "test_task_files.py",
-    "test_thresholds.py",
-    "test_what_is_sent.py",
     "test_whole_data.py",
 }
 """Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, its tasks

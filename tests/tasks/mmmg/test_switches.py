@@ -1,7 +1,4 @@
-"""Switches of MMMG, and those that its task files set, have their documented values.
-
-Their effects are in ``tests/soak/tables/test_mmmg_switches.py``.
-"""
+"""Switches of MMMG, and those that its task files set, have their documented values."""
 
 import json
 from collections.abc import Mapping

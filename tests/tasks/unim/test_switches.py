@@ -1,7 +1,6 @@
 """Each switch, constant and key of UniM's tasks has its documented value.
 
-A metric or a switch that is not listed here fails, and so does a default that was changed without this page. That
-another value of a switch changes some score is tested in ``tests/soak/tables/test_switches_of_unim.py``.
+A metric or a switch that is not listed here fails, and so does a default that was changed without this page.
 """
 
 import json
