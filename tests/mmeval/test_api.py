@@ -154,13 +154,6 @@ def test_nothing_of_the_process_is_left_changed() -> None:
     assert state() == before
 
 
-def test_it_works_where_an_event_loop_is_running() -> None:
-    async def notebook() -> mmeval.Evaluation:
-        return evaluated()
-
-    assert asyncio.run(notebook()).results[0].value == 1.0
-
-
 class Stopped(Mine):
     """The user presses Ctrl-C at its fourth request."""
 

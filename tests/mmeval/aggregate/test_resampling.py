@@ -63,7 +63,9 @@ def test_a_sample_that_is_drawn_twice_is_two_samples() -> None:
     assert found.stderr == pytest.approx(math.sqrt(1 / 80), rel=0.05)
 
 
-def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows_and_all_must_be_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert (resampling.ROWS, FEWEST_DRAWS) == (500_000, 100)
     monkeypatch.setattr(resampling, "ROWS", 10_000)
     seen: list[int] = []
@@ -75,7 +77,4 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
     few, many, most = (resampled(column([0.0] * rows), size, 1000).iterations for rows in (10, 50, 200))
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
-
-
-def test_a_draw_of_which_nothing_is_known_leaves_the_number_without_an_interval() -> None:
     assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) is None

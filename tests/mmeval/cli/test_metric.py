@@ -70,7 +70,6 @@ def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
         code = main(["metric", "sound_worth", "--answer", "quiet", "--json"])
         (row,) = results(capsys)
         plain = main(["metric", "sound_worth", "--answer", "quiet"])
-
     assert (code, plain) == (0, 0)
     assert row == {"value": None, "status": "inapplicable", "reason": NO_SOUND, "evidence": {}}
     assert capsys.readouterr().out == f"sound_worth: inapplicable: {NO_SOUND}\n"
@@ -79,9 +78,7 @@ def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
 def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
     answer = " <image_start><image_0><image_end>"
     given = ["metric", "part_order", "--answer", answer, "--params", '{"order_key": "o"}', "--metadata", '{"o": "ti"}']
-
     codes = [main([*given, "--json"]), main([*given, "--json", "--profile", "official"])]
-
     assert codes == [0, 0]
     assert [row["value"] for row in results(capsys)] == [0.0, 1.0]
 
@@ -91,11 +88,9 @@ def test_files_are_media_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
     parts = json.dumps([{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}])
-
     main(["metric", "sizes", str(picture), str(picture), "--json"])
     main(["metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"])
     main(["metric", "sizes", str(picture), "--json", "--answer", parts])
-
     outputs = [row["outputs"] for row in results(capsys)]
     assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [(0, 2), (1, 1), (2, 2)]
 
@@ -106,9 +101,7 @@ def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
 ) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     file = cases(tmp_path, {"id": 1, "files": ["a.png"]}, {"files": ["gone.png"]}, {"name": "last", "answer": "x"})
-
     code = main(["metric", "sizes", "--cases", str(file)])
-
     first, second, third = results(capsys)
     assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
     assert (second["status"], second["value"]) == ("unscored", None)
@@ -119,7 +112,6 @@ def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
 @pytest.mark.usefixtures("plugged")
 def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"])
-
     (row,) = results(capsys)
     assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
     main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
@@ -141,7 +133,6 @@ def test_a_target_is_one_reference_or_several(
     target: Any, value: float | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["metric", "exact_match", "--cases", str(cases(tmp_path, {"answer": "b", "target": target}))])
-
     assert results(capsys)[0]["value"] == value
 
 
@@ -151,7 +142,6 @@ def test_a_target_is_one_reference_or_several(
 )
 def test_what_a_metric_lacks_is_one_line(argv: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", *argv]) == code
-
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
 
@@ -171,8 +161,6 @@ def test_files_are_parts_of_the_kind_that_the_metric_looks_at(
     looks_at: PartKind | None, name: str, content: bytes, part: tuple[str, str | None], tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-
     output = trial_of(Case(files=(name,)), tmp_path, looks_at).output
-
     assert output is not None
     assert [(one.kind, one.text) for one in output.parts] == [part]

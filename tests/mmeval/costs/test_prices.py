@@ -43,11 +43,13 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     ]
 
 
-def test_the_users_file_lies_over_ours(tmp_path: Path) -> None:
+def test_the_users_file_lies_over_ours_if_it_is_there(tmp_path: Path) -> None:
     own = written(tmp_path, "models:\n  gpt-4o: {input: 1, output: 2}\n  mine: {input: 0, output: 0}\n")
     found = load_prices(own)
     assert (found.of_model("gpt-4o"), found.of_model("mine")) == (Price(1, 2), Price(0, 0))
     assert found.of_model("gpt-4o-mini") == load_prices().of_model("gpt-4o-mini") is not None
+    with pytest.raises(MissingDataError, match=r"none\.yaml"):
+        load_prices(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,6 @@ def test_what_a_file_of_prices_cannot_hold_is_refused_with_its_line(
     with pytest.raises(TaskFileError) as refused:
         load_prices(written(tmp_path, text))
     assert (refused.value.line, word in str(refused.value)) == (line, True)
-
-
-def test_a_file_that_is_not_there_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"none\.yaml"):
-        load_prices(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize("name", ["m", "org/m-1.5", "8b", "a: b", "*", "yes/no"])

@@ -142,10 +142,6 @@ def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> Non
     own, few = data(small), data("rubric_example", data="bundled")
     assert [(one.status, "mmeval prepare" in one.what) for one in (own, few)] == [("ok", True), ("ok", False)]
     assert str(tmp_path) in own.what
-    write_rows(tmp_path, {"id": "a"}, {"input": "q"})
-    found = data(small)
-    assert (found.status, found.blocks, found.how_to) == ("note", False, f"mmeval validate {small}")
-    assert "row 1" in found.what
 
 
 def test_data_that_lack_or_cannot_be_read_have_the_command_that_fixes_them(small: Path, tmp_path: Path) -> None:

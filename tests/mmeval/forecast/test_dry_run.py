@@ -204,6 +204,3 @@ def test_what_would_refuse_the_run_refuses_the_dry_run(
     with pytest.raises(error):
         ahead(tmp_path, toy, **{"model": BackendSpec("toy", {"log": "", "broken": ""}), **options})
     assert files(tmp_path) == before
-
-
-# --- nothing happens --------------------------------------------------------------------------------------------------

@@ -69,10 +69,3 @@ def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(tmp_path: 
     done = mmeval("prepare", group)
     shown = done.out.splitlines()[-2]
     assert (done.code, shown.split()[:3], re.findall(r"\d+", shown)) == (4, ["not", "ready", "all"], ["2", "1"])
-
-
-def test_a_group_is_shown_with_its_faults_and_fails_the_command(tmp_path: Path) -> None:
-    done = mmeval("prepare", write(tmp_path, "expected: {rows: 5}", one="data"))
-    shown = done.out.splitlines()
-    assert (done.code, shown[1].split()[:3], re.findall(r"\d+", shown[1])) == (4, ["not", "ready", "all"], ["2", "1"])
-    assert (shown[2].startswith("  - 2 rows are"), shown[3].startswith("1 of 1 task")) == (True, True)

@@ -46,9 +46,17 @@ def test_a_row_has_the_notes_of_its_run(given: dict[str, Any], ours: dict[str, A
 
 
 def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole() -> None:
-    ours = {"subset": {"a": {"of": 100, "chosen": 4}}, "not_comparable": ["a"], "unfinished": {}}
+    ours = {
+        "subset": {"a": {"of": 100, "chosen": 4}},
+        "not_comparable": ["a"],
+        "unfinished": {"a": {"made": 3, "of": 4}},
+    }
     found = document(result("a"), result("a", slice="k=v"), result("g"), groups={"g": ["a"]}, **ours)
-    notes = ["not comparable; subset", "not comparable; subset: 4 of 100", "not comparable"]
+    notes = [
+        "not comparable; unfinished; subset",
+        "not comparable; unfinished: 3 of 4; subset: 4 of 100",
+        "not comparable",
+    ]
     assert [row.notes for row in rows(found)] == notes
 
 

@@ -13,7 +13,7 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Exchange, Trial
 from mmeval.report.progress_bar import Quiet
 from mmeval.report.samples_file import SampleRow, sample_line, sample_rows, write_samples
-from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.runner import run
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
@@ -77,22 +77,20 @@ def test_the_hash_depends_on_samples_and_prompts_and_a_disk_that_fails_is_an_err
         write_samples(tmp_path / "file" / "samples.jsonl", [])
 
 
-def finished(tmp_path: Path, *, repeats: int = 1, predict_only: bool = False) -> RunOutcome:
-    tasks = write_benchmark(tmp_path / "tasks")
-    selection = select(["tiny"], include_path=[tasks], overrides=TaskOverrides(repeats=repeats))
-    options = RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0, predict_only=predict_only)
-    return run(selection, options, progress=Quiet())
-
-
-def rows(outcome: RunOutcome, wanted: Callable[[int, int], bool] = lambda index, repeat: True) -> list[object]:
-    found = sample_rows(outcome.folder, outcome.selection.tasks[0], outcome.score_sets.get("tiny"), wanted)
-    return [
-        (row.index, [t.output.text for t in row.trials if t.output], [s["exact_match"].value for s in row.scores if s])
-        for row in found
-    ]
-
-
 def test_each_wanted_sample_comes_once_with_its_repeats_and_scores_in_order(tmp_path: Path) -> None:
-    outcome = finished(tmp_path, repeats=2)
-    assert rows(outcome) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
-    assert rows(outcome, lambda index, repeat: index == 1 and repeat == 1) == [(1, ["answer 1"], [1.0])]
+    selection = select(["tiny"], include_path=[write_benchmark(tmp_path / "tasks")], overrides=TaskOverrides(repeats=2))
+    made = run(selection, RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0), progress=Quiet())
+
+    def rows(wanted: Callable[[int, int], bool]) -> list[object]:
+        found = sample_rows(made.folder, selection.tasks[0], made.score_sets["tiny"], wanted)
+        return [
+            (
+                row.index,
+                [trial.output.text for trial in row.trials if trial.output],
+                [scores["exact_match"].value for scores in row.scores],
+            )
+            for row in found
+        ]
+
+    assert rows(lambda index, repeat: True) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
+    assert rows(lambda index, repeat: (index, repeat) == (1, 1)) == [(1, ["answer 1"], [1.0])]

@@ -3,13 +3,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset.sampling import Subset
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.numbers import NO_DATA
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.run.options import BackendSpec, Unfinished
+from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
 from tests.support.outcomes import outcome, result, task
@@ -58,15 +57,10 @@ def test_a_row_has_a_value_with_its_error_and_unknown_ones_are_never_zero() -> N
     assert table(tasks=(task("a"),))[1] == ["a", "1.0", *[""] * 9]
 
 
-def test_notes_have_what_is_left_out_unfinished_and_a_subset_of_the_whole_and_not_of_its_slices() -> None:
+def test_notes_have_what_is_left_out() -> None:
     left_out = (UnavailableTask("b", "B", "1.0", "no rows"),)
     found = column("Notes", result("a"), result("g"), tasks=(task("a"),), groups=(GROUP,), left_out=left_out)
     assert (found["g"], found["- a"], found["- B"]) == ("1 of 2 tasks left out", "", NO_DATA)
-    cut, left = {"a": Subset(300, 20, ("limit",))}, {"a": Unfinished(16, 300)}
-    slices = (result("a"), result("a", slice="level=easy"))
-    shown = column("Notes", *slices, tasks=PAIR[:1], subsets=cut, unfinished=left)
-    whole = "not comparable; unfinished: 16 of 300; subset: 20 of 300"
-    assert shown == {"a": whole, "- level=easy": "not comparable"}
 
 
 def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_standard() -> None:

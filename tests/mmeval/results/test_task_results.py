@@ -44,12 +44,6 @@ def test_a_breakdown_adds_a_result_for_each_level(tmp_path: Path) -> None:
     }
 
 
-def test_what_was_not_asked_not_answered_or_not_scored_is_counted_apart(tmp_path: Path) -> None:
-    (result,) = results(tmp_path, task(), row(0, 1), row(1), row(2, status="failed"), row(3, status="unsupported"))
-    counts = (result.scored, result.unscored, result.failed, result.unsupported)
-    assert (counts, result.value) == ((1, 1, 1, 1), 1.0)
-
-
 def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(tmp_path: Path) -> None:
     rows = (row(0, 1, labels={"level": "hard"}), row(1, labels={"level": "hard"}))
     for result in results(tmp_path / "own", task(breakdown=("level",)), *rows, suspended=["exact_match"]):

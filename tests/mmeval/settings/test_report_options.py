@@ -2,7 +2,7 @@ import pytest
 
 from mmeval.backend.batch_size import BatchSize
 from mmeval.secrets import text_without_secrets, without_secrets
-from mmeval.settings.report_options import ReportContext, as_arguments, run_config
+from mmeval.settings.report_options import ReportContext, run_config
 
 SECRET = ("api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys")
 SHOWN = ("max_tokens", "monkey", "tokenizer", "cluster_key_name")
@@ -11,10 +11,6 @@ SHOWN = ("max_tokens", "monkey", "tokenizer", "cluster_key_name")
 def test_secrets_are_hidden_at_any_depth_and_names_that_only_look_like_them_are_shown() -> None:
     given = dict.fromkeys((*SECRET, *SHOWN), "x")
     assert without_secrets({"a": [given]}) == {"a": [{name: "***" if name in SECRET else "x" for name in given}]}
-
-
-def test_arguments_read_as_they_are_written_on_a_command_line() -> None:
-    assert (as_arguments({"model": "m", "n": 2}), as_arguments({})) == ("model=m,n=2", "None")
 
 
 def test_a_batch_size_that_the_backend_decides_is_auto() -> None:

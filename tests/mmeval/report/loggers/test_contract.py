@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results
+from mmeval.report.loggers.trackio import TrackioLogger
+from mmeval.report.loggers.wandb import WandbLogger
 from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.task.task import Group, GroupMetric
@@ -76,3 +78,13 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
         **{"a/other_scored": 10, "a/other_n": 10},
         **{"g/half": 0.25, "g/half_stderr": 0.1, "g/half_scored": 10, "g/half_n": 10},
     }
+
+
+@pytest.mark.parametrize(("logger", "extra"), [(TrackioLogger, "trackio"), (WandbLogger, "wandb")])
+def test_a_logger_is_refused_without_its_package(
+    logger: type[object], extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as caught:
+        logger()
+    assert caught.value.extra == extra

@@ -8,7 +8,6 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from mmeval.errors import MissingExtraError
 from mmeval.report.loggers.trackio import TrackioLogger
 from tests.support.logged import finished, log_apart
 
@@ -27,13 +26,6 @@ def test_numbers_and_settings_are_logged_and_a_run_that_cannot_be_logged_is_ende
     with pytest.raises(OSError, match="no space"):
         TrackioLogger().log(*finished(tmp_path))
     assert trackio.finish.call_count == 2
-
-
-def test_without_the_package_the_logger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError) as caught:
-        TrackioLogger()
-    assert caught.value.extra == "trackio"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("trackio") is None, reason="trackio is not installed")
