@@ -14,14 +14,11 @@ from mmeval.errors import (
 )
 
 
-def test_a_message_that_another_sentence_follows_ends_in_one_mark() -> None:
-    assert [sentence(text) for text in ("not here", "not here.", "x?", "x!")] == ["not here.", "not here.", "x?", "x!"]
-
-
-def test_an_unknown_name_offers_the_near_ones_and_then_the_hint() -> None:
+def test_an_unknown_name_offers_near_ones_and_a_sentence_ends_in_one_mark() -> None:
     error = UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")
     assert (error.name, error.known, error.how_to_fix) == ("drawt", ("draw",), "Known: draw.")
     assert "'drawt'; did" in str(error) and str(error).endswith('"draw"? Known: draw.')
+    assert [sentence(text) for text in ("not here", "not here.", "x?", "x!")] == ["not here.", "not here.", "x?", "x!"]
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     plugins._registered.cache_clear()
 
 
-def test_a_plugin_of_an_installed_distribution_is_found_by_its_name(install: Install) -> None:
+def test_a_plugin_of_a_distribution_is_found_by_its_name_and_unknown_ones_are_refused(
+    install: Install,
+) -> None:
     install("my-bench", "flat = mmeval.aggregate.aggregators:median")
     assert plugins.load(GROUP, "flat") is median
     assert ("flat" in plugins.names(GROUP), plugins.owner(GROUP, "flat")) == (True, "my-bench")
-
-
-def test_an_unknown_name_is_refused_with_near_names() -> None:
     for name in ("meen", "other/mean"):
         with pytest.raises(UnknownNameError) as caught:
             plugins.load(GROUP, name)

@@ -25,7 +25,7 @@ def half(trial: Trial, *, strict: bool = False) -> float:
     return 0.5
 
 
-def test_a_registered_metric_is_one_like_any_other() -> None:
+def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_source_if_none_is_given() -> None:
     assert not plugins.any_of_script()
     made = mmeval.register_metric("my_half", range=(0, 1), version="2", source="here")(half)
     assert load_metric("my_half") is made
@@ -35,8 +35,6 @@ def test_a_registered_metric_is_one_like_any_other() -> None:
     described = metric(range=(0, 5), version="7", source="a paper")(half)
     assert mmeval.register_metric("mine")(described).version == "7"
 
-
-def test_a_metric_without_a_version_has_that_of_its_source() -> None:
     def other(trial: Trial) -> float:
         return 0.25
 

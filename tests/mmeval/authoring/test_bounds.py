@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.bounds import ENOUGH, Bounds, Doubt, Which, judge_calls, measure, shuffled_answers
+from mmeval.authoring.bounds import ENOUGH, Bounds, Doubt, Which, measure, shuffled_answers
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
-from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.run.options import RunOptions
 from mmeval.task.selection import select
 from mmeval.task.task import Task
 from tests.support.task_folder import built, write_rows
@@ -64,14 +64,6 @@ def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
     assert numbers(found) == [None, None, None]
     assert "judge" in found.unavailable
     assert measure([], {}) == []
-
-
-def test_the_calls_of_a_judge_are_counted_without_making_one() -> None:
-    tasks = select(["rubric_example"], roles=frozenset({"judge"})).tasks
-    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, which is missing
-    assert judge_calls(tasks, judge) == {"judge": 7}
-    assert judge_calls(tasks, judge, limit=1) == {"judge": 2}
-    assert judge_calls(select(["rubric_example"]).tasks, {}) == {}
 
 
 def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:

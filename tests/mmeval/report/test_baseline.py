@@ -18,7 +18,7 @@ from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task
 from tests.support.outcomes import half, outcome, result, task
 
-BEFORE, NOW = datetime(2026, 1, 30, 12), datetime(2026, 1, 31, 12)
+BEFORE = datetime(2026, 1, 30, 12)
 GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")
 

@@ -1,5 +1,3 @@
-import pytest
-
 from mmeval.backend.batch_size import BatchSize
 from mmeval.secrets import text_without_secrets, without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
@@ -18,12 +16,7 @@ def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
     assert [run_config(ReportContext("m", batch_size=size))["batch_size"] for size in sizes] == ["auto", "4", "auto:2"]
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("--model_args model=m,api_key=sk-1,n=2", "--model_args model=m,api_key=***,n=2"),
-        ("""-a '{"api_key": "sk-1", "n": 2}'""", """-a '{"api_key": "***", "n": 2}'"""),
-    ],
-)
-def test_a_command_is_recorded_without_its_secrets(written: str, shown: str) -> None:
-    assert text_without_secrets(written) == shown
+def test_a_command_is_recorded_without_its_secrets() -> None:
+    words, mapping = "--model_args model=m,api_key=sk-1,n=2", """-a '{"api_key": "sk-1", "n": 2}'"""
+    assert text_without_secrets(words) == "--model_args model=m,api_key=***,n=2"
+    assert text_without_secrets(mapping) == """-a '{"api_key": "***", "n": 2}'"""
