@@ -1,6 +1,7 @@
 import logging
-from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,11 @@ def of_level(caplog: pytest.LogCaptureFixture, level: str) -> list[str]:
 def test_complaints_and_notes_are_warnings_and_neither_the_last_error_nor_unknown_costs_are_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bills = (Bill(Payee("model", "m"), Spent(calls=1, answered=1), usd=None),)
-    found = outcome(tmp_path, result("a"), tasks=(task("a"),), bills=bills, error="the end")
+    log: dict[str, Any] = {"complaints": ("1 unscored", "the end"), "notes": ("1 cut off",), "error": "the end"}
+    log["bills"] = (Bill(Payee("model", "m"), Spent(calls=1, answered=1), usd=None),)
+    found = outcome(tmp_path, result("a"), tasks=(task("a"),), **log)
     with caplog.at_level(logging.INFO, "mmeval"):
-        publish(
-            replace(found, complaints=("1 unscored", "the end"), notes=("1 cut off",)),
-            ReportContext("m"),
-            moment=datetime(2026, 1, 31),
-        )
+        publish(found, ReportContext("m"), moment=datetime(2026, 1, 31))
     assert of_level(caplog, "WARNING") == ["1 unscored", "1 cut off"]
     assert not any(line.startswith("spent ") for line in caplog.messages)
 
