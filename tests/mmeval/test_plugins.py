@@ -9,7 +9,7 @@ from mmeval.errors import AmbiguousNameError, MissingExtraError, PluginError, Un
 from mmeval.installation import install_command
 from mmeval.plugins import GROUPS
 from mmeval.system.extras import need
-from tests.support.task_folder import write_files
+from tests.support.task_folder import write_distribution, write_files
 
 Install = Callable[..., None]
 GROUP: plugins.PluginGroup = "mmeval.aggregators"
@@ -21,9 +21,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     """Installs a distribution with an aggregator (``name = value``), as a folder on the path beside modules."""
 
     def add(distribution: str, entry: str, site: str = "site", **modules: str) -> None:
-        meta = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1\n"
-        info = {"METADATA": meta, "entry_points.txt": f"[{GROUP}]\n{entry}\n"}
-        write_files(tmp_path / site / f"{distribution.replace('-', '_')}-1.dist-info", info)
+        write_distribution(tmp_path / site, distribution, f"[{GROUP}]\n{entry}\n")
         write_files(tmp_path / site, {f"{name}.py": text for name, text in modules.items()})
         monkeypatch.syspath_prepend(str(tmp_path / site))
         plugins._registered.cache_clear()

@@ -85,7 +85,7 @@ def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
     assert len(prompts) == PROMPTED_ROWS
 
 
-def test_a_row_that_cannot_be_asked_is_one_of_the_samples_without_other_findings(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
     torn = {"id": "b", "input": "<<image1>>", "media": {"image1": "gone.png"}, "level": "easy"}
     more, tally = "breakdown: [level, field]\nfilter: {level: easy}", CheckTally()
     rows = ({**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"})
@@ -93,12 +93,9 @@ def test_a_row_that_cannot_be_asked_is_one_of_the_samples_without_other_findings
         ("rows", True)
     ]
     assert (tally.tasks, tally.samples, tally.media, tally.sound) == (1, 2, 0, [])
-
-
-def test_only_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
-    rows: list[Row] = [ROW, {"id": "b", "input": "q"}]
-    assert findings(tmp_path, "breakdown: gone", *rows, rows=1) == [], "what some later row may have is not missed"
-    assert [one.check for one in findings(tmp_path, "", *rows, rows=2)] == ["references"]
+    bare = {"id": "b", "input": "q"}
+    assert findings(tmp_path, "breakdown: gone", ROW, bare, rows=1) == [], "what some later row may have is not missed"
+    assert [one.check for one in findings(tmp_path, "", ROW, bare, rows=2)] == ["references"]
 
 
 def test_damaged_media_are_named_a_few_times_and_counted(tmp_path: Path) -> None:

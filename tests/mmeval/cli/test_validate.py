@@ -53,36 +53,27 @@ def test_a_judge_is_asked_as_often_as_was_said_before(tmp_path: Path, capfd: pyt
     assert f"up to {asked} judge calls" in printed.err
 
 
-def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
+def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(_media: Media) -> None:
         raise MissingExtraError("PIL", "image")
 
-    monkeypatch.setattr(check, "_DECODERS", {"image": absent})
-    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
-    (tmp_path / "rows/p.png").write_bytes(tiny_media.picture()[:-20])
-    write_rows(tmp_path / "rows", {"input": "see <<image1>>", "reference": "r", "media": {"image1": "p.png"}})
-    assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
-    warning, last = capsys.readouterr().out.splitlines()
-    assert warning.startswith("warning: image: ")
-    assert install_command("image") in warning
-    assert last == "0 errors, 1 warning"
-
-
-def test_media_for_which_there_was_no_time_are_a_warning_that_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
     media = {"image1": "p.png", "image2": "q.png"}
     for at, name in enumerate(media.values()):
         (tmp_path / "rows" / name).write_bytes(tiny_media.picture() + bytes(at))
     write_rows(tmp_path / "rows", {"input": "see <<image1>> <<image2>>", "reference": "r", "media": media})
+    with monkeypatch.context() as patched:
+        patched.setattr(check, "_DECODERS", {"image": absent})
+        assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
+    lacking, last = capsys.readouterr().out.splitlines()
+    assert (lacking.startswith("warning: image: "), last) == (True, "0 errors, 1 warning")
+    assert install_command("image") in lacking
+    monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
-    warning, last = capsys.readouterr().out.splitlines()
-    assert warning.startswith("warning: 1 of 2 media")
-    assert warning.endswith("[decoding]")
+    late, last = capsys.readouterr().out.splitlines()
+    assert (late.startswith("warning: 1 of 2 media"), late.endswith("[decoding]")) == (True, True)
     assert last == "0 errors, 1 warning"
 
 

@@ -71,14 +71,13 @@ def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broke
     assert [[one.status for one in those] for those in found] == [["ok"], ["broken"], ["broken"]]
 
 
-def test_a_second_copy_of_mmeval_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
+def test_a_second_copy_of_mmeval_is_a_note_and_an_old_python_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(checkout), "", str(second), str(second)])
     (found,) = installation.copies()
     assert (found.status, str(second) in found.what, str(checkout) in found.what) == ("note", True, True)
-
-
-def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     statuses = []
     for oldest in ((3, 11), (99, 0)):
         monkeypatch.setattr(installation, "OLDEST_PYTHON", oldest)

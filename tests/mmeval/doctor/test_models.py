@@ -29,12 +29,12 @@ def test_a_backend_is_described_without_secrets(monkeypatch: pytest.MonkeyPatch)
     assert "s3cr3t" not in made("openai", model="m", base_url="http://me:s3cr3t@127.0.0.1:9/v1")[1]
 
 
-def test_a_backend_that_cannot_be_made_blocks() -> None:
+def test_a_backend_that_cannot_be_made_blocks_and_the_extra_that_it_needs_is_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     status, what, lacking, found = made("empty", colour="red")
     assert (status, "colour" in what, lacking, found) == ("broken", True, set(), [])
 
-
-def test_the_extra_that_a_backend_needs_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     def create(name: str, args: object) -> AnyBackend:
         raise MissingExtraError("torch", "hf")
 

@@ -55,16 +55,13 @@ def test_rows_that_cannot_be_read_are_named_each_where_the_loader_goes_on(tmp_pa
     assert (found.rows, len(found.bad_marks), found.read) == (4, 2, True)
 
 
-def test_what_is_wrong_with_a_sample_is_reported_once_and_its_media_are_not_counted(tmp_path: Path) -> None:
+def test_a_sample_that_is_wrong_is_reported_once_and_a_row_that_cannot_be_read_ends_the_count(tmp_path: Path) -> None:
     bad = replace(pictured(tmp_path / "gone"), fault="row 1: its picture has gone")
     found = count(Rows([bad]), [])
     assert (found.rows, len(found.bad_marks), found.faults, found.media) == (1, 1, [bad.fault], {})
     found.samples["t"] = 1
     (fault,) = unexpected(ExpectedKeys(rows=5, media={"image": 1}), found, "t")
     assert fault.startswith("1 row is there")
-
-
-def test_a_row_that_cannot_be_read_ends_the_count() -> None:
     found = count(Rows([pictured()], RuntimeError("row 2 is odd")), [])
     assert (found.rows, found.read, found.faults[0].startswith("row 2 and")) == (1, False, True)
     assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], "a count of a part is not compared"
