@@ -126,9 +126,7 @@ def test_what_cannot_be_used_is_refused_by_name() -> None:
         assert (caught.value.name, Path("runs").exists()) == (name, False)
 
 
-def test_a_configuration_file_is_read_keywords_win_and_variables_change_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_configuration_file_is_read_keywords_win_and_variables_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("run.yaml").write_text("model: reference\ntasks: tiny\nlimit: 1\nscore_workers: 0\ninclude_path: tasks\n")
     assert mmeval.evaluate(config="run.yaml").results[0].n == 1
     assert mmeval.evaluate(config="run.yaml", limit=2).results[0].n == 2

@@ -31,7 +31,7 @@ def test_a_checkout_is_named_by_its_folder_or_as_itself(tmp_path: Path, monkeypa
         (None, 'pip install "mmeval[hub]"'),
     ],
 )
-def test_an_installation_is_named_by_where_pip_took_it_from(
+def test_an_installation_is_named_by_its_origin(
     origin: object, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = {} if origin is None else {"direct_url.json": json.dumps(origin)}

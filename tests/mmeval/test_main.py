@@ -67,9 +67,7 @@ def test_debugging_shows_the_traceback(
         assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
 
 
-def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_exits_does_not_choose_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def leaves(self: Toy, asked: Request) -> Response:
         raise SystemExit(0)
 

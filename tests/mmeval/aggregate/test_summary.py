@@ -142,9 +142,7 @@ def at_most(scores: Scores, *, cap: float = 0.75) -> Estimate:
     ],
     ids=["all lost", "no range", "no range, none lost", "aggregator", "partly", "own range", "falls", "inapplicable"],
 )
-def test_bounds_are_the_number_with_the_lowest_and_the_highest_of_what_was_lost(
-    scores: Scores, aggregator: Any, value: Any, bounds: Any
-) -> None:
+def test_bounds_are_those_of_what_was_lost(scores: Scores, aggregator: Any, value: Any, bounds: Any) -> None:
     found = summarise("t", "m", scores, aggregator)
     assert (found.value, found.bounds) == (value, bounds)
 

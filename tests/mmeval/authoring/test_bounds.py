@@ -109,7 +109,7 @@ def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> 
     ],
     ids=["no verdict", "suspended", "no reference", "nothing to score", "one left", "judged", "not judged"],
 )
-def test_references_without_a_number_are_doubted_with_the_reason(
+def test_references_without_a_number_are_doubted(
     result: Result, judged: bool, expected: list[tuple[bool, str, str]]
 ) -> None:
     doubts = of({"reference": result}, lost={"reference": "no JSON"}, judged=judged)

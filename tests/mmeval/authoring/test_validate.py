@@ -115,9 +115,7 @@ def test_rows_without_a_label_that_others_have_are_counted_after_the_first(tmp_p
         assert "7 of 8" in found.message and found.message.endswith("row 6, sample '4'; and 2 more")
 
 
-def test_a_data_set_of_the_hub_is_not_fetched_and_needs_a_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched"))
     for revision, pins in (("main", 1), ("a" * 40, 0), ("a" * 39, 1)):
         write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/absent\nrevision: {revision}")})

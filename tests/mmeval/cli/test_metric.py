@@ -74,9 +74,7 @@ def test_files_are_media_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.usefixtures("plugged")
-def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_paths_of_cases_start_from_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     file = cases(tmp_path, {"id": 1, "files": ["a.png"]}, {"files": ["gone.png"]}, {"name": "last", "answer": "x"})
     code = main(["metric", "sizes", "--cases", str(file)])

@@ -66,9 +66,7 @@ def test_a_dry_run_fetches_nothing(hub: FakeHub, tmp_path: Path) -> None:
     assert (failed.code, "me/absent" in failed.out) == (4, True)
 
 
-def test_an_interrupted_preparation_ends_with_130(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interruption_ends_with_130(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(given: object) -> None:
         getattr(given, "close", lambda: None)()  # the download, before it begins
         raise KeyboardInterrupt
@@ -79,9 +77,7 @@ def test_an_interrupted_preparation_ends_with_130(
             assert prepare(hub, tmp_path, write_task(tmp_path)).code == 130
 
 
-def test_one_data_set_of_two_tasks_is_fetched_once_and_again_only_where_a_file_is_damaged_and_deleted(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(hub: FakeHub, tmp_path: Path) -> None:
     tasks = [write_task(tmp_path), write_task(tmp_path, "filter: {level: hard}\n", "hard")]
     first = prepare(hub, tmp_path, *tasks)
     asked = [path for path in hub.paths if "/resolve/" in path]
@@ -109,9 +105,7 @@ def test_what_the_task_file_expects_is_compared(hub: FakeHub, tmp_path: Path, ex
     assert (done.code, fault in done.out) == (4 if fault else 0, True)
 
 
-def test_a_data_dir_is_fetched_into_and_then_used_and_one_that_holds_the_data_set_is_not(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+def test_a_data_dir_is_fetched_into_unless_it_holds_the_data_set(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     done = prepare(hub, tmp_path, file, "--data_dir", "data")
     assert (done.code, run(tmp_path, file, "--data_dir", "data").code) == (0, 0)
@@ -158,9 +152,7 @@ def test_what_is_fetched_by_hand_has_source_and_place(tmp_path: Path, flags: tup
     assert "gold" not in prepare("", tmp_path, file, *flags).out
 
 
-def test_a_data_set_that_cannot_be_had_is_reported_and_the_other_tasks_are_prepared(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+def test_a_data_set_that_cannot_be_had_does_not_stop_the_other_tasks(hub: FakeHub, tmp_path: Path) -> None:
     write_files(tmp_path / "rows", {"test.jsonl": '{"input": "q", "reference": "a"}\n'})
     done = prepare(
         hub, tmp_path, write_task(tmp_path, data="me/absent"), write_task(tmp_path, name="here", data="rows")

@@ -24,9 +24,7 @@ def results(tmp_path: Path) -> dict[str, Any]:
     return latest(tmp_path / "runs")[0]
 
 
-def test_samples_are_written_when_they_are_asked_for_and_only_those_of_this_run(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_samples_are_written_if_asked_for_and_only_those_of_this_run(command: list[str], tmp_path: Path) -> None:
     main(command)
     main([*command, "--limit", "2", "--log_samples"])
     _, samples = latest(tmp_path / "runs")
@@ -52,9 +50,7 @@ def test_the_configuration_that_is_shown_can_be_read_back(tmp_path: Path) -> Non
     assert values == {name: setting.value for name, setting in settings.items() if name != "config"}
 
 
-def test_the_environment_alone_can_name_a_run(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_can_name_a_run(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for flag, value in zip(command[::2], command[1::2], strict=True):
         monkeypatch.setenv(f"MMEVAL_{flag.removeprefix('--').upper()}", value)
     assert main([]) == 0

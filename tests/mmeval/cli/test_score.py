@@ -19,9 +19,7 @@ def answered(folder: Path, *words: str) -> Path:
     return tasks / "data"
 
 
-def test_the_report_shows_the_model_and_the_settings_that_the_run_was_made_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_shows_the_model_and_settings_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = ["--gen_kwargs", "top_k=5", "--system_instruction", "be brief", "--profile", "official", "--batch_size", "2"]
     data = answered(tmp_path, *made)
     header = capsys.readouterr().out.splitlines()[0]

@@ -77,9 +77,7 @@ def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_count
     assert last == "0 errors, 1 warning"
 
 
-def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_that_is_lost_is_not_asked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with judge_server(tmp_path / "judge", expire_after=1) as server:
         assert main(["validate", "rubric_example", *judge(server, max_connections="1")]) == 2
         asked = server.stats()["requests"]

@@ -58,9 +58,7 @@ def test_the_users_file_lies_over_ours_if_it_is_there(tmp_path: Path) -> None:
         ("models: [m]\n", 1, "names"),
     ],
 )
-def test_what_a_file_of_prices_cannot_hold_is_refused_with_its_line(
-    text: str, line: int, word: str, tmp_path: Path
-) -> None:
+def test_what_no_file_of_prices_can_hold_is_refused_by_line(text: str, line: int, word: str, tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as refused:
         load_prices(written(tmp_path, text))
     assert (refused.value.line, word in str(refused.value)) == (line, True)

@@ -59,9 +59,7 @@ def test_metadata_that_are_stale_are_broken_and_a_note_where_others_come_first(
     assert (found.status, found.what.endswith(str(sound)), found.how_to) == ("ok", True, "")
 
 
-def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
-) -> None:
+def test_others_of_our_name_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
     (stranger,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
     assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
     assert stranger.how_to.startswith("pip uninstall mmeval,")
@@ -71,7 +69,7 @@ def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broke
     assert [[one.status for one in those] for those in found] == [["ok"], ["broken"], ["broken"]]
 
 
-def test_a_second_copy_of_mmeval_is_a_note_and_an_old_python_broken(
+def test_second_copies_are_a_note_and_old_pythons_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
 ) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})

@@ -29,9 +29,7 @@ def test_a_backend_is_described_without_secrets(monkeypatch: pytest.MonkeyPatch)
     assert "s3cr3t" not in made("openai", model="m", base_url="http://me:s3cr3t@127.0.0.1:9/v1")[1]
 
 
-def test_a_backend_that_cannot_be_made_blocks_and_the_extra_that_it_needs_is_noted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_backend_that_cannot_be_made_blocks_and_its_extra_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     status, what, lacking, found = made("empty", colour="red")
     assert (status, "colour" in what, lacking, found) == ("broken", True, set(), [])
 

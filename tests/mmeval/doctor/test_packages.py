@@ -46,9 +46,7 @@ def test_a_requirement_counts_only_where_its_condition_holds_here(monkeypatch: p
     assert _needed() == {}
 
 
-def test_every_extra_is_checked_and_what_lacks_or_is_too_old_has_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_an_extra_lacks_or_has_too_old_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     always, lacks, asked = found(monkeypatch, "b", of_all="0.9", own="2")
     assert (always.status, always.how_to) == ("broken", 'pip install -U "of-all>=1"')
     assert (lacks.status, asked.status, lacks.how_to) == ("note", "missing", install_command("a"))

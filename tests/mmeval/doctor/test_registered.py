@@ -12,9 +12,7 @@ MORE = (
 )
 
 
-def test_a_plugin_that_does_not_load_is_named_and_others_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plugin_that_does_not_load_is_named_others_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need = "from mmeval.system.extras import need\nneed('no_such_package', 'audio')\n"
     write_files(tmp_path, {"ill_package.py": "raise RuntimeError('out of sorts')\n", "needy_package.py": need})
     monkeypatch.setattr(plugins, "GROUPS", ("mmeval.aggregators", "mmeval.tasks"))
@@ -30,9 +28,7 @@ def test_a_plugin_that_does_not_load_is_named_and_others_are_counted(
     assert (clash.status, clash.how_to) == ("note", "write dist-odd/mean or mmeval/mean")
 
 
-def test_task_files_that_cannot_be_read_or_no_plugins_at_all_are_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_task_files_or_no_plugins_at_all_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path, {"a.yaml": task("a"), "b.yaml": "task: b\nx: [", "g.yaml": "group: g\ntask: a\n"})
     monkeypatch.setattr(registered, "TaskIndex", lambda path: TaskIndex(roots=[]).with_folder(path[0], deep=True))
     torn, known = registered.task_files([tmp_path])

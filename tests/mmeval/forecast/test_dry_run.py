@@ -99,9 +99,7 @@ def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wa
     assert calls(ahead(tmp_path, lacking)) == {"model": (3, 0)}
 
 
-def test_judges_of_a_large_task_are_counted_by_a_part_and_an_endless_program_is_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.forecast.dry_run.JUDGED_SAMPLES", 4)
     found = ahead(tmp_path, task(rows=10, metrics=("toy_verdict",)), roles=JUDGE)
     assert (load(found, "judge").calls, load(found, "judge").estimated) == (pytest.approx(10), True)
@@ -191,7 +189,7 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_would_refuse_the_run_refuses_the_dry_run(
+def test_what_refuses_a_run_refuses_its_dry_run(
     options: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     toy = task(rows=3, metrics=("exact_match", "toy_verdict"))

@@ -54,7 +54,7 @@ def test_a_request_is_weighed_by_its_words_and_media(
     ],
     ids=str,
 )
-def test_an_answer_is_weighed_by_the_kinds_that_are_wanted(
+def test_an_answer_is_weighed_by_the_wanted_kinds(
     wants: tuple[PartKind, ...], tokens_out: tuple[float, float], disk: int, images: int
 ) -> None:
     weight = weigh(replace(request(), wants=wants))

@@ -25,9 +25,7 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
 @pytest.mark.parametrize(
     ("line", "words"), [("[1]\n", "a list"), ('{"a"', "cut off"), ('{"a"}\n', "no JSON"), ('{"a": "bbbb"}\n', "0 MiB")]
 )
-def test_a_damaged_line_is_refused_with_its_place(
-    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_line_is_refused(line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "x.jsonl"
     assert foreign_lines.MAX_LINE_BYTES == 2**26
     monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", len('{"a": "bbb"}\n'))

@@ -29,7 +29,7 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
     ],
     ids=["a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked", "only a few"],
 )
-def test_a_group_names_the_tasks_without_a_value_and_why(
+def test_tasks_without_a_value_are_named(
     members: Sequence[Result], value: float | None, weighed: str, words: list[str]
 ) -> None:
     group = result("g", value, weights=dict.fromkeys(weighed, 0.5))

@@ -18,7 +18,7 @@ def of_level(caplog: pytest.LogCaptureFixture, level: str) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelname == level]
 
 
-def test_complaints_and_notes_are_warnings_and_neither_the_last_error_nor_unknown_costs_are_logged(
+def test_complaints_and_notes_are_warnings_but_for_the_error_at_the_end(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     log: dict[str, Any] = {"complaints": ("1 unscored", "the end"), "notes": ("1 cut off",), "error": "the end"}

@@ -173,9 +173,7 @@ def test_a_judge_of_the_run_that_cannot_be_made_again_is_an_error_with_the_whole
     assert str(raised.value).endswith(" --metrics toy_verdict")
 
 
-def test_a_subset_stays_one_and_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(
-    tmp_path: Path,
-) -> None:
+def test_a_subset_stays_one_and_a_folder_that_holds_more_than_was_asked_is_scored_whole(tmp_path: Path) -> None:
     part = again(ran(tmp_path / "part", *map(str, range(7)), limit=3, sample_shuffle=1))
     assert part.subsets["asked"].to_json() == {"of": 7, "chosen": 3, "how": ["limit", "shuffle"]}
     ran(tmp_path, "a", "b", "c")

@@ -28,9 +28,7 @@ def stored(folder: Path, **ours: Any) -> StoredRun:
     ],
     ids=["alone", "judged", "another task"],
 )
-def test_a_line_names_the_model_and_the_judges_as_they_were_served(
-    ours: dict[str, Any], made: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_line_names_model_and_judges_as_served(ours: dict[str, Any], made: dict[str, str], tmp_path: Path) -> None:
     line = made_with(stored(tmp_path, **ours))
     fields = line.removeprefix("Made with ").removesuffix(".").split(", ")
     assert dict(field.split(": ") for field in fields) == made

@@ -97,9 +97,7 @@ BY_SIZE = GroupMetric("m", weight_by_size=True)
     ],
     ids=["tasks and groups", "by their trials", "no member", "a task twice"],
 )
-def test_a_group_takes_each_of_its_tasks_once(
-    groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]
-) -> None:
+def test_tasks_count_once(groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]) -> None:
     assert {one.task: (one.value, one.scored) for one in group_results(groups, members)} == expected
 
 

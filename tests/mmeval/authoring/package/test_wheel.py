@@ -77,9 +77,7 @@ def lines_of(done: Ended, check: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_generated_package_is_sound_and_leaves_none(
-    kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_generated_package_is_sound(kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, temporary = project(kind, tmp_path), tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

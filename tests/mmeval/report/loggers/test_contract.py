@@ -64,9 +64,7 @@ def test_a_logger_gets_what_a_run_left_though_one_before_it_fails_with_a_warning
     ],
     ids=["unknown", "missing argument", "unknown argument"],
 )
-def test_a_logger_that_cannot_be_made_is_found_before_the_run(
-    named: dict[str, Any], error: type[Exception], words: str
-) -> None:
+def test_a_logger_that_cannot_be_made_is_refused(named: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         create_loggers(named)
 
@@ -81,9 +79,7 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("logger", "extra"), [(TrackioLogger, "trackio"), (WandbLogger, "wandb")])
-def test_a_logger_is_refused_without_its_package(
-    logger: type[object], extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_logger_needs_its_package(logger: type[object], extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as caught:
         logger()

@@ -44,7 +44,7 @@ def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) ->
     ],
     ids=["a picture named by its digest", "a sound likewise", "a video"],
 )
-def test_what_a_browser_shows_has_an_address_and_a_name_unless_it_is_a_digest(
+def test_what_a_browser_shows_has_address_and_name(
     kind: str, data: bytes, name: str, shown: str, tmp_path: Path
 ) -> None:
     found = part(tmp_path, kind, data, name)

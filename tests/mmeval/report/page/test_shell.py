@@ -21,9 +21,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "__pycache__"
 
 
-def test_a_page_is_the_same_whether_its_template_is_compiled_or_not_and_though_the_disk_is_full(
-    compiled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_is_the_same_if_its_template_cannot_be_kept(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
         unkept = rendered("a <b>")

@@ -49,9 +49,7 @@ def lacks(words: list[str], shown: str) -> list[str]:
         *("nothing", "suspended", "bounds", "lower", "a metric lacks", "judge", "spent", "spent unknown"),
     ],
 )
-def test_the_summary_has_the_facts_of_a_run(
-    numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path
-) -> None:
+def test_facts_of_a_run(numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path) -> None:
     assert lacks(words, " ".join(sentences(run(tmp_path, *numbers, **ours), {}))) == []
 
 

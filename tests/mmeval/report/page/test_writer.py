@@ -229,9 +229,7 @@ def test_trials_that_the_numbers_are_not_about_are_marked(asked: Any, expected: 
 
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
 @pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
-def test_scores_of_an_interrupted_run_are_shown_and_foreign_rows_end_no_report(
-    foreign: bytes, file: str, tmp_path: Path
-) -> None:
+def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: bytes, file: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [PLAIN, PLAIN], results={})
     scores = run / "scores" / "told" / SCORE_SET
     lines = (scores / "scores.jsonl").read_bytes().splitlines(keepends=True)
@@ -262,9 +260,7 @@ def test_scoring_that_ends_while_it_is_read_costs_no_score(tmp_path: Path, monke
     ],
     ids=["beside the numbers", "made in another way", "damaged"],
 )
-def test_a_baseline_stands_beside_the_numbers_of_a_run_or_why_it_does_not(
-    before: str, after: str, found: str, tmp_path: Path
-) -> None:
+def test_a_baseline_stands_beside_the_numbers_or_why_not(before: str, after: str, found: str, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", [PLAIN], results={})
     (file,) = other.glob("results_*.json")
     file.write_text(file.read_text().replace('"value": 0.5', '"value": 0.125').replace(before, after))
@@ -273,9 +269,7 @@ def test_a_baseline_stands_beside_the_numbers_of_a_run_or_why_it_does_not(
     assert str(file) in page
 
 
-def test_many_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(
-    tmp_path: Path,
-) -> None:
+def test_many_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(tmp_path: Path) -> None:
     numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
     results = {"complaints": [f"note {at}" for at in range(9)], "results": numbers}
     page = report(tmp_path, results=results, config={"layout": "nowhere"}).page
