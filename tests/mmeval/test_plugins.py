@@ -5,9 +5,7 @@ import pytest
 
 from mmeval import plugins
 from mmeval.aggregate.aggregators import median
-from mmeval.errors import AmbiguousNameError, MissingExtraError, PluginError, UnknownNameError
-from mmeval.installation import install_command
-from mmeval.plugins import GROUPS
+from mmeval.errors import AmbiguousNameError, PluginError, UnknownNameError
 from mmeval.system.extras import need
 from tests.support.task_folder import write_distribution, write_files
 
@@ -57,14 +55,6 @@ def test_a_broken_plugin_is_named_with_its_cause_and_harms_no_other(install: Ins
     assert "broken" in plugins.names(GROUP)
 
 
-def test_a_plugin_that_lacks_an_extra_has_the_command_that_installs_it(install: Install) -> None:
-    text = "from mmeval.system.extras import need\nneed('no_such_package', 'audio')\n"
-    install("my-bench", "needy = needy_plugin:thing", needy_plugin=text)
-    with pytest.raises(MissingExtraError) as caught:
-        plugins.load(GROUP, "needy")
-    assert (caught.value.package, caught.value.command) == ("no_such_package", install_command("audio"))
-
-
 def test_a_name_that_two_distributions_claim_is_refused_and_a_distribution_before_it_decides(install: Install) -> None:
     install("one-bench", MEAN)
     install("other-bench", MEDIAN)
@@ -80,13 +70,6 @@ def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
         install("one-bench", MEAN, site)
     assert plugins.load(GROUP, "mine").__name__ == "mean"
     assert [entry.name for entry in plugins.entries(GROUP)].count("mine") == 1
-
-
-def test_whatever_mmeval_registers_itself_loads() -> None:
-    for group in GROUPS:
-        own = [entry for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"]
-        assert all(plugins.load(group, f"mmeval/{entry.name}") is not None for entry in own)
-        assert own or group == "mmeval.prompts"
 
 
 def test_an_import_error_inside_a_package_is_not_its_absence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,16 +11,13 @@ def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:
     return number_rows(documents, ["x", "y"][: len(documents)], **options)
 
 
-def test_tasks_stand_below_their_groups_and_slices_below_both() -> None:
+def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lacks_is_none() -> None:
     found = rows(document(result("a", slice="level=easy"), result("a"), result("b"), result("g"), groups={"g": ["a"]}))
     assert [(row.label, row.depth, row.version, row.is_group) for row in found] == [
         *(("G", 0, "1.0", True), ("A", 1, "1.0", False), ("level=easy", 2, "", False), ("B", 0, "1.0", False))
     ]
-
-
-def test_a_run_that_lacks_a_number_has_none_in_its_place() -> None:
-    found = rows(document(result("a"), result("a", "k")), document(result("a"), result("b")))
-    assert [(row.task, row.metric, [r is not None for r in row.results], row.absent) for row in found] == [
+    two = rows(document(result("a"), result("a", "k")), document(result("a"), result("b")))
+    assert [(row.task, row.metric, [r is not None for r in row.results], row.absent) for row in two] == [
         ("a", "m", [True, True], ("", "")),
         ("a", "k", [True, False], ("", "no number")),
         ("b", "m", [False, True], ("not asked", "")),

@@ -46,7 +46,7 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
     assert (metric["version"], metric["range"], metric["outputs"], metric["judged"]) == ("2", [0, 1], ["half"], False)
 
 
-def test_a_subset_and_which_trials_of_the_folder_were_asked_are_described() -> None:
+def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> None:
     subset = Subset(10, 4, ("limit", "stratify"))
     chosen = {"a": lambda index, repeat: index in (0, 1, 2, 5)}
     ours = document(result("a"), subsets={"a": subset}, chosen=chosen)["mmeval"]
@@ -54,8 +54,6 @@ def test_a_subset_and_which_trials_of_the_folder_were_asked_are_described() -> N
     assert ours["asked"]["a"] == {"repeats": 1, "samples": [[0, 2], [5, 5]]}
     assert ours["asked"]["b"]["samples"] is None
 
-
-def test_samples_are_counted_in_the_data_set_and_in_the_run_without_opening_it() -> None:
     def gone() -> NoReturn:
         raise AssertionError("opened")
 

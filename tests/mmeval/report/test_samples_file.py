@@ -23,16 +23,16 @@ SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image
 LOST = ErrorInfo("timeout", "no answer in 60 s")
 
 
-def answered(text: str, *, repeat: int = 0, judge: str = "") -> Trial:
+def answered(text: str, *, judge: str = "") -> Trial:
     output = Interleaved.from_text(text)
     exchanges = [Exchange("0", "model", "d", Response(output, usage=Usage(3, 5)))]
     if judge:
         exchanges.append(Exchange("1", "judge", "e", Response(output, usage=Usage(1, 1), served=judge)))
-    return Trial(SAMPLE, repeat, tuple(exchanges), output)
+    return Trial(SAMPLE, 0, tuple(exchanges), output)
 
 
-def row(*trials: Trial, scores: tuple[dict[str, Score], ...] = (), index: int = 0) -> SampleRow:
-    return SampleRow(index, SAMPLE, SAMPLE.input, GenerationParams(max_tokens=5), trials, scores)
+def row(*trials: Trial, scores: tuple[dict[str, Score], ...] = ()) -> SampleRow:
+    return SampleRow(0, SAMPLE, SAMPLE.input, GenerationParams(max_tokens=5), trials, scores)
 
 
 def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> None:
@@ -48,6 +48,11 @@ def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> Non
     assert line["usage"] == [{"input_tokens": 4, "output_tokens": 6}, {"input_tokens": 0, "output_tokens": 0}]
     assert line["judge"] == [["judge=judge-2026"], []]
     assert not {"warnings", "finish_reason", "inapplicable"} & line.keys()
+    output = Interleaved.from_text("a")
+    cut = Response(output, finish_reason="length", warnings=("w", "v"))
+    asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
+    ended = sample_line(row(answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)))
+    assert (ended["warnings"], ended["finish_reason"]) == ([[], ["w", "v"], []], ["stop", "length", None])
 
 
 def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
@@ -57,14 +62,6 @@ def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
     assert (line["m"], line["k"], line["n"], line["metrics"]) == (1.0, None, 0.75, ["m", "k", "n"])
     assert line["unscored"] == [{"k": "lost"}, {"m": "lost", "k": "lost"}]
     assert line["scores"][0]["m"] == {"value": 1.0, "status": "scored"}
-
-
-def test_warnings_and_an_end_before_its_time_stand_by_repeat() -> None:
-    output = Interleaved.from_text("a")
-    cut = Response(output, finish_reason="length", warnings=("w", "v"))
-    asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
-    line = sample_line(row(answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)))
-    assert (line["warnings"], line["finish_reason"]) == ([[], ["w", "v"], []], ["stop", "length", None])
 
 
 def test_the_hash_depends_on_samples_and_prompts_and_a_disk_that_fails_is_an_error(tmp_path: Path) -> None:

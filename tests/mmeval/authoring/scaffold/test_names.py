@@ -11,18 +11,12 @@ def test_a_package_has_a_name_to_install_and_one_to_import() -> None:
     assert package_name("metric", "unim_hard").module == "unim_hard", "a metric may have the name of a task"
 
 
-@pytest.mark.parametrize(
-    ("written", "near"),
-    [
-        *[("her bench", '"her_bench"'), ("9 lives", '"lives"'), ("class", '"class_bench"')],
-        *[("../x", '"x"'), ("Maße hér", '"masse_her"')],
-        *[(written, "") for written in ("", "_x", "x-", "é", "a\n")],
-    ],
-)
-def test_what_cannot_be_a_name_is_refused_with_one_that_can(written: str, near: str) -> None:
-    with pytest.raises(UsageError, match="cannot be the name") as caught:
-        package_name("benchmark", written)
-    assert near in str(caught.value)
+def test_what_cannot_be_a_name_is_refused_with_one_that_can() -> None:
+    near = {"her bench": '"her_bench"', "9 lives": '"lives"', "class": '"class_bench"', "../x": '"x"'}
+    for written in (*near, "Maße hér", "", "_x", "x-", "é", "a\n"):
+        with pytest.raises(UsageError, match="cannot be the name") as caught:
+            package_name("benchmark", written)
+        assert {**near, "Maße hér": '"masse_her"'}.get(written, "") in str(caught.value)
 
 
 @pytest.mark.parametrize(
