@@ -79,15 +79,12 @@ def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> tu
     return (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled") if found else (None, "")
 
 
-@pytest.mark.parametrize(
-    ("right", "scored", "wrong"),
-    [
-        *((0.6, 400, None), (0.52, 400, False), (0.52, ENOUGH, False), (0.52, ENOUGH - 1, None)),
-        *((0.5, ENOUGH - 1, False), (0.48, 400, False), (0.3, 400, True), (0.3, 10, True)),
-    ],
-)
-def test_two_standard_errors_decide_of_enough_samples(right: float, scored: int, wrong: bool | None) -> None:
-    assert measured(right, 0.5, scored) == (wrong, "" if wrong is None else "shuffled")
+def test_two_standard_errors_decide_of_enough_samples() -> None:
+    sound = ((0.6, 400), (0.52, ENOUGH - 1))
+    doubted = ((0.52, 400), (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400))
+    assert [measured(right, 0.5, scored) for right, scored in sound] == [(None, "")] * 2
+    assert [measured(right, 0.5, scored) for right, scored in doubted] == [(False, "shuffled")] * 4
+    assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [(True, "shuffled")] * 2
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:

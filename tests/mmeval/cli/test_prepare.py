@@ -123,10 +123,7 @@ def test_a_data_dir_is_fetched_into_unless_it_holds_the_data_set(hub: FakeHub, t
 def test_a_hub_that_is_not_asked_leaves_what_is_here_to_be_checked(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     prepare(hub, tmp_path, file)
-    for url, variable, reason in (
-        (hub.url, "1", "HF_HUB_OFFLINE"),
-        ("http://127.0.0.1:9", "", "cannot be reached"),
-    ):
+    for url, variable, reason in ((hub.url, "1", "HF_HUB_OFFLINE"), ("http://127.0.0.1:9", "", "cannot be reached")):
         done = prepare(url, tmp_path, file, offline=variable)
         assert (done.code, reason in done.out.splitlines()[1]) == (0, True), done.out
 

@@ -17,18 +17,11 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         signal.raise_signal(signal.SIGTERM)
         return 0
 
-    words = {
-        "validate": ["x"],
-        "metric": ["wer"],
-        "score": ["x"],
-        "report": ["x"],
-        "export": ["x"],
-        "prepare": ["x"],
-        "init": ["metric", "x"],
-    }.get(verb, [])
+    words = {name: ["x"] for name in ("validate", "score", "report", "export", "prepare")}
+    words |= {"metric": ["wer"], "init": ["metric", "x"]}
     monkeypatch.setattr(importlib.import_module(f"mmeval.cli.{verb}"), "run", long_work)
     with restored_log():
-        assert main([verb, *words]) == 130
+        assert main([verb, *words.get(verb, [])]) == 130
     assert capsys.readouterr().err.startswith("interrupted; ")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 

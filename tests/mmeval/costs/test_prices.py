@@ -64,7 +64,7 @@ def test_what_no_file_of_prices_can_hold_is_refused_by_line(text: str, line: int
     assert (refused.value.line, word in str(refused.value)) == (line, True)
 
 
-@pytest.mark.parametrize("name", ["m", "org/m-1.5", "8b", "a: b", "*", "yes/no"])
-def test_the_line_to_add_is_one_that_the_file_takes(name: str, tmp_path: Path) -> None:
-    found = load_prices(written(tmp_path, f"models:\n  {line_to_add(name)}\n"))
-    assert found.of_model(name) == Price(0, 0)
+def test_the_line_to_add_is_one_that_the_file_takes(tmp_path: Path) -> None:
+    for name in ("m", "org/m-1.5", "8b", "a: b", "*", "yes/no"):
+        found = load_prices(written(tmp_path, f"models:\n  {line_to_add(name)}\n"))
+        assert found.of_model(name) == Price(0, 0)

@@ -43,18 +43,11 @@ def test_a_row_has_the_notes_of_its_run(given: dict[str, Any], ours: dict[str, A
 
 
 def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole() -> None:
-    ours = {
-        "subset": {"a": {"of": 100, "chosen": 4}},
-        "not_comparable": ["a"],
-        "unfinished": {"a": {"made": 3, "of": 4}},
-    }
-    found = document(result("a"), result("a", slice="k=v"), result("g"), groups={"g": ["a"]}, **ours)
-    notes = [
-        "not comparable; unfinished; subset",
-        "not comparable; unfinished: 3 of 4; subset: 4 of 100",
-        "not comparable",
-    ]
-    assert [row.notes for row in rows(found)] == notes
+    ours = {"subset": {"a": {"of": 100, "chosen": 4}}, "unfinished": {"a": {"made": 3, "of": 4}}}
+    given = (result("a"), result("a", slice="k=v"), result("g"))
+    group, task, part = rows(document(*given, groups={"g": ["a"]}, not_comparable=["a"], **ours))
+    assert (group.notes, part.notes) == ("not comparable; unfinished; subset", "not comparable")
+    assert task.notes == "not comparable; unfinished: 3 of 4; subset: 4 of 100"
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -18,18 +18,12 @@ GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 PAIR = (task("a", comparable=False), task("b"))
 
 
-def rendered(
-    *results: Result,
-    tasks: tuple[Task, ...] = PAIR,
-    left_out: Any = (),
-    roles: Any = None,
-    baseline: Any = None,
-    **more: Any,
-) -> list[str]:
+def rendered(*results: Result, tasks: tuple[Task, ...] = PAIR, left_out: Any = (), **more: Any) -> list[str]:
+    shown = {name: more.pop(name, None) for name in ("roles", "baseline")}
     made = outcome(Path(), *results, tasks=tasks, **more)
     made = replace(made, selection=replace(made.selection, left_out=left_out))
     document = json.loads(json.dumps(results_document(made, CONTEXT, {})))
-    return render(document, made.selection, CONTEXT, roles=roles, baseline=baseline).splitlines()
+    return render(document, made.selection, CONTEXT, **shown).splitlines()
 
 
 def table(*results: Result, **more: Any) -> list[list[str]]:
