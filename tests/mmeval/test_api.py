@@ -114,28 +114,19 @@ def test_tasks_are_names_paths_or_contents(tasks: Any, found: dict[str, int]) ->
     assert {result.task: result.n for result in evaluated(Mine(), tasks=tasks).results} == found
 
 
-@pytest.mark.parametrize(
-    ("flags", "name"),
-    [
-        ({"limti": 3}, "limti"),
-        ({"verbosity": "DEBUG"}, "verbosity"),
-        ({"model": Mine(), "model_args": {"a": 1}}, "model_args"),
-        ({"model": 3}, "model"),
-        ({"model": Mine}, "model"),
-        ({"tasks": {**INLINE, "metric_lst": []}}, "metric_lst"),
-    ],
-    ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
-)
-def test_what_cannot_be_used_is_refused_by_name(flags: dict[str, Any], name: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        evaluated(**flags)
-    assert caught.value.name == name
-    assert not Path("runs").exists()
+def test_what_cannot_be_used_is_refused_by_name() -> None:
+    refused: list[tuple[str, dict[str, Any]]] = [
+        *(("limti", {"limti": 3}), ("verbosity", {"verbosity": "DEBUG"}), ("model", {"model": 3})),
+        *(("model", {"model": Mine}), ("model_args", {"model": Mine(), "model_args": {"a": 1}})),
+        ("metric_lst", {"tasks": {**INLINE, "metric_lst": []}}),
+    ]
+    for name, flags in refused:
+        with pytest.raises(UsageError) as caught:
+            evaluated(**flags)
+        assert (caught.value.name, Path("runs").exists()) == (name, False)
 
 
-def test_a_configuration_file_is_read_keywords_win_and_variables_change_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_configuration_file_is_read_keywords_win_and_variables_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("run.yaml").write_text("model: reference\ntasks: tiny\nlimit: 1\nscore_workers: 0\ninclude_path: tasks\n")
     assert mmeval.evaluate(config="run.yaml").results[0].n == 1
     assert mmeval.evaluate(config="run.yaml", limit=2).results[0].n == 2
@@ -152,13 +143,6 @@ def test_nothing_of_the_process_is_left_changed() -> None:
     before = state()
     evaluated(Mine(), score_workers=1)
     assert state() == before
-
-
-def test_it_works_where_an_event_loop_is_running() -> None:
-    async def notebook() -> mmeval.Evaluation:
-        return evaluated()
-
-    assert asyncio.run(notebook()).results[0].value == 1.0
 
 
 class Stopped(Mine):
@@ -229,20 +213,17 @@ def test_arguments_of_the_harness_without_an_effect_are_refused() -> None:
         assert caught.value.name == name.removeprefix("numpy_random_")
 
 
-def test_defaults_of_the_harness_that_are_spelt_out_are_taken() -> None:
-    false = ("cache_requests", "rewrite_requests_cache", "delete_requests_cache", "check_integrity", "write_out")
-    also = ("apply_chat_template", "fewshot_as_multiturn", "confirm_run_unsafe_code")
-    spelt: dict[str, Any] = {**dict.fromkeys((*false, *also), False), **dict.fromkeys(("task_manager", "verbosity"))}
-    assert simply(**spelt, num_fewshot=0, random_seed=0)["results"]["tiny"]["exact_match,none"] == 1.0
-
-
-def test_other_arguments_of_the_harness_have_the_meaning_of_the_flags() -> None:
+def test_other_arguments_of_the_harness_have_the_meaning_of_the_flags_and_spelt_out_defaults_none() -> None:
     given: dict[str, Any] = {"system_instruction": "be brief", "gen_kwargs": "temperature=0.5", "batch_size": 1}
     found = simply(limit=1, samples=None, use_cache=None, bootstrap_iters=0, metadata={"note": "x"}, **given)
     config = found["config"]
     assert found["n-samples"]["tiny"]["effective"] == 1
     assert (config["gen_kwargs"], config["note"], config["bootstrap_iters"]) == ({"temperature": 0.5}, "x", 0)
     assert found["samples"]["tiny"][0]["arguments"]["gen_args_0"]["arg_0"].startswith("system: be brief")
+    false = ("cache_requests", "rewrite_requests_cache", "delete_requests_cache", "check_integrity", "write_out")
+    also = ("apply_chat_template", "fewshot_as_multiturn", "confirm_run_unsafe_code")
+    spelt: dict[str, Any] = {**dict.fromkeys((*false, *also), False), **dict.fromkeys(("task_manager", "verbosity"))}
+    assert simply(**spelt, num_fewshot=0, random_seed=0)["results"]["tiny"]["exact_match,none"] == 1.0
 
 
 def test_the_names_of_the_package_are_there_and_no_others() -> None:

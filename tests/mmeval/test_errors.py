@@ -14,14 +14,11 @@ from mmeval.errors import (
 )
 
 
-def test_a_message_that_another_sentence_follows_ends_in_one_mark() -> None:
-    assert [sentence(text) for text in ("not here", "not here.", "x?", "x!")] == ["not here.", "not here.", "x?", "x!"]
-
-
-def test_an_unknown_name_offers_the_near_ones_and_then_the_hint() -> None:
+def test_an_unknown_name_offers_near_ones_and_a_sentence_ends_in_one_mark() -> None:
     error = UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")
     assert (error.name, error.known, error.how_to_fix) == ("drawt", ("draw",), "Known: draw.")
     assert "'drawt'; did" in str(error) and str(error).endswith('"draw"? Known: draw.')
+    assert [sentence(text) for text in ("not here", "not here.", "x?", "x!")] == ["not here.", "not here.", "x?", "x!"]
 
 
 @pytest.mark.parametrize(
@@ -43,19 +40,19 @@ def test_out_of_memory_is_known_by_its_class_or_words() -> None:
     assert [is_out_of_memory(error) for error in (*full, RuntimeError("shape"))] == [True, True, True, False]
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
-def test_whatever_code_of_others_raises_is_caught_and_kept(error: BaseException) -> None:
-    with Caught(StorageError) as failure:
-        raise error
-    assert (bool(failure), failure.error, failure.reason) == (True, error, f"{type(error).__name__}: no")
-    assert raised_at(error).startswith(" (test_errors.py:")
-    assert (raised_at(error, __file__), raised_at(ValueError())) == ("", "")
+def test_whatever_code_of_others_raises_is_caught_and_kept() -> None:
+    for error in (ValueError("no"), SystemExit("no")):
+        with Caught(StorageError) as failure:
+            raise error
+        assert (bool(failure), failure.error, failure.reason) == (True, error, f"{type(error).__name__}: no")
+        assert raised_at(error).startswith(" (test_errors.py:")
+        assert (raised_at(error, __file__), raised_at(ValueError())) == ("", "")
 
 
-@pytest.mark.parametrize("kind", [StorageError, KeyboardInterrupt])
-def test_what_is_to_pass_and_what_ends_the_process_is_not_caught(kind: type[BaseException]) -> None:
-    with pytest.raises(kind), Caught(StorageError):
-        raise kind
+def test_what_is_to_pass_and_what_ends_the_process_is_not_caught() -> None:
+    for kind in (StorageError, KeyboardInterrupt):
+        with pytest.raises(kind), Caught(StorageError):
+            raise kind
     with Caught() as failure:
         pass
     assert not failure

@@ -22,19 +22,13 @@ def test_a_checkout_is_named_by_its_folder_or_as_itself(tmp_path: Path, monkeypa
     assert (install_command("hub"), install_command()) == ('pip install -e ".[hub]"', 'pip install -e "."')
 
 
-@pytest.mark.parametrize(
-    ("origin", "command"),
-    [
-        (FROM_FILE, 'pip install "mmeval[hub] @ file:///wheels/mmeval-0.1.0-py3-none-any.whl"'),
-        (FROM_GIT, 'pip install "mmeval[hub] @ git+https://example.org/mmeval.git@4f2a"'),
-        ({"odd": 1}, 'pip install "mmeval[hub]"'),
-        (None, 'pip install "mmeval[hub]"'),
-    ],
-)
-def test_an_installation_is_named_by_where_pip_took_it_from(
-    origin: object, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = {} if origin is None else {"direct_url.json": json.dumps(origin)}
+def test_an_installation_is_named_by_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "ROOT", tmp_path)
-    monkeypatch.setattr("importlib.metadata.distribution", lambda name: SimpleNamespace(read_text=written.get))
-    assert install_command("hub") == command
+    for origin, place in (
+        (FROM_FILE, " @ file:///wheels/mmeval-0.1.0-py3-none-any.whl"),
+        (FROM_GIT, " @ git+https://example.org/mmeval.git@4f2a"),
+        *(({"odd": 1}, ""), (None, "")),
+    ):
+        written = SimpleNamespace(read_text={"direct_url.json": origin and json.dumps(origin)}.get)
+        monkeypatch.setattr("importlib.metadata.distribution", lambda name, written=written: written)
+        assert install_command("hub") == f'pip install "mmeval[hub]{place}"'

@@ -67,9 +67,7 @@ def test_debugging_shows_the_traceback(
         assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
 
 
-def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_exits_does_not_choose_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def leaves(self: Toy, asked: Request) -> Response:
         raise SystemExit(0)
 
@@ -80,10 +78,6 @@ def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
         assert main([*words, "--score_workers", "0"]) == errors.EXIT_INCOMPLETE
 
 
-def test_the_parser_ends_a_command_with_its_own_code() -> None:
-    assert [main(words) for words in (["--help"], ["ls", "--help"], ["run", "--no-such-flag"])] == [0, 0, 2]
-
-
 def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
@@ -92,3 +86,4 @@ def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monk
     monkeypatch.setattr(threads, "any_at_work", lambda: True)
     assert (main(["ls", "nothing"]), ended) == (2, [])
     assert (main(), ended) == (2, [2])
+    assert [main(words) for words in (["--help"], ["ls", "--help"], ["run", "--no-such-flag"])] == [0, 0, 2]

@@ -5,11 +5,9 @@ import pytest
 
 from mmeval import plugins
 from mmeval.aggregate.aggregators import median
-from mmeval.errors import AmbiguousNameError, MissingExtraError, PluginError, UnknownNameError
-from mmeval.installation import install_command
-from mmeval.plugins import GROUPS
+from mmeval.errors import AmbiguousNameError, PluginError, UnknownNameError
 from mmeval.system.extras import need
-from tests.support.task_folder import write_files
+from tests.support.task_folder import write_distribution, write_files
 
 Install = Callable[..., None]
 GROUP: plugins.PluginGroup = "mmeval.aggregators"
@@ -21,9 +19,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     """Installs a distribution with an aggregator (``name = value``), as a folder on the path beside modules."""
 
     def add(distribution: str, entry: str, site: str = "site", **modules: str) -> None:
-        meta = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1\n"
-        info = {"METADATA": meta, "entry_points.txt": f"[{GROUP}]\n{entry}\n"}
-        write_files(tmp_path / site / f"{distribution.replace('-', '_')}-1.dist-info", info)
+        write_distribution(tmp_path / site, distribution, f"[{GROUP}]\n{entry}\n")
         write_files(tmp_path / site, {f"{name}.py": text for name, text in modules.items()})
         monkeypatch.syspath_prepend(str(tmp_path / site))
         plugins._registered.cache_clear()
@@ -32,13 +28,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     plugins._registered.cache_clear()
 
 
-def test_a_plugin_of_an_installed_distribution_is_found_by_its_name(install: Install) -> None:
+def test_a_plugin_of_a_distribution_is_found_by_its_name_and_unknown_ones_are_refused(install: Install) -> None:
     install("my-bench", "flat = mmeval.aggregate.aggregators:median")
     assert plugins.load(GROUP, "flat") is median
     assert ("flat" in plugins.names(GROUP), plugins.owner(GROUP, "flat")) == (True, "my-bench")
-
-
-def test_an_unknown_name_is_refused_with_near_names() -> None:
     for name in ("meen", "other/mean"):
         with pytest.raises(UnknownNameError) as caught:
             plugins.load(GROUP, name)
@@ -62,14 +55,6 @@ def test_a_broken_plugin_is_named_with_its_cause_and_harms_no_other(install: Ins
     assert "broken" in plugins.names(GROUP)
 
 
-def test_a_plugin_that_lacks_an_extra_has_the_command_that_installs_it(install: Install) -> None:
-    text = "from mmeval.system.extras import need\nneed('no_such_package', 'audio')\n"
-    install("my-bench", "needy = needy_plugin:thing", needy_plugin=text)
-    with pytest.raises(MissingExtraError) as caught:
-        plugins.load(GROUP, "needy")
-    assert (caught.value.package, caught.value.command) == ("no_such_package", install_command("audio"))
-
-
 def test_a_name_that_two_distributions_claim_is_refused_and_a_distribution_before_it_decides(install: Install) -> None:
     install("one-bench", MEAN)
     install("other-bench", MEDIAN)
@@ -85,13 +70,6 @@ def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
         install("one-bench", MEAN, site)
     assert plugins.load(GROUP, "mine").__name__ == "mean"
     assert [entry.name for entry in plugins.entries(GROUP)].count("mine") == 1
-
-
-def test_whatever_mmeval_registers_itself_loads() -> None:
-    for group in GROUPS:
-        own = [entry for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"]
-        assert all(plugins.load(group, f"mmeval/{entry.name}") is not None for entry in own)
-        assert own or group == "mmeval.prompts"
 
 
 def test_an_import_error_inside_a_package_is_not_its_absence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def half(trial: Trial, *, strict: bool = False) -> float:
     return 0.5
 
 
-def test_a_registered_metric_is_one_like_any_other() -> None:
+def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_source_if_none_is_given() -> None:
     assert not plugins.any_of_script()
     made = mmeval.register_metric("my_half", range=(0, 1), version="2", source="here")(half)
     assert load_metric("my_half") is made
@@ -35,8 +35,6 @@ def test_a_registered_metric_is_one_like_any_other() -> None:
     described = metric(range=(0, 5), version="7", source="a paper")(half)
     assert mmeval.register_metric("mine")(described).version == "7"
 
-
-def test_a_metric_without_a_version_has_that_of_its_source() -> None:
     def other(trial: Trial) -> float:
         return 0.25
 
@@ -56,25 +54,18 @@ def test_registering_without_a_name_or_a_metric_of_anything_but_a_trial_is_refus
             mmeval.register_metric("wrong")(function)
 
 
-@pytest.mark.parametrize(
-    ("register", "group"),
-    [
-        (mmeval.register_backend, "mmeval.model_backends"),
-        (mmeval.register_model, "mmeval.model_backends"),
-        (mmeval.register_loader, "mmeval.loaders"),
-        (mmeval.register_aggregation, "mmeval.aggregators"),
-        (mmeval.register_protocol, "mmeval.protocols"),
-        (mmeval.register_prompt, "mmeval.prompts"),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-def test_each_decorator_registers_in_its_group_and_returns_it(register: Any, group: plugins.PluginGroup) -> None:
+def test_each_decorator_registers_in_its_group_and_returns_it() -> None:
     def plugin() -> None:
         pass
 
-    names = ("of_mine", "too") if group == "mmeval.model_backends" else ("of_mine",)
-    assert register(*names)(plugin) is plugin
-    assert all(plugins.load(group, name) is plugin for name in names)
+    groups: dict[str, plugins.PluginGroup] = {
+        **{"backend": "mmeval.model_backends", "model": "mmeval.model_backends", "loader": "mmeval.loaders"},
+        **{"aggregation": "mmeval.aggregators", "protocol": "mmeval.protocols", "prompt": "mmeval.prompts"},
+    }
+    for kind, group in groups.items():
+        names = (f"{kind}_of_mine", f"{kind}_too") if group == "mmeval.model_backends" else (f"{kind}_of_mine",)
+        assert getattr(mmeval, f"register_{kind}")(*names)(plugin) is plugin
+        assert all(plugins.load(group, name) is plugin for name in names)
 
 
 def test_a_name_that_a_package_has_too_is_an_error_for_its_user() -> None:

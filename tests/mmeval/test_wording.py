@@ -1,18 +1,13 @@
 from pathlib import Path
 
-import pytest
-
 from mmeval.wording import either, escaped, file_name, printable, shortened, size, some, split_names
 
 
-def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path(tmp_path: Path) -> None:
+def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path_and_listed_with_a_count(tmp_path: Path) -> None:
     spaced = tmp_path / "my tasks"
     spaced.mkdir()
     assert split_names(["a, b", "c,d", str(spaced), "a", ""]) == ("a", "b", "c", "d", str(spaced))
     assert [split_names([text]) for text in ("x" * 5000, "a\0b")] == [("x" * 5000,), ("a\0b",)], "no paths"
-
-
-def test_names_are_listed_and_the_last_ones_counted() -> None:
     assert [either(names) for names in ("a", "ab", "abc")] == ["a", "a or b", "a, b or c"]
     assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]
 
@@ -25,20 +20,12 @@ def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
     assert ", ".join(size(count) for count in counts) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "safe"),
-    [
-        ("\x1b[2Jgone", "\\x1b[2Jgone"),
-        ("a\rb\x07", "a\\rb\\x07"),
-        ("\u202etxt.exe", "\\u202etxt.exe"),
-        ("\udc80", "\\udc80"),
-        ("\x9b31m", "\\x9b31m"),
-        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
-        ("\u65e5\u672c\u3000\u00e9 \u2191", "\u65e5\u672c\u3000\u00e9 \u2191"),
-    ],
-)
-def test_text_that_could_steer_a_terminal_is_spelt_out(text: str, safe: str) -> None:
-    assert escaped(text) == safe
+def test_text_that_could_steer_a_terminal_is_spelt_out() -> None:
+    steering = ("\x1b[2Jgone", "a\rb\x07", "\u202etxt.exe", "\udc80", "\x9b31m")
+    spelt = ("\\x1b[2Jgone", "a\\rb\\x07", "\\u202etxt.exe", "\\udc80", "\\x9b31m")
+    assert tuple(escaped(text) for text in steering) == spelt
+    for plain in ("two\nlines\tand a tab", "\u65e5\u672c\u3000\u00e9 \u2191"):
+        assert escaped(plain) == plain
 
 
 def test_a_name_becomes_one_safe_file_name() -> None:

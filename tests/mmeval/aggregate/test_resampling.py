@@ -75,7 +75,4 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
     few, many, most = (resampled(column([0.0] * rows), size, 1000).iterations for rows in (10, 50, 200))
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
-
-
-def test_a_draw_of_which_nothing_is_known_leaves_the_number_without_an_interval() -> None:
     assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) is None

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.bounds import ENOUGH, Bounds, Doubt, Which, judge_calls, measure, shuffled_answers
+from mmeval.authoring.bounds import ENOUGH, Bounds, Doubt, Which, measure, shuffled_answers
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
-from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.run.options import RunOptions
 from mmeval.task.selection import select
 from mmeval.task.task import Task
 from tests.support.task_folder import built, write_rows
@@ -66,14 +66,6 @@ def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
     assert measure([], {}) == []
 
 
-def test_the_calls_of_a_judge_are_counted_without_making_one() -> None:
-    tasks = select(["rubric_example"], roles=frozenset({"judge"})).tasks
-    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, which is missing
-    assert judge_calls(tasks, judge) == {"judge": 7}
-    assert judge_calls(tasks, judge, limit=1) == {"judge": 2}
-    assert judge_calls(select(["rubric_example"]).tasks, {}) == {}
-
-
 def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:
     return list(Bounds(toy_task(), "m", True, results, **more).doubts())
 
@@ -87,15 +79,12 @@ def measured(right: float, shuffled: float, scored: int = 30, **more: Any) -> tu
     return (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled") if found else (None, "")
 
 
-@pytest.mark.parametrize(
-    ("right", "scored", "wrong"),
-    [
-        *((0.6, 400, None), (0.52, 400, False), (0.52, ENOUGH, False), (0.52, ENOUGH - 1, None)),
-        *((0.5, ENOUGH - 1, False), (0.48, 400, False), (0.3, 400, True), (0.3, 10, True)),
-    ],
-)
-def test_two_standard_errors_decide_of_enough_samples(right: float, scored: int, wrong: bool | None) -> None:
-    assert measured(right, 0.5, scored) == (wrong, "" if wrong is None else "shuffled")
+def test_two_standard_errors_decide_of_enough_samples() -> None:
+    sound = ((0.6, 400), (0.52, ENOUGH - 1))
+    doubted = ((0.52, 400), (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400))
+    assert [measured(right, 0.5, scored) for right, scored in sound] == [(None, "")] * 2
+    assert [measured(right, 0.5, scored) for right, scored in doubted] == [(False, "shuffled")] * 4
+    assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [(True, "shuffled")] * 2
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:
@@ -117,7 +106,7 @@ def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> 
     ],
     ids=["no verdict", "suspended", "no reference", "nothing to score", "one left", "judged", "not judged"],
 )
-def test_references_without_a_number_are_doubted_with_the_reason(
+def test_references_without_a_number_are_doubted(
     result: Result, judged: bool, expected: list[tuple[bool, str, str]]
 ) -> None:
     doubts = of({"reference": result}, lost={"reference": "no JSON"}, judged=judged)

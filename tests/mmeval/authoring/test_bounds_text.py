@@ -21,7 +21,7 @@ def row(found: Bounds) -> tuple[list[str], list[str]]:
     return cells, [note.partition(" without")[0].partition(": fewer")[0] for note in notes.split("; ")]
 
 
-def test_each_number_stands_in_its_column_and_what_lacks_beside_it() -> None:
+def test_each_number_stands_in_its_column_and_what_lacks_beside_it_and_a_task_is_named_once() -> None:
     low = replace(bounds(result(1.0), result(0.25, 3), result(None, 0)), higher_is_better=False)
     assert row(low) == (["t", "m", "↓", "1.0000", "0.2500", "N/A"], ["shuffled: 1 of 4", "empty: 4 of 4"])
     some, none = result(0.5, 1, inapplicable=2), result(None, 0, inapplicable=4)
@@ -30,9 +30,6 @@ def test_each_number_stands_in_its_column_and_what_lacks_beside_it() -> None:
     nothing = result(None, 0, unsupported=4)
     found = replace(bounds(nothing, nothing, result(0.0)), only_one=True)
     assert len(row(found)[1]) == 2
-
-
-def test_a_task_is_named_once_and_an_empty_column_is_left_out() -> None:
     whole = bounds(result(1.0), result(0.5), result(0.0))
     table = bounds_table([whole, replace(whole, metric="two")])
     assert (table.count("t "), "Notes" in table, bounds_table([])) == (1, False, "")

@@ -86,12 +86,7 @@ def test_all_stands_for_every_task_that_can_be_read(tmp_path: Path, monkeypatch:
         ([Section("Disks", (BROKEN,))], (), 4, "1 thing is broken"),
         ([Section("Disks", (BROKEN, BROKEN))], (), 4, "2 things are broken"),
         ([Section("Disks", (BROKEN,)), Section("Task a", (OK,))], ("mmmg_region_fill",), 0, "1 of 1 task "),
-        (
-            [Section("Task a", (BLOCKING, BLOCKING))],
-            ("mmmg_region_fill", "mmmg_border_fill"),
-            4,
-            "1 of 2 tasks ",
-        ),
+        ([Section("Task a", (BLOCKING, BLOCKING))], ("mmmg_region_fill", "mmmg_border_fill"), 4, "1 of 2 tasks "),
         ([Section(command.MODELS, (BLOCKING,))], ("mmmg_region_fill",), 4, "a "),
         ([Section(command.MODELS, (OK,))], ("--model", "empty"), 0, "they can be asked"),
     ],
@@ -105,17 +100,15 @@ def test_the_exit_code_and_the_last_line_sum_up(
     assert (done.code, done.out.splitlines()[-1].startswith(last)) == (code, True), done.out
 
 
-@pytest.mark.parametrize(
-    ("terminal", "no_colour", "painted"), [(True, "", True), (True, "1", False), (False, "", False)]
-)
 def test_a_terminal_is_painted_unless_that_is_not_wanted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool, no_colour: str, painted: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "_sections", lambda *_, **__: [Section("Disks", (OK,))])
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    monkeypatch.setitem(os.environ, "NO_COLOR", no_colour)
-    assert main(["doctor"]) == 0
-    assert ("\x1b[32m" in capsys.readouterr().out) is painted
+    for terminal, no_colour, painted in ((True, "", True), (True, "1", False), (False, "", False)):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
+        monkeypatch.setitem(os.environ, "NO_COLOR", no_colour)
+        assert main(["doctor"]) == 0
+        assert ("\x1b[32m" in capsys.readouterr().out) is painted
 
 
 BUNDLED_AND_FOLDER = "--data bundled --data_dir x"

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from mmeval import plugins
 from mmeval.__main__ import main
 from mmeval.authoring.metric_cases import Case, trial_of
 from mmeval.content.parts import PartKind
-from tests.support.applying import NO_SOUND, registered
+from tests.support.task_folder import installed, write_files
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -37,19 +36,10 @@ def needy(trial):
 @pytest.fixture
 def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed distribution with metrics of its own."""
-    site = tmp_path / "site"
-    info = site / "someone-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "someones_metrics.py").write_text(MODULE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: someone\nVersion: 1.0\n")
-    names = ("sizes", "judged", "needy")
-    (info / "entry_points.txt").write_text(
-        "[mmeval.metrics]\n" + "".join(f"{name} = someones_metrics:{name}\n" for name in names)
-    )
-    monkeypatch.syspath_prepend(site)
-    plugins._registered.cache_clear()
-    yield
-    plugins._registered.cache_clear()
+    write_files(tmp_path / "site", {"someones_metrics.py": MODULE})
+    entries = "".join(f"{name} = someones_metrics:{name}\n" for name in ("sizes", "judged", "needy"))
+    with installed(tmp_path / "site", monkeypatch, {"someones": {}}, more=f"[mmeval.metrics]\n{entries}"):
+        yield
     sys.modules.pop("someones_metrics", None)
 
 
@@ -63,25 +53,10 @@ def results(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with registered(tmp_path, monkeypatch):
-        code = main(["metric", "sound_worth", "--answer", "quiet", "--json"])
-        (row,) = results(capsys)
-        plain = main(["metric", "sound_worth", "--answer", "quiet"])
-
-    assert (code, plain) == (0, 0)
-    assert row == {"value": None, "status": "inapplicable", "reason": NO_SOUND, "evidence": {}}
-    assert capsys.readouterr().out == f"sound_worth: inapplicable: {NO_SOUND}\n"
-
-
 def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
     answer = " <image_start><image_0><image_end>"
     given = ["metric", "part_order", "--answer", answer, "--params", '{"order_key": "o"}', "--metadata", '{"o": "ti"}']
-
     codes = [main([*given, "--json"]), main([*given, "--json", "--profile", "official"])]
-
     assert codes == [0, 0]
     assert [row["value"] for row in results(capsys)] == [0.0, 1.0]
 
@@ -91,24 +66,18 @@ def test_files_are_media_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
     parts = json.dumps([{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}])
-
     main(["metric", "sizes", str(picture), str(picture), "--json"])
     main(["metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"])
     main(["metric", "sizes", str(picture), "--json", "--answer", parts])
-
     outputs = [row["outputs"] for row in results(capsys)]
     assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [(0, 2), (1, 1), (2, 2)]
 
 
 @pytest.mark.usefixtures("plugged")
-def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_paths_of_cases_start_from_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     file = cases(tmp_path, {"id": 1, "files": ["a.png"]}, {"files": ["gone.png"]}, {"name": "last", "answer": "x"})
-
     code = main(["metric", "sizes", "--cases", str(file)])
-
     first, second, third = results(capsys)
     assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
     assert (second["status"], second["value"]) == ("unscored", None)
@@ -119,30 +88,17 @@ def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
 @pytest.mark.usefixtures("plugged")
 def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"])
-
     (row,) = results(capsys)
     assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
     main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
     assert "between 0 and 3\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("target", "value"),
-    [
-        ("b", 1),
-        (["a", "b"], 1),
-        ([[{"type": "text", "text": "b"}]], 1),
-        ([{"type": "text", "text": "b"}], 1),
-        ([], None),
-    ],
-    ids=["text", "several", "several of parts", "one of parts", "none"],
-)
-def test_a_target_is_one_reference_or_several(
-    target: Any, value: float | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["metric", "exact_match", "--cases", str(cases(tmp_path, {"answer": "b", "target": target}))])
-
-    assert results(capsys)[0]["value"] == value
+def test_a_target_is_one_reference_or_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = {"type": "text", "text": "b"}
+    targets: list[Any] = ["b", ["a", "b"], [[part]], [part], []]
+    main(["metric", "exact_match", "--cases", str(cases(tmp_path, *({"answer": "b", "target": t} for t in targets)))])
+    assert [row["value"] for row in results(capsys)] == [1, 1, 1, 1, None]
 
 
 @pytest.mark.usefixtures("plugged")
@@ -151,7 +107,6 @@ def test_a_target_is_one_reference_or_several(
 )
 def test_what_a_metric_lacks_is_one_line(argv: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", *argv]) == code
-
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
 
@@ -171,8 +126,6 @@ def test_files_are_parts_of_the_kind_that_the_metric_looks_at(
     looks_at: PartKind | None, name: str, content: bytes, part: tuple[str, str | None], tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-
     output = trial_of(Case(files=(name,)), tmp_path, looks_at).output
-
     assert output is not None
     assert [(one.kind, one.text) for one in output.parts] == [part]

@@ -19,12 +19,11 @@ ROWS = [
     {"id": "2", "input": "Which?", "reference": "ash", "level": "hard"},
 ]
 FILES: Files = {"test.jsonl": "".join(f"{json.dumps(row)}\n" for row in ROWS).encode(), "img/a.png": PNG}
-TOTAL = sum(map(len, FILES.values()))
 
 
 @pytest.fixture
 def hub() -> Iterator[FakeHub]:
-    with FakeHub({"me/trees": {OLD: FILES, NEW: FILES}, "me/gated": {NEW: FILES}}, gated=frozenset({"me/gated"})) as it:
+    with FakeHub({"me/trees": {OLD: FILES, NEW: FILES}}) as it:
         yield it
 
 
@@ -60,30 +59,14 @@ def test_what_was_prepared_runs_without_the_hub(hub: FakeHub, tmp_path: Path) ->
     assert run(tmp_path, file).code == 0
 
 
-def test_sizes_come_first_and_a_dry_run_ends_there(hub: FakeHub, tmp_path: Path) -> None:
-    done = prepare(hub, tmp_path, write_task(tmp_path), "--dry_run")
-    source, size, fetch, note = done.out.splitlines()
-    assert (done.code, source.partition(" at")[0]) == (0, "data set me/trees")
-    assert size.strip() == f"commit {NEW}: 2 files, {TOTAL} B"
-    assert f"2 files, {TOTAL} B, into {tmp_path / 'home'}" in fetch
-    assert f"revision: {NEW}" in note
+def test_a_dry_run_fetches_nothing(hub: FakeHub, tmp_path: Path) -> None:
+    assert prepare(hub, tmp_path, write_task(tmp_path), "--dry_run").code == 0
     assert (hub.fetched, list((tmp_path / "home").rglob("test.jsonl"))) == ([], [])
     failed = prepare(hub, tmp_path, write_task(tmp_path, data="me/absent"), "--dry_run")
     assert (failed.code, "me/absent" in failed.out) == (4, True)
 
 
-def test_what_is_here_is_not_fetched_again_and_one_data_set_of_two_tasks_once(hub: FakeHub, tmp_path: Path) -> None:
-    tasks = [write_task(tmp_path), write_task(tmp_path, "filter: {level: hard}\n", "hard")]
-    first = prepare(hub, tmp_path, *tasks)
-    asked = [path for path in hub.paths if "/resolve/" in path]
-    again = prepare(hub, tmp_path, *tasks)
-    assert (first.code, again.code, states(first)["hard"]) == (0, 0, (True, ["1", "2", "1"]))
-    assert ({*hub.fetched}, [path for path in hub.paths if "/resolve/" in path]) == ({*FILES}, asked)
-
-
-def test_an_interrupted_preparation_ends_with_130(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interruption_ends_with_130(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(given: object) -> None:
         getattr(given, "close", lambda: None)()  # the download, before it begins
         raise KeyboardInterrupt
@@ -94,42 +77,35 @@ def test_an_interrupted_preparation_ends_with_130(
             assert prepare(hub, tmp_path, write_task(tmp_path)).code == 130
 
 
-def test_a_disk_that_is_too_small_stops_before_anything_is_fetched(tmp_path: Path) -> None:
-    with FakeHub({"me/trees": {NEW: FILES}}, sizes={"img/a.png": 10**18}) as hub:
-        done = prepare(hub, tmp_path, write_task(tmp_path))
-    assert (done.code, done.error.partition(" are")[0], hub.fetched) == (4, "909,494.7 TiB", [])
-
-
-def test_a_damaged_file_of_the_cache_is_named_and_fetched_again_if_deleted(hub: FakeHub, tmp_path: Path) -> None:
-    file = write_task(tmp_path)
-    prepare(hub, tmp_path, file)
+def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(hub: FakeHub, tmp_path: Path) -> None:
+    tasks = [write_task(tmp_path), write_task(tmp_path, "filter: {level: hard}\n", "hard")]
+    first = prepare(hub, tmp_path, *tasks)
+    asked = [path for path in hub.paths if "/resolve/" in path]
+    assert (first.code, states(first)["hard"], prepare(hub, tmp_path, *tasks).code) == (0, (True, ["1", "2", "1"]), 0)
+    assert ({*hub.fetched}, [path for path in hub.paths if "/resolve/" in path]) == ({*FILES}, asked)
     (picture,) = (tmp_path / "home").rglob("a.png")
     picture.write_bytes(bytes(len(PNG)))
-    done = prepare(hub, tmp_path, file)
-    assert (done.code, states(done)["trees"][0], "a.png: " in done.out) == (4, False, True)
-    assert str(picture.resolve()) in done.out
+    done = prepare(hub, tmp_path, *tasks)
+    assert (done.code, states(done)["trees"][0], str(picture.resolve()) in done.out) == (4, False, True)
     picture.resolve().unlink()
-    assert prepare(hub, tmp_path, file).code == 0
+    assert prepare(hub, tmp_path, *tasks).code == 0
 
 
 @pytest.mark.parametrize(
     ("expected", "fault"),
     [
         ("{rows: 2, samples: 2, media: {image: 1}}", ""),
-        ("{rows: 3}", "2 rows are there"),
-        ("{media: {image: 4}}", "1 image file is there"),
         ("{media: {image: 1, audio: 4}}", "0 audio files are there"),
-        (f"{{files: {{test.jsonl: '{'0' * 64}'}}}}", "SHA-256"),
         (f"{{files: {{gone.txt: '{'0' * 64}'}}}}", "gone.txt"),
     ],
-    ids=["as expected", "rows", "one file", "media", "digest", "a file"],
+    ids=["as expected", "media", "a file"],
 )
 def test_what_the_task_file_expects_is_compared(hub: FakeHub, tmp_path: Path, expected: str, fault: str) -> None:
     done = prepare(hub, tmp_path, write_task(tmp_path, f"expected: {expected}\n"))
     assert (done.code, fault in done.out) == (4 if fault else 0, True)
 
 
-def test_a_data_dir_is_fetched_into_and_then_used(hub: FakeHub, tmp_path: Path) -> None:
+def test_a_data_dir_is_fetched_into_unless_it_holds_the_data_set(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     done = prepare(hub, tmp_path, file, "--data_dir", "data")
     assert (done.code, run(tmp_path, file, "--data_dir", "data").code) == (0, 0)
@@ -137,32 +113,19 @@ def test_a_data_dir_is_fetched_into_and_then_used(hub: FakeHub, tmp_path: Path) 
     assert not list((tmp_path / "home").rglob("*.png"))
     asked = len(hub.fetched)
     assert (prepare(hub, tmp_path, file, "--data_dir", "data").code, len(hub.fetched)) == (0, asked)
-
-
-def test_a_data_set_that_a_folder_holds_already_is_checked_and_not_fetched(hub: FakeHub, tmp_path: Path) -> None:
     for name, content in FILES.items():
         (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "mine" / name).write_bytes(content)
-    assert (prepare(hub, tmp_path, write_task(tmp_path), "--data_dir", "mine").code, hub.paths) == (0, [])
-    assert prepare(hub, tmp_path, write_task(tmp_path), "--data_dir", tmp_path / "trees.yaml").code == 2
+    before = len(hub.paths)
+    assert (prepare(hub, tmp_path, file, "--data_dir", "mine").code, len(hub.paths)) == (0, before)
 
 
 def test_a_hub_that_is_not_asked_leaves_what_is_here_to_be_checked(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     prepare(hub, tmp_path, file)
-    for url, variable, reason in (
-        (hub.url, "1", "HF_HUB_OFFLINE"),
-        ("http://127.0.0.1:9", "", "cannot be reached"),
-    ):
+    for url, variable, reason in ((hub.url, "1", "HF_HUB_OFFLINE"), ("http://127.0.0.1:9", "", "cannot be reached")):
         done = prepare(url, tmp_path, file, offline=variable)
         assert (done.code, reason in done.out.splitlines()[1]) == (0, True), done.out
-
-
-def test_a_medium_that_lacks_is_named_with_its_row(tmp_path: Path) -> None:
-    write_files(tmp_path / "rows", {"test.jsonl": FILES["test.jsonl"].decode()})
-    done = prepare("", tmp_path, write_task(tmp_path, data="rows"))
-    assert (done.code, 'row 1: media image1 "img/a.png"' in done.out) == (4, True)
-    assert states(done) == {"trees": (False, ["2", "2", "1"])}
 
 
 @pytest.mark.parametrize(
@@ -186,33 +149,18 @@ def test_what_is_fetched_by_hand_has_source_and_place(tmp_path: Path, flags: tup
     assert "gold" not in prepare("", tmp_path, file, *flags).out
 
 
-@pytest.mark.parametrize(
-    ("repo", "url", "offline", "word"),
-    [
-        ("me/absent", "", "", "me/absent"),
-        ("me/gated", "", "", "HF_TOKEN"),
-        ("me/trees", "", "1", "HF_HUB_OFFLINE"),
-        ("me/trees", "http://127.0.0.1:9", "", "cannot be reached"),
-    ],
-    ids=["absent", "gated", "offline", "no network"],
-)
-def test_a_data_set_that_cannot_be_had_is_reported_and_the_other_tasks_are_prepared(
-    hub: FakeHub, tmp_path: Path, repo: str, url: str, offline: str, word: str
-) -> None:
+def test_a_data_set_that_cannot_be_had_does_not_stop_the_other_tasks(hub: FakeHub, tmp_path: Path) -> None:
     write_files(tmp_path / "rows", {"test.jsonl": '{"input": "q", "reference": "a"}\n'})
-    tasks = write_task(tmp_path, data=repo), write_task(tmp_path, name="here", data="rows")
-    done = prepare(url or hub, tmp_path, *tasks, offline=offline)
+    done = prepare(
+        hub, tmp_path, write_task(tmp_path, data="me/absent"), write_task(tmp_path, name="here", data="rows")
+    )
     assert (done.code, states(done)) == (4, {"trees": (False, []), "here": (True, ["1", "1"])})
-    assert word in done.out
-    assert "--data_dir FOLDER" in done.out
+    assert "me/absent" in done.out and "--data_dir FOLDER" in done.out
 
 
-def test_what_several_tasks_lack_is_reported_once(tmp_path: Path) -> None:
+def test_what_several_tasks_lack_is_reported_once_and_bundled_samples_need_no_preparation(tmp_path: Path) -> None:
     done = prepare("", tmp_path, "mmmg_format")
     assert done.out.splitlines()[2] == "of mmmg_region_fill, mmmg_border_fill:"
     assert list(states(done).values()) == [(False, [])] * 2
     assert done.out.count("  - seed_instruction") == 1
-
-
-def test_bundled_samples_need_no_preparation() -> None:
     assert mmeval("prepare", "mmmg", "--data", "bundled").code == 2

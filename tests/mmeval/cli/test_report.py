@@ -24,20 +24,6 @@ def mmeval(*words: object) -> int:
         return main(["report", *map(str, words)])
 
 
-def test_with_a_folder_tables_and_charts_are_files_beside_the_page(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert mmeval(run, "--format", "csv,latex,svg,html", "-o", "out") == 0
-    assert mmeval(run, "-o", "out") == 0
-
-    assert sorted(str(file.relative_to("out")) for file in Path("out").glob("*s/*.*[vgx]")) == [
-        str(Path("charts") / "told-right-level.svg"),
-        "tables/numbers.csv",
-        "tables/numbers.tex",
-    ]
-    assert capsys.readouterr().out.splitlines()[0] == "out/index.html"
-
-
 def test_every_chart_is_a_file_and_one_that_is_cut_says_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slices = [
         {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"label{at}=level{level}"}
@@ -45,7 +31,6 @@ def test_every_chart_is_a_file_and_one_that_is_cut_says_so(run: Path, capsys: py
         for level in range(2 if at else MOST_BARS + 1)
     ]
     many = write_run(run.with_name("many"), [], results={"results": slices})
-
     assert mmeval(many, "--format", "svg") == 0
     captured = capsys.readouterr()
     assert len(set(captured.out.splitlines())) == len(list(Path(many).glob("report/charts/*.svg"))) == MOST_CHARTS + 3
@@ -59,7 +44,6 @@ def test_charts_whose_names_are_one_as_files_are_all_written(run: Path, capsys: 
         for level in ("easy", "hard")
     ]
     alike = write_run(run.with_name("alike"), [], results={"results": slices})
-
     assert mmeval(alike, "--format", "svg") == 0
     assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
         "told-right-a__b.svg",

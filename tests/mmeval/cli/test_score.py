@@ -7,61 +7,39 @@ from tests.support.lm_eval_reader import latest, read_numbers
 from tests.support.tiny_benchmark import write_benchmark
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A run of three rows that was answered and not scored."""
-    tasks = write_benchmark(tmp_path / "tasks")
-    where = ["--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
-    assert main(["-M", "reference", "-t", "tiny", "--predict_only", "--score_workers", "0", *where]) == 0
-    return tmp_path / "runs" / "reference" / "default"
-
-
 def score(folder: Path, *words: str) -> int:
-    return main(["score", str(folder), "--score_workers", "0", *words])
+    return main(["score", str(folder / "runs" / "reference" / "default"), "--score_workers", "0", *words])
 
 
-def test_the_model_in_the_report_is_the_one_that_answered(folder: Path) -> None:
-    score(folder, "--metadata", '{"note": "again"}')
+def answered(folder: Path, *words: str) -> Path:
+    """A run of three rows; the folder of its data."""
+    tasks = write_benchmark(folder / "tasks")
+    where = ["--include_path", str(tasks), "--output_path", str(folder / "runs"), "--score_workers", "0"]
+    assert main(["-M", "reference", "-t", "tiny", *where, *words]) == 0
+    return tasks / "data"
 
-    document = latest(folder)[0]
-    assert (document["model_name"], document["model_source"]) == ("reference", "reference")
-    assert document["config"]["note"] == "again"
 
-
-def test_the_report_shows_the_settings_that_the_run_was_made_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tasks = write_benchmark(tmp_path / "tasks")
-    where = ["--include_path", str(tasks), "--output_path", str(tmp_path / "runs"), "--score_workers", "0"]
+def test_the_report_shows_the_model_and_settings_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = ["--gen_kwargs", "top_k=5", "--system_instruction", "be brief", "--profile", "official", "--batch_size", "2"]
-    assert main(["-M", "reference", "-t", "tiny", *where, *made]) == 0
+    data = answered(tmp_path, *made)
     header = capsys.readouterr().out.splitlines()[0]
     run = latest(tmp_path / "runs")[0]
-    (tasks / "data" / "test.jsonl").unlink()  # a report of what is kept needs no data set
-
-    assert score(tmp_path / "runs" / "reference" / "default") == 0
-
+    (data / "test.jsonl").unlink()  # a report of what is kept needs no data set
+    assert score(tmp_path) == 0
     assert capsys.readouterr().out.splitlines()[0] == header
     again = latest(tmp_path / "runs")[0]
-    for key in ("config", "system_instruction", "n-samples"):
+    for key in ("config", "system_instruction", "n-samples", "model_name", "model_source"):
         assert again[key] == run[key]
-    assert again["configs"]["tiny"]["profile"] == "official"
+    assert (again["configs"]["tiny"]["profile"], again["model_name"]) == ("official", "reference")
 
 
-@pytest.mark.parametrize("source", ["flag", "file", "environment"])
-def test_other_metrics_are_computed_from_each_source(
-    source: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_environment_may_name_metrics_and_a_flag_metadata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "again.yaml").write_text("metrics: [choice, exact_match]\n")
-    words: dict[str, tuple[str, ...]] = {
-        "flag": ("--metrics", "choice,exact_match"),
-        "file": ("--config", str(tmp_path / "again.yaml")),
-        "environment": (),
-    }
-    if source == "environment":
-        monkeypatch.setenv("MMEVAL_METRICS", "choice,exact_match")
-
-    score(folder, *words[source])
-
-    assert [number.metric for number in read_numbers(latest(folder)[0])] == ["choice", "exact_match"]
+    answered(tmp_path, "--predict_only")
+    monkeypatch.setenv("MMEVAL_METRICS", "choice,exact_match")
+    score(tmp_path, "--metadata", '{"note": "again"}')
+    document = latest(tmp_path / "runs")[0]
+    assert [number.metric for number in read_numbers(document)] == ["choice", "exact_match"]
+    assert document["config"]["note"] == "again"
     assert "MMEVAL_METRICS" not in capsys.readouterr().err

@@ -16,18 +16,8 @@ from tests.support.task_folder import task, write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 
 
-def test_rows_bound_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_benchmark(tmp_path)
-    rows = folder / "data" / "test.jsonl"
-    rows.write_text(rows.read_text() + '{"id": "0", "input": "again"}\n')
-
-    assert main(["validate", str(folder / "tiny.yaml"), "--rows", "3"]) == 0
-    assert main(["validate", str(folder / "tiny.yaml")]) == 2
-
-
 def test_the_help_lists_exactly_the_checks_that_are_done(capsys: pytest.CaptureFixture[str]) -> None:
     main(["validate", "--help"])
-
     _, _, checks = capsys.readouterr().out.partition("checks, in this order:\n")
     named = [line.split()[0] for line in checks.splitlines() if line.startswith("  ") and line[2] != " "]
     assert named == [item.name for item in CHECKS]
@@ -39,9 +29,7 @@ def test_sound_tasks_are_counted_and_their_bounds_are_shown(
     folder = write_benchmark(tmp_path, "one", "two")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-
     assert main(["validate", str(folder)]) == 0
-
     _, _, *rows, counted, means, last = capsys.readouterr().out.splitlines()
     assert counted == "2 tasks, 6 rows, 0 media"
     assert means == "reference 1.00   shuffled references 0.00   empty 0.00"
@@ -56,61 +44,43 @@ def test_a_judge_is_asked_as_often_as_was_said_before(tmp_path: Path, capfd: pyt
     rows = ({"id": str(i), "input": f"q{i}", "reference": f"r{i}", "rubric": [f"wants r{i}"]} for i in range(3))
     write_rows(tmp_path / "rows", *rows)
     says = {**{f"wants r{i} r{i}.": {"met": "yes"} for i in range(3)}, "wants": {"met": "no"}}
-
     with judge_server(tmp_path / "judge", says) as server:
         assert main(["validate", str(tmp_path / "t.yaml"), *judge(server)]) == 0
         asked = server.stats()["requests"]
-
     printed = capfd.readouterr()
     assert "3 judge calls" in printed.out
     assert "|rubric_judge|↑  |   1.0000|  0.0000|0.0000|" in printed.out
     assert f"up to {asked} judge calls" in printed.err
 
 
-def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
+def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(_media: Media) -> None:
         raise MissingExtraError("PIL", "image")
 
-    monkeypatch.setattr(check, "_DECODERS", {"image": absent})
-    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
-    (tmp_path / "rows/p.png").write_bytes(tiny_media.picture()[:-20])
-    write_rows(tmp_path / "rows", {"input": "see <<image1>>", "reference": "r", "media": {"image1": "p.png"}})
-
-    assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
-
-    warning, last = capsys.readouterr().out.splitlines()
-    assert warning.startswith("warning: image: ")
-    assert install_command("image") in warning
-    assert last == "0 errors, 1 warning"
-
-
-def test_media_for_which_there_was_no_time_are_a_warning_that_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
     media = {"image1": "p.png", "image2": "q.png"}
     for at, name in enumerate(media.values()):
         (tmp_path / "rows" / name).write_bytes(tiny_media.picture() + bytes(at))
     write_rows(tmp_path / "rows", {"input": "see <<image1>> <<image2>>", "reference": "r", "media": media})
-
+    with monkeypatch.context() as patched:
+        patched.setattr(check, "_DECODERS", {"image": absent})
+        assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
+    lacking, last = capsys.readouterr().out.splitlines()
+    assert (lacking.startswith("warning: image: "), last) == (True, "0 errors, 1 warning")
+    assert install_command("image") in lacking
+    monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
-
-    warning, last = capsys.readouterr().out.splitlines()
-    assert warning.startswith("warning: 1 of 2 media")
-    assert warning.endswith("[decoding]")
+    late, last = capsys.readouterr().out.splitlines()
+    assert (late.startswith("warning: 1 of 2 media"), late.endswith("[decoding]")) == (True, True)
     assert last == "0 errors, 1 warning"
 
 
-def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_that_is_lost_is_not_asked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with judge_server(tmp_path / "judge", expire_after=1) as server:
         assert main(["validate", "rubric_example", *judge(server, max_connections="1")]) == 2
         asked = server.stats()["requests"]
-
     printed = capfd.readouterr()
     assert "3 references" in printed.out
     assert asked == 2, "the shuffled and the empty answers are not judged"

@@ -1,5 +1,3 @@
-import pytest
-
 from mmeval.costs.bill import spent_json, spent_words
 from mmeval.costs.prices import Bill
 from mmeval.store.spending import Payee, Spent
@@ -10,19 +8,16 @@ LOCAL = Bill(Payee("captioner", "c", local=True), Spent(1, 1, 5, 5), 0.0)
 CENT, TINY = (Bill(Payee("model", "m"), Spent(1, 1, 0, 0, 1), usd) for usd in (0.01, 0.000012))
 
 
-@pytest.mark.parametrize(
-    ("bills", "pieces"),
-    [
-        ([MODEL], ["1,200 calls", "84,000 tokens in", "9,000 out", "3 images made", "0.50 USD"]),
-        ([MODEL, JUDGE], ["1,203 calls", "84,210 tokens in", "9,120 out", "3 images made", "0.50 USD without j"]),
-        ([JUDGE, LOCAL], ["4 calls", "215 tokens in", "125 out"]),
-        ([CENT], ["1 call", "1 image made", "0.01 USD"]),
-        ([TINY], ["1 call", "1 image made", "0.000012 USD"]),
-    ],
-    ids=["all", "a price is unknown", "no price", "a cent", "less than a cent"],
-)
-def test_one_line_has_calls_tokens_pictures_and_dollars(bills: list[Bill], pieces: list[str]) -> None:
-    assert spent_words(bills) == ", ".join(pieces)
+def test_one_line_has_calls_tokens_pictures_and_dollars() -> None:
+    def pieces(*bills: Bill) -> list[str]:
+        return spent_words(bills).split(", ")
+
+    assert pieces(MODEL) == ["1,200 calls", "84,000 tokens in", "9,000 out", "3 images made", "0.50 USD"]
+    assert pieces(MODEL, JUDGE)[:3] == ["1,203 calls", "84,210 tokens in", "9,120 out"]
+    assert pieces(MODEL, JUDGE)[3:] == ["3 images made", "0.50 USD without j"]
+    assert pieces(JUDGE, LOCAL) == ["4 calls", "215 tokens in", "125 out"]
+    assert pieces(CENT) == ["1 call", "1 image made", "0.01 USD"]
+    assert pieces(TINY) == ["1 call", "1 image made", "0.000012 USD"]
 
 
 def test_the_results_have_each_role_and_dollars_only_where_every_price_is_known() -> None:

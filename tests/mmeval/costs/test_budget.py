@@ -75,14 +75,6 @@ async def test_calls_of_uneven_cost_pass_the_limit_by_no_more_than_what_is_in_fl
     assert 1000 <= sum(response.usage.output_tokens for response in answered) <= 1000 + 64 * 10 + 25
 
 
-async def test_what_earlier_sessions_have_spent_counts() -> None:
-    before = Spending()
-    before.add(Payee("model", "toy-1"), paid(95), tries=3)
-    _, runtime, toy = asked(Limits(tokens=100), before=before)
-    await outcomes(runtime, 5)
-    assert len(toy.asked) == 1
-
-
 async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     kinds = ["server", "unreachable", "server", "server"]
     left = iter(kinds)

@@ -36,32 +36,26 @@ def written(folder: Path, *, version: str = __version__, entries: str = ENTRIES,
     return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"version": "0.0.1"}, ["version 0.0.1"]),
-        ({"entries": "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwre = m:wer\n"}, ["mmeval.metrics wer", "wre"]),
-        ({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]),
-        ({"extras": "c"}, ["a-b", ": c"]),
-    ],
-    ids=["version", "plugins", "another place", "extras"],
-)
-def test_metadata_that_are_stale_are_broken_and_a_note_where_others_come_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str], words: list[str]
+def test_stale_metadata_are_broken_and_a_note_where_others_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stale, sound = written(tmp_path / "mmeval.egg-info", **more), written(tmp_path / "mmeval-1.dist-info")
-    (found,) = metadata(monkeypatch, stale)
-    assert (found.status, [word for word in words if word not in found.what]) == ("broken", [])
-    assert found.how_to.startswith('pip install -e "."; ') and found.how_to.endswith(f"delete {stale}")
-    assert [one.status for one in metadata(monkeypatch, sound, stale)] == ["ok", "note"]
-    again = written(tmp_path / "second" / "mmeval-1.dist-info")
+    other = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwre = m:wer\n"
+    faults: list[tuple[dict[str, str], list[str]]] = [
+        *(({"version": "0.0.1"}, ["version 0.0.1"]), ({"entries": other}, ["mmeval.metrics wer", "wre"])),
+        *(({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]), ({"extras": "c"}, ["a-b", ": c"])),
+    ]
+    sound, again = (written(tmp_path / place / "mmeval-1.dist-info") for place in ("first", "second"))
+    for more, words in faults:
+        stale = written(tmp_path / "mmeval.egg-info", **more)
+        (found,) = metadata(monkeypatch, stale)
+        assert (found.status, [word for word in words if word not in found.what]) == ("broken", [])
+        assert found.how_to.startswith('pip install -e "."; ') and found.how_to.endswith(f"delete {stale}")
+        assert [one.status for one in metadata(monkeypatch, sound, stale)] == ["ok", "note"]
     (found,) = metadata(monkeypatch, sound, sound, again)
     assert (found.status, found.what.endswith(str(sound)), found.how_to) == ("ok", True, "")
 
 
-def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
-) -> None:
+def test_others_of_our_name_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
     (stranger,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
     assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
     assert stranger.how_to.startswith("pip uninstall mmeval,")
@@ -71,14 +65,13 @@ def test_an_installation_is_compared_by_version_and_others_of_our_name_are_broke
     assert [[one.status for one in those] for those in found] == [["ok"], ["broken"], ["broken"]]
 
 
-def test_a_second_copy_of_mmeval_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
+def test_second_copies_are_a_note_and_old_pythons_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(checkout), "", str(second), str(second)])
     (found,) = installation.copies()
     assert (found.status, str(second) in found.what, str(checkout) in found.what) == ("note", True, True)
-
-
-def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     statuses = []
     for oldest in ((3, 11), (99, 0)):
         monkeypatch.setattr(installation, "OLDEST_PYTHON", oldest)

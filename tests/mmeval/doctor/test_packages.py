@@ -46,13 +46,7 @@ def test_a_requirement_counts_only_where_its_condition_holds_here(monkeypatch: p
     assert _needed() == {}
 
 
-def test_every_extra_is_checked_but_sums_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    always, first, second = found(monkeypatch, of_all="1", own="1", second="9")
-    assert {one.status for one in (always, first, second)} == {"ok"}
-    assert [one.what.partition(":")[0] for one in (always, first, second)] == ["always needed", "extra a", "extra b"]
-
-
-def test_a_package_that_lacks_or_is_too_old_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_extra_lacks_or_has_too_old_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     always, lacks, asked = found(monkeypatch, "b", of_all="0.9", own="2")
     assert (always.status, always.how_to) == ("broken", 'pip install -U "of-all>=1"')
     assert (lacks.status, asked.status, lacks.how_to) == ("note", "missing", install_command("a"))
@@ -60,3 +54,6 @@ def test_a_package_that_lacks_or_is_too_old_has_the_command_that_installs_it(mon
     _, old, _ = found(monkeypatch, of_all="1", own="2", second="1")
     assert (old.status, old.how_to) == ("broken", 'pip install -U "own<2"')
     assert found(monkeypatch)[0].status == "broken"
+    always, first, second = found(monkeypatch, of_all="1", own="1", second="9")
+    assert {one.status for one in (always, first, second)} == {"ok"}
+    assert [one.what.partition(":")[0] for one in (always, first, second)] == ["always needed", "extra a", "extra b"]

@@ -27,12 +27,9 @@ def of_task(name: str, *metrics: str) -> Section:
     return Section(f"Task {name}", (Finding("ok", "data: whole"), *lacking), word=name)
 
 
-def test_what_tasks_have_in_common_is_shown_once_with_one_command() -> None:
+def test_what_tasks_have_in_common_is_shown_once_and_the_rest_below_the_name_of_its_task() -> None:
     first, tasks, last = gathered([SHORT, of_task("a", "x"), of_task("b", "y"), Section("Network", ())])
     assert (first, tasks.name, last.name) == (SHORT, "Tasks a, b", "Network")
     assert [finding.what for finding in tasks.findings] == ["data: whole", "metrics x, y: no weights"]
     assert tasks.findings[1].how_to == "mmeval prepare a b --weights"
-
-
-def test_what_one_task_alone_has_stands_below_its_name() -> None:
     assert [item.name for item in gathered([of_task("a", "x"), of_task("b")])] == ["Tasks a, b", "Task a"]

@@ -62,20 +62,16 @@ def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -
     assert [[one.metric for one in those if one.blocks] for those in (found, strict)] == [[], ["video_quality"]]
 
 
-@pytest.mark.parametrize(
-    ("roles", "adds", "judged"),
-    [
-        ((), f"add {JUDGE} {CAPTIONER}", ()),
-        (("judge",), f"add {CAPTIONER}", READ),
-        (("captioner",), f"add {JUDGE}", ()),
-    ],
-)
-def test_what_lacks_a_role_has_the_flags_to_add_it(roles: tuple[str, ...], adds: str, judged: tuple[str, ...]) -> None:
-    found = unim(*roles)
-    lacking = by_metric(found)
-    assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
-    assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, adds)
-    assert not any(finding.blocks for finding in found), "the structure scores can run"
+def test_what_lacks_a_role_has_the_flags_to_add_it() -> None:
+    lacking: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
+        **{(): (f"add {JUDGE} {CAPTIONER}", ()), ("captioner",): (f"add {JUDGE}", ())},
+        ("judge",): (f"add {CAPTIONER}", READ),
+    }
+    for roles, (adds, judged) in lacking.items():
+        found = unim(*roles)
+        assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
+        assert [by_metric(found)[name][0].how_to for name in JUDGED] == [adds] * len(JUDGED)
+        assert not any(finding.blocks for finding in found), "the structure scores can run"
 
 
 def test_a_score_that_is_made_of_others_has_what_lacks_and_what_it_goes_without() -> None:
@@ -138,20 +134,9 @@ def data(file: Path | str, **overrides: Any) -> Finding:
     return found
 
 
-def test_data_are_checked_by_their_first_row(small: Path, tmp_path: Path) -> None:
+def test_data_that_lack_or_cannot_be_read_have_the_command_that_fixes_them(small: Path, tmp_path: Path) -> None:
     own, few = data(small), data("rubric_example", data="bundled")
     assert [(one.status, "mmeval prepare" in one.what) for one in (own, few)] == [("ok", True), ("ok", False)]
-    assert str(tmp_path) in own.what
-    write_rows(tmp_path, {"id": "a"}, {"input": "q"})
-    found = data(small)
-    assert (found.status, found.blocks, found.how_to) == ("note", False, f"mmeval validate {small}")
-    assert "row 1" in found.what
-
-
-def test_data_that_lack_or_cannot_be_read_have_the_command_that_fixes_them(small: Path, tmp_path: Path) -> None:
-    hub = data("unim_hard")
-    assert (hub.status, hub.blocks, hub.how_to.partition(";")[0]) == ("missing", True, "mmeval prepare unim_hard")
-    assert "bundled" in hub.how_to
     odd = write_files(tmp_path / "da ta", {"test.jsonl": "no JSON\n"})
     assert data(small, data_dir=odd).how_to == f"mmeval validate {small} --data_dir '{odd}'"
     small.write_text(task("t", "dataset_path: ./gone"))

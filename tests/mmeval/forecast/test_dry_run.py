@@ -99,13 +99,13 @@ def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wa
     assert calls(ahead(tmp_path, lacking)) == {"model": (3, 0)}
 
 
-def test_what_judges_of_a_large_task_are_asked_is_taken_from_a_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.forecast.dry_run.JUDGED_SAMPLES", 4)
     found = ahead(tmp_path, task(rows=10, metrics=("toy_verdict",)), roles=JUDGE)
     assert (load(found, "judge").calls, load(found, "judge").estimated) == (pytest.approx(10), True)
     assert not load(found).estimated
+    found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
+    assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
 
 
 def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_path: Path) -> None:
@@ -115,11 +115,6 @@ def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_pat
     found = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
     assert [calls(found, at)["judge"] for at in (0, 1)] == [(0, 3), (0, 0)]
     assert [task.loads["judge"].equal for task in found.tasks] == [3, 6]
-
-
-def test_a_program_that_asks_for_ever_is_not_followed_for_ever(tmp_path: Path) -> None:
-    found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
-    assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
 
 
 def test_media_are_weighed_by_their_files_and_not_read(tmp_path: Path) -> None:
@@ -194,7 +189,7 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_would_refuse_the_run_refuses_the_dry_run(
+def test_what_refuses_a_run_refuses_its_dry_run(
     options: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     toy = task(rows=3, metrics=("exact_match", "toy_verdict"))
@@ -204,6 +199,3 @@ def test_what_would_refuse_the_run_refuses_the_dry_run(
     with pytest.raises(error):
         ahead(tmp_path, toy, **{"model": BackendSpec("toy", {"log": "", "broken": ""}), **options})
     assert files(tmp_path) == before
-
-
-# --- nothing happens --------------------------------------------------------------------------------------------------

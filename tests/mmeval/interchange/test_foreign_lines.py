@@ -8,21 +8,24 @@ from mmeval.interchange import foreign_lines
 from mmeval.interchange.foreign_lines import line_at, lines_of
 
 
-def test_lines_are_found_again_by_their_place(tmp_path: Path) -> None:
+def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"a": 1}\n\n{"a": 2}')
     found = list(lines_of(file))
     first, third = (f"{file}:1", 0, {"a": 1}), (f"{file}:3", 10, {"a": 2})
     assert [(line.place, line.offset, line.row) for line in found] == [first, third]
     assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UsageError, match="no plain file"):
+        list(lines_of(tmp_path / "pipe.jsonl"))
+    with pytest.raises(MissingDataError, match=r"y\.jsonl"):
+        list(lines_of(tmp_path / "y.jsonl"))
 
 
 @pytest.mark.parametrize(
     ("line", "words"), [("[1]\n", "a list"), ('{"a"', "cut off"), ('{"a"}\n', "no JSON"), ('{"a": "bbbb"}\n', "0 MiB")]
 )
-def test_a_damaged_line_is_refused_with_its_place(
-    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_line_is_refused(line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "x.jsonl"
     assert foreign_lines.MAX_LINE_BYTES == 2**26
     monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", len('{"a": "bbb"}\n'))
@@ -32,11 +35,3 @@ def test_a_damaged_line_is_refused_with_its_place(
     assert ("cut off" in str(caught.value)) == (words == "cut off")
     with pytest.raises(MissingDataError):  # the file has changed
         line_at(file, 13)
-
-
-def test_a_pipe_is_not_waited_for_and_a_missing_file_is_named(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "x.jsonl")
-    with pytest.raises(UsageError, match="no plain file"):
-        list(lines_of(tmp_path / "x.jsonl"))
-    with pytest.raises(MissingDataError, match=r"y\.jsonl"):
-        list(lines_of(tmp_path / "y.jsonl"))

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, StoredAnswer
 from mmeval.interchange.own import read_own
 from mmeval.records.sample import Sample, user
-from mmeval.run.options import BackendSpec
 from tests.support.stored_run import Told, text, write_run
-from tests.support.toy import picture, run_toy, sample, task
+from tests.support.toy import picture
 
 Json = dict[str, Any]
 PNG = {"sha256": "a" * 64, "mime": "image/png", "size": 3}
@@ -50,16 +48,6 @@ def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> N
     assert (renamed.place, renamed.response.text) == (("told", 0), "a hare")
     error = {"kind": "unsupported", "message": "takes no image"}
     assert stored(write_run(tmp_path / "failed", [drawn(None, error=error)])).response.error.to_json() == error
-
-
-def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
-    mended = sample("s1", "Draw.")
-    outcome = run_toy(tmp_path, task(rows=[sample(), replace(mended, fault="torn")]), model=BackendSpec("reference"))
-    answers = read_own(outcome.folder)
-    found = answers.answer("toy", mended, 0)
-    answers.close()
-    assert isinstance(found, Absent) and "'s1', repeat 0" in found.reason
-    assert answers.counts == {"toy": 1}
 
 
 def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:

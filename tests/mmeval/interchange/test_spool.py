@@ -20,9 +20,7 @@ def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeyp
     kept.close()
 
 
-def test_a_disk_that_is_full_and_a_folder_that_is_not_there_are_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_and_a_folder_that_is_gone_are_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left")
 

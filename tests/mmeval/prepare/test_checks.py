@@ -48,23 +48,22 @@ def test_media_count_once_however_many_rows_name_them_and_empty_and_missing_ones
     assert empty.startswith(str(tmp_path / "empty")) and gone.startswith(str(tmp_path / "gone"))
 
 
-def test_rows_that_cannot_be_read_are_named_each_where_the_loader_goes_on(tmp_path: Path) -> None:
+def test_rows_that_cannot_be_read_are_named_up_to_a_number_and_counted_behind_it(tmp_path: Path) -> None:
     torn = {"input": "<<image1>>", "media": {"image1": "a.png"}}
     found = count(load(DataSource("t", write_rows(tmp_path, {"input": "q"}, torn, {"id": "x"}, {"input": "q"}))), [])
     assert [fault.partition("test.jsonl: ")[2].partition(":")[0] for fault in found.faults] == ["row 2", "row 3"]
     assert (found.rows, len(found.bad_marks), found.read) == (4, 2, True)
+    assert bounded(map(str, range(MAX_NAMED + 1500)), " (x)")[-2:] == ["9", "and 1,500 more like these (x)"]
+    assert bounded(map(str, range(MAX_NAMED))) == [*map(str, range(MAX_NAMED))]
 
 
-def test_what_is_wrong_with_a_sample_is_reported_once_and_its_media_are_not_counted(tmp_path: Path) -> None:
+def test_a_sample_that_is_wrong_is_reported_once_and_a_row_that_cannot_be_read_ends_the_count(tmp_path: Path) -> None:
     bad = replace(pictured(tmp_path / "gone"), fault="row 1: its picture has gone")
     found = count(Rows([bad]), [])
     assert (found.rows, len(found.bad_marks), found.faults, found.media) == (1, 1, [bad.fault], {})
     found.samples["t"] = 1
     (fault,) = unexpected(ExpectedKeys(rows=5, media={"image": 1}), found, "t")
     assert fault.startswith("1 row is there")
-
-
-def test_a_row_that_cannot_be_read_ends_the_count() -> None:
     found = count(Rows([pictured()], RuntimeError("row 2 is odd")), [])
     assert (found.rows, found.read, found.faults[0].startswith("row 2 and")) == (1, False, True)
     assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], "a count of a part is not compared"
@@ -85,11 +84,6 @@ def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_bytes(b"hello\n")
     of_git = "ce013625030ba8dba906f756967f9e9ca394464a"
     assert [*damaged([HubFile("b.bin", 6, of_git, is_large=False)], tmp_path)] == []
-
-
-def test_faults_are_named_up_to_a_number_and_counted_behind_it() -> None:
-    assert bounded(map(str, range(MAX_NAMED + 1500)), " (x)")[-2:] == ["9", "and 1,500 more like these (x)"]
-    assert bounded(map(str, range(MAX_NAMED))) == [*map(str, range(MAX_NAMED))]
 
 
 def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:

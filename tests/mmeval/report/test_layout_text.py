@@ -40,7 +40,7 @@ def broken(run: StoredRun) -> Iterator[Table]:
     raise KeyError(run.name)
 
 
-def test_a_layout_that_fails_costs_a_run_nothing_but_its_tables(
+def test_a_layout_that_fails_costs_its_tables_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})

@@ -29,7 +29,7 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
     ],
     ids=["a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked", "only a few"],
 )
-def test_a_group_names_the_tasks_without_a_value_and_why(
+def test_tasks_without_a_value_are_named(
     members: Sequence[Result], value: float | None, weighed: str, words: list[str]
 ) -> None:
     group = result("g", value, weights=dict.fromkeys(weighed, 0.5))
@@ -37,22 +37,18 @@ def test_a_group_names_the_tasks_without_a_value_and_why(
     assert (bool(note), [one for one in words if one not in note]) == (bool(words), [])
 
 
-@pytest.mark.parametrize(
-    ("counts", "note"),
-    [
+def test_a_number_has_the_counts_of_what_it_leaves_out() -> None:
+    left_out: list[tuple[dict[str, Any], str]] = [
         ({"inapplicable": 10}, "nothing to score, 10 inapplicable"),
         ({"inapplicable": 9, "failed": 1}, "1 failed, 9 inapplicable"),
         ({"inapplicable": 8, "unsupported": 2}, "to score, 8 inapplicable, 2 unsupported"),
         ({"unsupported": 3, "bounds": (0.5, 0.5)}, "3 unsupported"),
         ({"suspended": True, "unscored": 4, "bounds": (0.3, 0.7)}, "suspended, 4 unscored, bounds 0.3000 to 0.7000"),
         ({"failed": 2, "unavailable": 1}, "2 failed, 1 unavailable"),
-        ({}, ""),
-    ],
-    ids=str,
-)
-def test_a_number_has_the_counts_of_what_it_leaves_out(counts: dict[str, Any], note: str) -> None:
-    assert missing(result("a", None, **counts)).endswith(note)
-    assert bool(missing(result("a", None, **counts))) is bool(note)
+    ]
+    for counts, note in left_out:
+        assert missing(result("a", None, **counts)).endswith(note)
+    assert missing(result("a", None)) == ""
 
 
 def test_a_number_and_its_groups_name_the_pieces_that_they_are_without() -> None:

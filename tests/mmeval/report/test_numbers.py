@@ -11,16 +11,13 @@ def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:
     return number_rows(documents, ["x", "y"][: len(documents)], **options)
 
 
-def test_tasks_stand_below_their_groups_and_slices_below_both() -> None:
+def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lacks_is_none() -> None:
     found = rows(document(result("a", slice="level=easy"), result("a"), result("b"), result("g"), groups={"g": ["a"]}))
     assert [(row.label, row.depth, row.version, row.is_group) for row in found] == [
         *(("G", 0, "1.0", True), ("A", 1, "1.0", False), ("level=easy", 2, "", False), ("B", 0, "1.0", False))
     ]
-
-
-def test_a_run_that_lacks_a_number_has_none_in_its_place() -> None:
-    found = rows(document(result("a"), result("a", "k")), document(result("a"), result("b")))
-    assert [(row.task, row.metric, [r is not None for r in row.results], row.absent) for row in found] == [
+    two = rows(document(result("a"), result("a", "k")), document(result("a"), result("b")))
+    assert [(row.task, row.metric, [r is not None for r in row.results], row.absent) for row in two] == [
         ("a", "m", [True, True], ("", "")),
         ("a", "k", [True, False], ("", "no number")),
         ("b", "m", [False, True], ("not asked", "")),
@@ -46,10 +43,11 @@ def test_a_row_has_the_notes_of_its_run(given: dict[str, Any], ours: dict[str, A
 
 
 def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole() -> None:
-    ours = {"subset": {"a": {"of": 100, "chosen": 4}}, "not_comparable": ["a"], "unfinished": {}}
-    found = document(result("a"), result("a", slice="k=v"), result("g"), groups={"g": ["a"]}, **ours)
-    notes = ["not comparable; subset", "not comparable; subset: 4 of 100", "not comparable"]
-    assert [row.notes for row in rows(found)] == notes
+    ours = {"subset": {"a": {"of": 100, "chosen": 4}}, "unfinished": {"a": {"made": 3, "of": 4}}}
+    given = (result("a"), result("a", slice="k=v"), result("g"))
+    group, task, part = rows(document(*given, groups={"g": ["a"]}, not_comparable=["a"], **ours))
+    assert (group.notes, part.notes) == ("not comparable; unfinished; subset", "not comparable")
+    assert task.notes == "not comparable; unfinished: 3 of 4; subset: 4 of 100"
 
 
 @pytest.mark.parametrize("name", TABLES)

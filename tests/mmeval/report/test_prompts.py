@@ -1,21 +1,12 @@
-import io
 from dataclasses import replace
 
 import pytest
 
 from mmeval.records.sample import Sample, message, user
-from mmeval.report.prompts import first_prompt, write_prompts
-from mmeval.task.task import Selection, Task
+from mmeval.report.prompts import first_prompt
+from mmeval.task.task import Task
 from tests.support import toy
 from tests.support.outcomes import task
-
-
-def test_the_first_prompt_of_each_task_is_shown_as_the_model_sees_it() -> None:
-    out = io.StringIO()
-    write_prompts(Selection((task("a"), task("b"))), out)
-    shown = [f"--- {name}, sample s0, wants text\n[user]\nquestion 0\n---\n" for name in "ab"]
-    assert out.getvalue() == "".join(shown)
-
 
 BRIEF = replace(task("a"), prompt=lambda sample: (message("system", "be brief"), *sample.input))
 

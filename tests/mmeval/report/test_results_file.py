@@ -46,7 +46,7 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
     assert (metric["version"], metric["range"], metric["outputs"], metric["judged"]) == ("2", [0, 1], ["half"], False)
 
 
-def test_a_subset_and_which_trials_of_the_folder_were_asked_are_described() -> None:
+def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> None:
     subset = Subset(10, 4, ("limit", "stratify"))
     chosen = {"a": lambda index, repeat: index in (0, 1, 2, 5)}
     ours = document(result("a"), subsets={"a": subset}, chosen=chosen)["mmeval"]
@@ -54,8 +54,6 @@ def test_a_subset_and_which_trials_of_the_folder_were_asked_are_described() -> N
     assert ours["asked"]["a"] == {"repeats": 1, "samples": [[0, 2], [5, 5]]}
     assert ours["asked"]["b"]["samples"] is None
 
-
-def test_samples_are_counted_in_the_data_set_and_in_the_run_without_opening_it() -> None:
     def gone() -> NoReturn:
         raise AssertionError("opened")
 
@@ -72,17 +70,12 @@ def test_settings_are_recorded_without_secrets_and_the_users_words_cannot_replac
         refuse_taken({"model": "gpt-9", "limit": 1, "note": "x"}, "--metadata")
 
 
-@pytest.mark.parametrize(("stem", "folder"), [("results", None), ("mine", "here")])
-def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(
-    stem: str, folder: str | None, tmp_path: Path
-) -> None:
-    context = replace(CONTEXT, stem=stem, folder=None if folder is None else tmp_path / folder)
-    written = write_results(outcome(tmp_path, tasks=TASKS), context, moment=MOMENT)
-    assert written == tmp_path / (folder or "") / f"{stem}_2026-01-31T12-00-00.000005.json"
+def test_the_file_is_named_by_its_time_and_lies_where_the_context_puts_it(tmp_path: Path) -> None:
+    for context, path in ((CONTEXT, "results"), (replace(CONTEXT, stem="mine", folder=tmp_path / "here"), "here/mine")):
+        written = write_results(outcome(tmp_path, tasks=TASKS), context, moment=MOMENT)
+        assert written == tmp_path / f"{path}_2026-01-31T12-00-00.000005.json"
     assert json.loads(written.read_text())["model_name_sanitized"] == "org__model"
-
-
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "results_2026-01-31T12-00-00.000005.json").mkdir()
-    with pytest.raises(StorageError, match=MOMENT.strftime("results_%Y-%m-%dT")):
-        write_results(outcome(tmp_path, tasks=TASKS), CONTEXT, moment=MOMENT)
+    written.unlink()
+    written.mkdir()
+    with pytest.raises(StorageError, match=MOMENT.strftime("mine_%Y-%m-%dT")):
+        write_results(outcome(tmp_path, tasks=TASKS), context, moment=MOMENT)

@@ -13,7 +13,7 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Exchange, Trial
 from mmeval.report.progress_bar import Quiet
 from mmeval.report.samples_file import SampleRow, sample_line, sample_rows, write_samples
-from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.runner import run
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
@@ -23,16 +23,16 @@ SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image
 LOST = ErrorInfo("timeout", "no answer in 60 s")
 
 
-def answered(text: str, *, repeat: int = 0, judge: str = "") -> Trial:
+def answered(text: str, *, judge: str = "") -> Trial:
     output = Interleaved.from_text(text)
     exchanges = [Exchange("0", "model", "d", Response(output, usage=Usage(3, 5)))]
     if judge:
         exchanges.append(Exchange("1", "judge", "e", Response(output, usage=Usage(1, 1), served=judge)))
-    return Trial(SAMPLE, repeat, tuple(exchanges), output)
+    return Trial(SAMPLE, 0, tuple(exchanges), output)
 
 
-def row(*trials: Trial, scores: tuple[dict[str, Score], ...] = (), index: int = 0) -> SampleRow:
-    return SampleRow(index, SAMPLE, SAMPLE.input, GenerationParams(max_tokens=5), trials, scores)
+def row(*trials: Trial, scores: tuple[dict[str, Score], ...] = ()) -> SampleRow:
+    return SampleRow(0, SAMPLE, SAMPLE.input, GenerationParams(max_tokens=5), trials, scores)
 
 
 def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> None:
@@ -48,6 +48,11 @@ def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> Non
     assert line["usage"] == [{"input_tokens": 4, "output_tokens": 6}, {"input_tokens": 0, "output_tokens": 0}]
     assert line["judge"] == [["judge=judge-2026"], []]
     assert not {"warnings", "finish_reason", "inapplicable"} & line.keys()
+    output = Interleaved.from_text("a")
+    cut = Response(output, finish_reason="length", warnings=("w", "v"))
+    asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
+    ended = sample_line(row(answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)))
+    assert (ended["warnings"], ended["finish_reason"]) == ([[], ["w", "v"], []], ["stop", "length", None])
 
 
 def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
@@ -57,14 +62,6 @@ def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
     assert (line["m"], line["k"], line["n"], line["metrics"]) == (1.0, None, 0.75, ["m", "k", "n"])
     assert line["unscored"] == [{"k": "lost"}, {"m": "lost", "k": "lost"}]
     assert line["scores"][0]["m"] == {"value": 1.0, "status": "scored"}
-
-
-def test_warnings_and_an_end_before_its_time_stand_by_repeat() -> None:
-    output = Interleaved.from_text("a")
-    cut = Response(output, finish_reason="length", warnings=("w", "v"))
-    asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
-    line = sample_line(row(answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)))
-    assert (line["warnings"], line["finish_reason"]) == ([[], ["w", "v"], []], ["stop", "length", None])
 
 
 def test_the_hash_depends_on_samples_and_prompts_and_a_disk_that_fails_is_an_error(tmp_path: Path) -> None:
@@ -77,22 +74,20 @@ def test_the_hash_depends_on_samples_and_prompts_and_a_disk_that_fails_is_an_err
         write_samples(tmp_path / "file" / "samples.jsonl", [])
 
 
-def finished(tmp_path: Path, *, repeats: int = 1, predict_only: bool = False) -> RunOutcome:
-    tasks = write_benchmark(tmp_path / "tasks")
-    selection = select(["tiny"], include_path=[tasks], overrides=TaskOverrides(repeats=repeats))
-    options = RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0, predict_only=predict_only)
-    return run(selection, options, progress=Quiet())
-
-
-def rows(outcome: RunOutcome, wanted: Callable[[int, int], bool] = lambda index, repeat: True) -> list[object]:
-    found = sample_rows(outcome.folder, outcome.selection.tasks[0], outcome.score_sets.get("tiny"), wanted)
-    return [
-        (row.index, [t.output.text for t in row.trials if t.output], [s["exact_match"].value for s in row.scores if s])
-        for row in found
-    ]
-
-
 def test_each_wanted_sample_comes_once_with_its_repeats_and_scores_in_order(tmp_path: Path) -> None:
-    outcome = finished(tmp_path, repeats=2)
-    assert rows(outcome) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
-    assert rows(outcome, lambda index, repeat: index == 1 and repeat == 1) == [(1, ["answer 1"], [1.0])]
+    selection = select(["tiny"], include_path=[write_benchmark(tmp_path / "tasks")], overrides=TaskOverrides(repeats=2))
+    made = run(selection, RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0), progress=Quiet())
+
+    def rows(wanted: Callable[[int, int], bool]) -> list[object]:
+        found = sample_rows(made.folder, selection.tasks[0], made.score_sets["tiny"], wanted)
+        return [
+            (
+                row.index,
+                [trial.output.text for trial in row.trials if trial.output],
+                [scores["exact_match"].value for scores in row.scores],
+            )
+            for row in found
+        ]
+
+    assert rows(lambda index, repeat: True) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
+    assert rows(lambda index, repeat: (index, repeat) == (1, 1)) == [(1, ["answer 1"], [1.0])]

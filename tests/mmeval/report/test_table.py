@@ -3,13 +3,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset.sampling import Subset
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.numbers import NO_DATA
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.run.options import BackendSpec, Unfinished
+from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
 from tests.support.outcomes import outcome, result, task
@@ -19,18 +18,12 @@ GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 PAIR = (task("a", comparable=False), task("b"))
 
 
-def rendered(
-    *results: Result,
-    tasks: tuple[Task, ...] = PAIR,
-    left_out: Any = (),
-    roles: Any = None,
-    baseline: Any = None,
-    **more: Any,
-) -> list[str]:
+def rendered(*results: Result, tasks: tuple[Task, ...] = PAIR, left_out: Any = (), **more: Any) -> list[str]:
+    shown = {name: more.pop(name, None) for name in ("roles", "baseline")}
     made = outcome(Path(), *results, tasks=tasks, **more)
     made = replace(made, selection=replace(made.selection, left_out=left_out))
     document = json.loads(json.dumps(results_document(made, CONTEXT, {})))
-    return render(document, made.selection, CONTEXT, roles=roles, baseline=baseline).splitlines()
+    return render(document, made.selection, CONTEXT, **shown).splitlines()
 
 
 def table(*results: Result, **more: Any) -> list[list[str]]:
@@ -58,15 +51,10 @@ def test_a_row_has_a_value_with_its_error_and_unknown_ones_are_never_zero() -> N
     assert table(tasks=(task("a"),))[1] == ["a", "1.0", *[""] * 9]
 
 
-def test_notes_have_what_is_left_out_unfinished_and_a_subset_of_the_whole_and_not_of_its_slices() -> None:
+def test_notes_have_what_is_left_out() -> None:
     left_out = (UnavailableTask("b", "B", "1.0", "no rows"),)
     found = column("Notes", result("a"), result("g"), tasks=(task("a"),), groups=(GROUP,), left_out=left_out)
     assert (found["g"], found["- a"], found["- B"]) == ("1 of 2 tasks left out", "", NO_DATA)
-    cut, left = {"a": Subset(300, 20, ("limit",))}, {"a": Unfinished(16, 300)}
-    slices = (result("a"), result("a", slice="level=easy"))
-    shown = column("Notes", *slices, tasks=PAIR[:1], subsets=cut, unfinished=left)
-    whole = "not comparable; unfinished: 16 of 300; subset: 20 of 300"
-    assert shown == {"a": whole, "- level=easy": "not comparable"}
 
 
 def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_standard() -> None:

@@ -32,24 +32,6 @@ def named(task_name: str, value: float | None, n: int = 10) -> Result:
     return Result(task_name, "m", value, n=n, scored=n)
 
 
-def test_a_breakdown_adds_a_result_for_each_level(tmp_path: Path) -> None:
-    hard, easy = ({"level": "hard", "tag": ["a", "b"]}, {"level": "easy", "tag": ["b"]})
-    found = results(tmp_path, task(breakdown=("level", "tag")), row(0, 1, labels=hard), row(1, 0, labels=easy))
-    assert {result.slice: (result.value, result.n) for result in found} == {
-        "": (0.5, 2),
-        "level=easy": (0.0, 1),
-        "level=hard": (1.0, 1),
-        "tag=a": (1.0, 1),
-        "tag=b": (0.5, 2),
-    }
-
-
-def test_what_was_not_asked_not_answered_or_not_scored_is_counted_apart(tmp_path: Path) -> None:
-    (result,) = results(tmp_path, task(), row(0, 1), row(1), row(2, status="failed"), row(3, status="unsupported"))
-    counts = (result.scored, result.unscored, result.failed, result.unsupported)
-    assert (counts, result.value) == ((1, 1, 1, 1), 1.0)
-
-
 def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(tmp_path: Path) -> None:
     rows = (row(0, 1, labels={"level": "hard"}), row(1, labels={"level": "hard"}))
     for result in results(tmp_path / "own", task(breakdown=("level",)), *rows, suspended=["exact_match"]):
@@ -78,7 +60,6 @@ def test_an_aggregator_that_fails_is_named(tmp_path: Path, given: dict[str, Any]
 
 INNER, BARE = Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),)), Group("inner", "Inner", ("b", "c"))
 WHOLE = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
-BY_SIZE = GroupMetric("m", weight_by_size=True)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +70,6 @@ BY_SIZE = GroupMetric("m", weight_by_size=True)
             [*WHOLE, replace(named("a", 0.0), slice="level=hard")],
             {"outer": (0.625, 30), "inner": (0.25, 20)},
         ),
-        (
-            [Group("outer", "Outer", ("a", "inner"), (BY_SIZE,)), BARE],
-            [named("a", 1.0), named("b", 0.0, n=20), named("c", 0.5)],
-            {"outer": ((10 * 1.0 + 20 * 0.0 + 10 * 0.5) / 40, 40)},
-        ),
         ([Group("g", "G", ("a",), (GroupMetric("other"),))], WHOLE, {}),
         (
             [Group("outer", "Outer", ("inner", "b"), (GroupMetric("m"),)), BARE],
@@ -101,11 +77,9 @@ BY_SIZE = GroupMetric("m", weight_by_size=True)
             {"outer": (0.5, 20)},
         ),
     ],
-    ids=["tasks and groups", "by their trials", "no member", "a task twice"],
+    ids=["tasks and groups", "no member", "a task twice"],
 )
-def test_a_group_takes_each_of_its_tasks_once(
-    groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]
-) -> None:
+def test_tasks_count_once(groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]) -> None:
     assert {one.task: (one.value, one.scored) for one in group_results(groups, members)} == expected
 
 

@@ -1,30 +1,12 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mmeval.cli.run import read_settings
-from mmeval.errors import UsageError
 from mmeval.settings.plan import Invocation, as_config, make_plan
 
 
 def plan(**given: Any) -> Invocation:
     return make_plan(read_settings({"model": "reference", **given}, {}))
-
-
-@pytest.mark.parametrize(
-    ("given", "flags"),
-    [
-        ({"samples": '{"t": [0]}', "limit": "5"}, ("--samples", "--limit")),
-        ({"data": "bundled", "data_dir": "/data"}, ("--data", "--data_dir")),
-        ({"metadata": '{"model": "x"}'}, ("--metadata", "model")),
-        ({"model": None}, ("--model", "reference")),
-    ],
-)
-def test_settings_that_cannot_be_together_are_refused(given: dict[str, Any], flags: tuple[str, str]) -> None:
-    with pytest.raises(UsageError) as caught:
-        plan(**given)
-    assert all(flag in str(caught.value) for flag in flags)
 
 
 def test_an_output_path_that_is_a_file_names_the_results_file() -> None:

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import MissingDataError, TaskFileError, UsageError
+from mmeval.errors import TaskFileError, UsageError
 from mmeval.settings.flags import BY_NAME, FLAGS, REFUSED
-from mmeval.settings.resolve import Setting, resolve, unknown_variables
+from mmeval.settings.resolve import Setting, resolve
 
 
 def config(folder: Path, text: str) -> Path:
@@ -26,23 +26,6 @@ def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_t
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "word"),
-    [
-        ("tasks: a\n\nlimt: 5\n", 3, '"limit"'),
-        ("limit: 1\nlimit: 2\n", 2, "limit"),
-        ("max-connections: 1\nmax_connections: 2\n", 2, "max_connections"),
-        ("config: other.yaml", 1, "configuration"),
-    ],
-    ids=["unknown", "twice", "twice spelt", "another file"],
-)
-def test_a_wrong_key_is_refused_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
-    with pytest.raises(TaskFileError) as caught:
-        resolve(FLAGS, {}, {}, config(tmp_path, text))
-    assert caught.value.line == line
-    assert word in str(caught.value)
-
-
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
 @pytest.mark.parametrize("name", ["limit", *sorted(REFUSED)])
 def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Path, name: str, source: str) -> None:
@@ -56,20 +39,12 @@ def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(tmp_path: Pa
     assert REFUSED.get(name, "") in str(refusal.value)
 
 
-def test_choices_offer_the_near_one_and_no_examples_may_be_asked_for() -> None:
-    with pytest.raises(UsageError, match='"official"') as caught:
+def test_a_wrong_key_or_choice_is_refused_by_place_and_no_examples_may_be_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        resolve(FLAGS, {}, {}, config(tmp_path, "tasks: a\nlimit: 1\nlimit: 2\n"))
+    assert (caught.value.line, "limit" in str(caught.value)) == (3, True)
+    with pytest.raises(UsageError, match='"official"') as refused:
         resolve(FLAGS, {"profile": "oficial"}, {})
-    assert caught.value.name == "--profile"
+    assert refused.value.name == "--profile"
     assert "num_fewshot" not in resolve(FLAGS, {"num_fewshot": ["0"]}, {}, None)
-    with pytest.raises(MissingDataError):
-        resolve(FLAGS, {}, {}, Path("none.yaml"))
-
-
-def test_a_variable_that_nothing_reads_is_warned_of_and_the_log_level_has_its_own() -> None:
-    known = {"MMEVAL_LIMIT": "5", "MMEVAL_LOG_LEVEL": "INFO", "HOME": "/"}
-    (warning,) = unknown_variables({"MMEVAL_LIMITS": "5", **known})
-    assert "MMEVAL_LIMITS" in warning and '"MMEVAL_LIMIT"' in warning
     assert resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
-    with pytest.raises(UsageError) as caught:
-        resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "loud"})
-    assert caught.value.name == "MMEVAL_LOG_LEVEL"

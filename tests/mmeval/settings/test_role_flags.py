@@ -21,7 +21,7 @@ def test_flags_for_a_local_model_become_its_arguments_where_it_takes_them() -> N
     assert args_of(model="openai", **trusted) == {}
 
 
-@pytest.mark.parametrize("given", [{"model": "openai"}, {"model_args": ["device=cpu"]}], ids=["no device", "twice"])
-def test_a_device_that_could_have_no_effect_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="--device"):
-        args_of(**given, device="cuda:1")
+def test_a_device_that_could_have_no_effect_is_refused() -> None:
+    for given in ({"model": "openai"}, {"model_args": ["device=cpu"]}):
+        with pytest.raises(UsageError, match="--device"):
+            args_of(**given, device="cuda:1")

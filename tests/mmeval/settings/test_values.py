@@ -85,12 +85,7 @@ def test_a_value_of_the_wrong_kind_is_refused(read: values.Reader, wrong: Sequen
             read(given)
 
 
-def test_a_word_that_is_a_path_stays_whole(tmp_path: Path) -> None:
-    file = write_files(tmp_path, {"my task, second.yaml": ""}) / "my task, second.yaml"
-    assert values.words([str(file), "a,b"]) == (str(file), "a", "b")
-
-
-def test_arguments_and_roles_come_from_files_too(tmp_path: Path) -> None:
+def test_arguments_and_roles_come_from_files_too_and_a_word_that_is_a_path_stays_whole(tmp_path: Path) -> None:
     odd = {f"odd{i}.yaml": text for i, text in enumerate(("a: .nan", "a: [.inf]", "a: {b: -.inf}"))}
     write_files(tmp_path, {"m.yaml": "model: m\nheaders: {a: b}\n", "j.yaml": "backend: openai\nx: {a: [1]}\n", **odd})
     assert values.arguments(str(tmp_path / "m.yaml")) == {"model": "m", "headers": {"a": "b"}}
@@ -101,3 +96,5 @@ def test_arguments_and_roles_come_from_files_too(tmp_path: Path) -> None:
     for name in odd:
         with pytest.raises(UsageError, match="finite"):
             values.arguments(str(tmp_path / name))
+    file = write_files(tmp_path, {"my task, second.yaml": ""}) / "my task, second.yaml"
+    assert values.words([str(file), "a,b"]) == (str(file), "a", "b")

@@ -160,10 +160,9 @@ def test_a_sound_backend_is_started_and_passes() -> None:
 
 @pytest.mark.parametrize("name", [*DEFECTS, *DEFECTS_WITH_PICTURES])
 def test_a_defect_is_named(name: str) -> None:
-    with_pictures = name in DEFECTS_WITH_PICTURES
     defect, words = {**DEFECTS, **DEFECTS_WITH_PICTURES}[name]
     with pytest.raises(AssertionError, match=words):
-        if with_pictures:
+        if name in DEFECTS_WITH_PICTURES:
             check_backend(Parrot(TEXT_AND_IMAGE, defect), wants=[("text", "image")])
         check_backend(Parrot(TEXT, defect))
 

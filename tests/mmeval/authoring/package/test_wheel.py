@@ -77,9 +77,7 @@ def lines_of(done: Ended, check: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_generated_package_is_sound_and_leaves_none(
-    kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_generated_package_is_sound(kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, temporary = project(kind, tmp_path), tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -151,14 +149,11 @@ def test_the_newest_wheel_is_checked_with_the_flags_that_are_given(tmp_path: Pat
     assert "1 task, 2 rows, 3 media" in done.out.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("entry", "reason"), [("../out.txt", "out.txt"), ("her_own/a.py", "x.whl")], ids=["leads elsewhere", "no metadata"]
-)
-def test_a_file_that_is_no_sound_wheel_is_refused(entry: str, reason: str, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "x.whl", "w") as archive:
-        archive.writestr(entry, "")
-    done = check(tmp_path / "x.whl")
-    assert done.code != 0
-    assert reason in done.error
+def test_a_file_that_is_no_sound_wheel_is_refused(tmp_path: Path) -> None:
+    for entry, reason in (("../out.txt", "out.txt"), ("her_own/a.py", "x.whl")):  # no path inside, no metadata
+        with zipfile.ZipFile(tmp_path / "x.whl", "w") as archive:
+            archive.writestr(entry, "")
+        done = check(tmp_path / "x.whl")
+        assert (done.code != 0, reason in done.error) == (True, True)
     (tmp_path / "empty").mkdir()
-    assert check(tmp_path, "name").code == check(tmp_path / "empty").code == 2
+    assert check(tmp_path / "empty").code == 2

@@ -3,15 +3,12 @@ from mmeval.authoring.scaffold.samples import rows_of
 from mmeval.content.media import Media
 
 
-def test_the_pictures_and_sounds_are_what_their_rows_describe() -> None:
+def test_pictures_and_sounds_are_what_their_rows_describe_and_no_two_tasks_have_the_same() -> None:
     media = {path: Media.from_bytes(content) for row in rows_of(0) for path, content in row.media.items()}
     picture = decode.image(media["media/red_square.png"])
     sound = decode.audio(media["media/tone_220.wav"])
     assert (picture.size, picture.getpixel((31, 31))) == ((32, 32), (200, 30, 30))
     assert (sound.rate, len(sound.samples)) == (8000, 2000)
     assert ((sound.samples[1:] > 0) & (sound.samples[:-1] <= 0)).sum() == 220 // 4, "waves in a quarter of a second"
-
-
-def test_no_two_tasks_have_the_same_rows() -> None:
     ids = [frozenset(row.values["id"] for row in rows_of(task)) for task in range(12)]
     assert len({*ids}) == 12

@@ -65,12 +65,15 @@ def test_the_words_of_a_chart_name_every_run() -> None:
     assert (everywhere.startswith("0.0000 "), none, alone.startswith("1.0000 (a) ")) == (True, "no number", True)
 
 
-def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
+def test_a_bar_is_as_long_as_its_value_bears_its_interval_and_is_not_drawn_of_an_unknown_number() -> None:
     tree = drawn(bars("t", [("a", [ChartBar(0.5, (0.25, 0.75))]), ("b", [ChartBar(1.0)])], spread=(0, 1)).markup())
     half, whole = (float(bar.attrib["width"]) for bar in tree.iter(f"{NAME}rect"))
     whiskers = [line for line in tree.iter(f"{NAME}line") if line.attrib["class"] == "whisker"]
     assert half == pytest.approx(whole / 2, abs=0.01)
     assert float(whiskers[0].attrib["x2"]) - float(whiskers[0].attrib["x1"]) == pytest.approx(whole / 2, abs=0.02)
+    unknown = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
+    assert list(unknown.iter(f"{NAME}rect")) == []
+    assert "N/A" in [item.text for item in unknown.iter(f"{NAME}text")]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -89,12 +92,6 @@ def test_a_chart_becomes_a_png() -> None:
     drawing = bars("t", [("a", [ChartBar(0.5)])])
     data = png(drawing)
     assert (data[:4], int.from_bytes(data[16:20], "big")) == (b"\x89PNG", 2 * drawing.width)
-
-
-def test_a_number_that_is_not_known_is_no_bar() -> None:
-    tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
-    assert list(tree.iter(f"{NAME}rect")) == []
-    assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
 
 
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:

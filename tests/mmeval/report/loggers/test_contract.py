@@ -1,12 +1,13 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mmeval import plugins
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results
+from mmeval.report.loggers.trackio import TrackioLogger
+from mmeval.report.loggers.wandb import WandbLogger
 from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.task.task import Group, GroupMetric
@@ -53,20 +54,13 @@ def test_a_logger_gets_what_a_run_left_though_one_before_it_fails_with_a_warning
     assert capsys.readouterr() == ("", "a logger talks\n" * 2)  # stdout holds the tables alone
 
 
-@pytest.mark.parametrize(
-    ("named", "error", "words"),
-    [
-        ({"nothing": {}}, UnknownNameError, "'nothing'"),
-        ({"noting": {}}, UsageError, "missing .* 'file'"),
-        ({"noting": {"file": "", "flie": 1}}, UsageError, "unexpected .* 'flie'"),
-    ],
-    ids=["unknown", "missing argument", "unknown argument"],
-)
-def test_a_logger_that_cannot_be_made_is_found_before_the_run(
-    named: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        create_loggers(named)
+def test_a_logger_that_cannot_be_made_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="'nothing'"):
+        create_loggers({"nothing": {}})
+    with pytest.raises(UsageError, match=r"missing .* 'file'"):
+        create_loggers({"noting": {}})
+    with pytest.raises(UsageError, match=r"unexpected .* 'flie'"):
+        create_loggers({"noting": {"file": "", "flie": 1}})
 
 
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
@@ -76,3 +70,11 @@ def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
         **{"a/other_scored": 10, "a/other_n": 10},
         **{"g/half": 0.25, "g/half_stderr": 0.1, "g/half_scored": 10, "g/half_n": 10},
     }
+
+
+@pytest.mark.parametrize(("logger", "extra"), [(TrackioLogger, "trackio"), (WandbLogger, "wandb")])
+def test_a_logger_needs_its_package(logger: type[object], extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as caught:
+        logger()
+    assert caught.value.extra == extra

@@ -5,7 +5,6 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from mmeval.errors import MissingExtraError
 from mmeval.report.loggers.wandb import WandbLogger
 from tests.support.logged import finished, log_apart
 
@@ -26,13 +25,6 @@ def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, monkey
     wandb.Artifact.return_value.add_file.assert_called_once_with(str(tmp_path / "results.json"))
     run.log_artifact.assert_called_once_with(wandb.Artifact.return_value)
     assert run.summary == {"exit_code": 0}
-
-
-def test_without_the_package_the_logger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError) as caught:
-        WandbLogger()
-    assert caught.value.extra == "wandb"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")

@@ -27,9 +27,6 @@ def test_no_text_can_end_the_script_or_name_a_prototype(text: str) -> None:
 def test_what_json_has_no_place_for_is_null_and_a_prototype_is_a_key_as_any_other() -> None:
     assert value_of(script("index", ["\ud800 <", math.nan, math.inf, 1.5])) == ["\ud800 <", None, None, 1.5]
     assert script("index", {"__proto__": {"a": 1}}) == b'mmeval.index({["__proto__"]:{"a":1}});\n'
-
-
-def test_what_nests_too_deeply_is_cut() -> None:
     deep: object = "the end"
     for _ in range(5_000):
         deep = [deep]

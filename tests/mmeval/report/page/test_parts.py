@@ -36,12 +36,20 @@ def part(tmp_path: Path, kind: str, data: bytes, name: str = "", **more: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "data"), [("image", tiny_media.picture()), ("audio", tiny_media.wav()), ("video", tiny_media.clip())]
+    ("kind", "data", "name", "shown"),
+    [
+        ("image", tiny_media.picture(), "ab" * 32 + ".png", ""),
+        ("audio", tiny_media.wav(), "ab" * 16, ""),
+        ("video", tiny_media.clip(), "a.bin", "a.bin"),
+    ],
+    ids=["a picture named by its digest", "a sound likewise", "a video"],
 )
-def test_what_a_browser_shows_has_an_address(kind: str, data: bytes, tmp_path: Path) -> None:
-    shown = part(tmp_path, kind, data, "a.bin")
-    assert shown["src"].startswith(f"../media/{shown['sha256'][:2]}/{shown['sha256']}.")
-    assert (shown["note"], shown["label"], shown["name"]) == ("", f"{kind}1", "a.bin")
+def test_what_a_browser_shows_has_address_and_name(
+    kind: str, data: bytes, name: str, shown: str, tmp_path: Path
+) -> None:
+    found = part(tmp_path, kind, data, name)
+    assert found["src"].startswith(f"../media/{found['sha256'][:2]}/{found['sha256']}.")
+    assert (found["note"], found["label"], found["name"]) == ("", f"{kind}1", shown)
 
 
 def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
@@ -59,6 +67,7 @@ def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> No
 
 
 def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_over(tmp_path: Path) -> None:
+    assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
     first = part(tmp_path, "document", tiny_media.pdf())
     assert first["page_count"] >= 1
     assert all((tmp_path / "new" / page).read_bytes().startswith(b"\x89PNG") for page in first["pages"])
@@ -91,12 +100,3 @@ def png_of(width: int, height: int) -> bytes:
 def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note: str, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data)
     assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == ("", True, True)
-
-
-def test_without_time_left_a_preview_is_left_over(tmp_path: Path) -> None:
-    assert part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)["note"] == NO_TIME
-
-
-@pytest.mark.parametrize(("name", "shown"), [("ab" * 32 + ".png", ""), ("ab" * 16, ""), ("cat.png", "cat.png")])
-def test_a_name_that_is_only_a_digest_is_left_out(name: str, shown: str, tmp_path: Path) -> None:
-    assert part(tmp_path, "image", tiny_media.picture(), name)["name"] == shown

@@ -54,14 +54,12 @@ def test_what_cannot_be_shown_has_its_reason(row: dict[str, Any], words: list[st
     assert (found.src, [word for word in words if word not in found.note]) == ("", [])
 
 
-def test_copied_media_lie_in_the_report_as_links_where_the_disk_has_links(run: Path) -> None:
+def test_copied_media_lie_in_the_report_as_links_and_a_record_cannot_have_another_file_copied(run: Path) -> None:
     found = place(run, copy=True)
     copied = run / ".report" / found.src
     assert (found.src, copied.read_bytes(), copied.stat().st_nlink) == (f"media/{SHA}.png", PNG, 2)
-
-
-def test_a_record_cannot_have_another_file_copied(run: Path) -> None:
+    copied.unlink()
     secret = run.parent / "secret"
     secret.write_bytes(b"x" * len(PNG))
     assert "changed" in place(run, copy=True, path=str(secret)).note
-    assert not (run / ".report" / "media" / f"{SHA}.png").exists()
+    assert not copied.exists()

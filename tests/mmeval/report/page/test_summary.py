@@ -49,9 +49,7 @@ def lacks(words: list[str], shown: str) -> list[str]:
         *("nothing", "suspended", "bounds", "lower", "a metric lacks", "judge", "spent", "spent unknown"),
     ],
 )
-def test_the_summary_has_the_facts_of_a_run(
-    numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path
-) -> None:
+def test_facts_of_a_run(numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path) -> None:
     assert lacks(words, " ".join(sentences(run(tmp_path, *numbers, **ours), {}))) == []
 
 
@@ -72,10 +70,7 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
             complaints=["1 trial failed"],
         )
     )
-    words = [
-        *("told,", "unfinished: 10 of 40 ", "subset: 10 of 300 samples (chosen by limit)"),
-        *("1 trial failed",),
-    ]
+    words = [*("told,", "unfinished: 10 of 40 ", "subset: 10 of 300 samples (chosen by limit)"), *("1 trial failed",)]
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 4
     (several,) = notes(run(tmp_path, not_comparable=["told", "other"]))
     assert ("tasks" in found[0], "told and other," in several, "tasks" in several) == (False, True, True)

@@ -1,12 +1,12 @@
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmeval.errors import MissingDataError, MmevalError, StorageError, UsageError
+from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
 from tests.support.report_reader import Report
@@ -92,11 +92,6 @@ def test_what_was_never_asked_is_no_step(tmp_path: Path) -> None:
     assert (trial["steps"], trial["error"]) == ([], never)
 
 
-def test_a_layout_that_is_not_installed_costs_only_its_tables(tmp_path: Path) -> None:
-    page = report(tmp_path, config={"layout": "nowhere"}).page
-    assert ("nowhere" in page, page.count("<table")) == (True, 1)
-
-
 def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_written_twice(tmp_path: Path) -> None:
     steps = [("tool", [text("c")]), ("model", [text("d")])]
     agent = Told([text("a")], [text("b")], steps=steps)
@@ -105,13 +100,6 @@ def test_the_steps_of_an_agent_are_in_their_order_and_a_single_reply_is_not_writ
     found = [(step["path"], step["role"], step["parts"][0]["text"]) for step in many["steps"]]
     assert found == [("0", "model", "b"), ("1", "tool", "c"), ("2", "model", "d")]
     assert ([step["parts"] for step in one["steps"]], one["finish"]) == ([None], "length")
-
-
-def test_a_score_has_its_verdicts_with_the_reply_of_the_judge(tmp_path: Path) -> None:
-    verdict = {"metric": "right", "role": "judge", "asked": "j", "served": "j-1", "at": 0, "parts": [text("yes")]}
-    (trial,) = report(tmp_path, Told([text("a")], [text("b")], verdicts=[verdict])).trials
-    (shown,) = trial["scores"][0]["verdicts"]
-    assert (shown["role"], shown["asked"], shown["served"], shown["parts"][0]["text"]) == ("judge", "j", "j-1", "yes")
 
 
 def test_long_texts_are_cut_with_a_note(tmp_path: Path) -> None:
@@ -124,12 +112,16 @@ def test_long_texts_are_cut_with_a_note(tmp_path: Path) -> None:
     assert len(json.dumps(trial)) < 100_000
 
 
-def test_the_text_filter_finds_what_was_asked_answered_expected_and_why(tmp_path: Path) -> None:
+def test_a_trial_has_its_verdicts_and_the_text_filter_finds_whatever_was_written_of_it(tmp_path: Path) -> None:
     unscored = {"right": {"value": None, "status": "unscored", "reason": "verdict lost"}}
-    told = Told([text("WHAT?")], [text("that")], unscored, sample="s/1", references=[[text("this")]])
-    assert [found.splitlines() for found in report(tmp_path, told).texts] == [
-        ["s/1", "WHAT?", "that", "this", "verdict lost"]
-    ]
+    verdict = {"metric": "right", "role": "judge", "asked": "j", "served": "j-1", "at": 0, "parts": [text("yes")]}
+    told = Told(
+        [text("WHAT?")], [text("that")], unscored, sample="s/1", references=[[text("this")]], verdicts=[verdict]
+    )
+    found = report(tmp_path, told)
+    assert [words.splitlines() for words in found.texts] == [["s/1", "WHAT?", "that", "this", "verdict lost"]]
+    (shown,) = found.trials[0]["scores"][0]["verdicts"]
+    assert (shown["role"], shown["asked"], shown["served"], shown["parts"][0]["text"]) == ("judge", "j", "j-1", "yes")
 
 
 @pytest.mark.parametrize("damage", [b'{"i": "x", "n": {}}\n', b"\xff\xfe\n", b'{"i": 1'])
@@ -168,7 +160,7 @@ def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(t
     assert re.search(rf"3 more .*: mmeval report {tmp_path}/run --format svg ", page)
 
 
-def test_a_folder_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_report_is_never_replaced_and_files_beside_a_page_stay(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [], results={})
     (tmp_path / "mine").mkdir()
     thesis = tmp_path / "mine" / "thesis.tex"
@@ -177,9 +169,6 @@ def test_a_folder_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=str(folder)):
             write_report([run], folder)
     assert thesis.read_text() == "years of work"
-
-
-def test_charts_and_tables_beside_the_page_stay(tmp_path: Path) -> None:
     chart = report(tmp_path).folder / "charts" / "tasks.svg"
     chart.parent.mkdir()
     chart.write_text("<svg/>")
@@ -187,26 +176,15 @@ def test_charts_and_tables_beside_the_page_stay(tmp_path: Path) -> None:
     assert chart.read_text() == "<svg/>"
 
 
-def gone(run: Path) -> None:
-    (run / "run.json").unlink()
-
-
-def damaged(run: Path) -> None:
-    next(run.glob("results_*.json")).write_text("{}")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "error", "words"),
-    [(gone, MissingDataError, "<output_path>/<model>/<run_id>"), (damaged, UsageError, r"results_.*damaged")],
-)
-def test_a_folder_without_a_run_or_with_a_damaged_one_is_refused(
-    spoil: Callable[[Path], None], error: type[MmevalError], words: str, tmp_path: Path
-) -> None:
+def test_a_folder_without_a_run_or_with_a_damaged_one_is_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "runs" / "m" / "default", [], results={})
     with pytest.raises(MissingDataError, match="runs/m/default"):
         write_report([tmp_path / "runs"], tmp_path / "report")
-    spoil(run)
-    with pytest.raises(error, match=words):
+    next(run.glob("results_*.json")).write_text("{}")
+    with pytest.raises(UsageError, match=r"results_.*damaged"):
+        write_report([run], run / "report")
+    (run / "run.json").unlink()
+    with pytest.raises(MissingDataError, match="<output_path>/<model>/<run_id>"):
         write_report([run], run / "report")
 
 
@@ -251,9 +229,7 @@ def test_trials_that_the_numbers_are_not_about_are_marked(asked: Any, expected: 
 
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
 @pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
-def test_scores_of_an_interrupted_run_are_shown_and_foreign_rows_end_no_report(
-    foreign: bytes, file: str, tmp_path: Path
-) -> None:
+def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: bytes, file: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [PLAIN, PLAIN], results={})
     scores = run / "scores" / "told" / SCORE_SET
     lines = (scores / "scores.jsonl").read_bytes().splitlines(keepends=True)
@@ -284,9 +260,7 @@ def test_scoring_that_ends_while_it_is_read_costs_no_score(tmp_path: Path, monke
     ],
     ids=["beside the numbers", "made in another way", "damaged"],
 )
-def test_a_baseline_stands_beside_the_numbers_of_a_run_or_why_it_does_not(
-    before: str, after: str, found: str, tmp_path: Path
-) -> None:
+def test_a_baseline_stands_beside_the_numbers_or_why_not(before: str, after: str, found: str, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", [PLAIN], results={})
     (file,) = other.glob("results_*.json")
     file.write_text(file.read_text().replace('"value": 0.5', '"value": 0.125').replace(before, after))
@@ -295,7 +269,9 @@ def test_a_baseline_stands_beside_the_numbers_of_a_run_or_why_it_does_not(
     assert str(file) in page
 
 
-def test_many_notes_are_folded_and_long_names_may_break_where_their_words_join(tmp_path: Path) -> None:
+def test_many_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(tmp_path: Path) -> None:
     numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
-    page = report(tmp_path, results={"complaints": [f"note {at}" for at in range(9)], "results": numbers}).page
+    results = {"complaints": [f"note {at}" for at in range(9)], "results": numbers}
+    page = report(tmp_path, results=results, config={"layout": "nowhere"}).page
+    assert ("nowhere" in page, page.count("<table")) == (True, 1)
     assert ("<summary>6 " in page, '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in page) == (True, True)
