@@ -1,6 +1,7 @@
 """What every test can rely on: nothing of the caller's environment reaches it."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -14,6 +15,9 @@ __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
 # Tests run side by side, one for each core; torch with threads of its own would have them all wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell that starts the tests in the background has them, and the processes that they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test is timed: a machine that is busy is no defect.
 hypothesis.settings.register_profile("untimed", deadline=None)

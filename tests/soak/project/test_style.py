@@ -29,9 +29,8 @@ OF_A_FOLDER = {
     "test_task_files.py",
     "test_whole_data.py",
 }
-"""Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, its tasks
-as users run them, agreement with released scorers, what they send and what they make of bad answers, the data of its
-authors."""
+"""Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, agreement
+with released scorers, what its tasks make of bad answers, the data of its authors."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
