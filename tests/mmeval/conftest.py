@@ -1,7 +1,5 @@
 """Tests that are coroutines run in an event loop with a clock of its own."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -79,7 +79,6 @@ def test_a_damaged_medium_of_the_model_is_its_answer(data: bytes, failed: int, t
             *("--max_connections", "1", "--retry_on_error", "0"),
         )
     [row, *_] = results(tmp_path)["mmeval"]["results"]
-
     assert done.code == (3 if failed else 0), done.err
     assert (row["n"], row["scored"], row["failed"]) == (4, 4 - failed, failed)
 
@@ -90,7 +89,6 @@ def test_a_damaged_journal_is_asked_again_by_its_lines(server: MockServer, asked
     lines[3] = lines[3][:20] + b"\xff\x00" + lines[3][22:]
     segment.write_bytes(b"".join(lines)[:-30])
     done = mmeval(*asked)
-
     assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (0, [True]), done.err
     assert server.stats()["requests"] == 14
 
@@ -102,7 +100,6 @@ def test_a_torn_run_file_is_left_alone(content: bytes, server: MockServer, asked
     file.write_bytes(content)
     done, scored = mmeval(*asked), mmeval("score", run_folder(tmp_path / "runs"))
     file.write_bytes(whole)
-
     assert [(one.code, str(file) in one.error) for one in (done, scored)] == [(2, True)] * 2
     assert (mmeval(*asked).code, server.stats()["requests"]) == (0, 12)
 
@@ -114,7 +111,6 @@ def test_damaged_copies_are_made_again(victim: str, server: MockServer, asked: l
     for file in path.rglob("*.jsonl") if path.is_dir() else [path]:
         file.write_bytes(b"\xff not json\n" + file.read_bytes()[:40])
     done = mmeval(*asked)
-
     assert (done.code, server.stats()["requests"], score_files(tmp_path)) == (0, 12, before), done.err
 
 
@@ -123,7 +119,6 @@ def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
     with ScriptedServer(refusal) as server:
         model = ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
         done = mmeval(*questions(tmp_path, 200), *model, "--max_connections", "4")
-
     assert len(server.seen) <= 8
     assert (done.code, "Incorrect key provided" in done.error) == (4, True)
 
@@ -167,7 +162,6 @@ def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServ
     assert (ahead.code, server.stats()["requests"], "problem: ask: 2 samples" in ahead.out) == (0, 0, True)
     assert PLACE in ahead.out and PLACE.replace("row 2", "row 1") in ahead.out
     assert "|ask  | 3 of 3|model|    1|" in ahead.out
-
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples", "--report", "true")
     line = read_samples(latest(tmp_path / "runs")[1]["ask"])[1]
     page = "".join(file.read_text() for file in (run_folder(tmp_path / "runs") / "report" / "data").glob("*.js"))
@@ -181,10 +175,8 @@ def test_a_replay_misses_what_was_not_answered(server: MockServer, tmp_path: Pat
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples")
     path = latest(tmp_path / "runs")[1]["ask"] if logged else run_folder(tmp_path / "runs")
     replay = ["--model", "replay", "--model_args", f"path={path},name=again"]
-
     bad = mmeval(*write(tmp_path, 1), *replay)
     mended = mmeval(*write(tmp_path), *replay, "--fresh")
-
     assert (bad.code, mended.code) == (3, 3)
     assert "replaying 2 answers" in bad.err and "2 of 2" in bad.err
     assert "3 answers" in mended.err and "(no_answer 1)" in mended.err

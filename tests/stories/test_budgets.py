@@ -39,7 +39,6 @@ def journalled(folder: Path) -> int:
 @pytest.mark.parametrize(("flag", "limit"), [("calls", "20"), ("tokens", "100"), ("usd", "0.1")])
 def test_a_budget_stops_the_run(flag: str, limit: str, server: MockServer, command: list[str], tmp_path: Path) -> None:
     stopped = mmeval(*command, f"--budget_{flag}", limit)
-
     assert (stopped.code, server.stats()["requests"], journalled(tmp_path / "runs")) == (3, 20, 20)
     assert f"(--budget_{flag} {limit}): 20 calls" in stopped.error
     assert re.search(r"\D60 tokens .*\D40 out.*0\.10 USD", stopped.error)
@@ -50,7 +49,6 @@ def test_a_budget_stops_the_run(flag: str, limit: str, server: MockServer, comma
 
 def test_failed_tries_count_and_a_spent_budget_sends_nothing(server: MockServer, command: list[str]) -> None:
     server.state.settings.rate_429, server.state.settings.retry_after = 0.4, 0.001
-
     for limit in (20, 40, 40):
         mmeval(*command, "--budget_calls", str(limit))
         assert server.stats()["requests"] == limit
@@ -59,7 +57,6 @@ def test_failed_tries_count_and_a_spent_budget_sends_nothing(server: MockServer,
 def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: MockServer, tmp_path: Path) -> None:
     server.state.settings.latency, server.state.settings.jitter = 0.05, 0.04
     stopped = mmeval(*command, "--budget_calls", "25", "--max_connections", "16")
-
     assert (stopped.code, server.stats()["answered"], server.stats()["aborted"]) == (3, 25, 0)
     assert journalled(tmp_path / "runs") == 25
 
@@ -67,9 +64,7 @@ def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: Moc
 def test_an_unknown_price_is_refused_with_its_line(server: MockServer, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "prices.yaml").write_text("models: {}\n")
     refused = mmeval(*command, "--budget_usd", "1")
-
     looked = mmeval(*command, "--budget_usd", "1", "--dry_run")
-
     assert (refused.code, server.stats()["requests"], (tmp_path / "runs").exists()) == (2, 0, False)
     assert (looked.code, looked.err) == (2, refused.err)
     (tmp_path / "prices.yaml").write_text(f"models:\n{refused.lines[-1]}\n")
@@ -82,7 +77,6 @@ def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], t
         (tmp_path / "prices.yaml").write_text("models: {}\n")
     done = mmeval(*command)
     charged = {**CHARGED, "usd": 0.3 if known else None}
-
     spent = results(tmp_path / "runs")["mmeval"]["spent"]
     assert spent == {**charged, "by_role": [{"role": "model", "model": "m", **charged}]}
     assert sum("60 calls, 180 tokens in, 120 out" in line and ("USD" in line) == known for line in done.lines) == 1
@@ -129,7 +123,6 @@ def calls(text: str) -> dict[str, tuple[int, int]]:
 
 def test_the_run_makes_the_calls_of_the_dry_run(judged: list[str], judge: MockServer, tmp_path: Path) -> None:
     looked = mmeval(*judged, "--dry_run")
-
     assert (looked.code, looked.err, judge.stats()["connections"], (tmp_path / "runs").exists()) == (0, "", 0, False)
     assert calls(looked.out) == {"model": (12, 0), "judge": (36, 0)}
     assert mmeval(*judged, "--limit", "2", "--predict_only").code == 0
@@ -143,14 +136,12 @@ def test_costs_are_summed_where_every_price_is_known(known: bool, judged: list[s
     judges = "  j: {input: 0, output: 0, per_call: 2}\n" if known else ""
     (tmp_path / "prices.yaml").write_text(f"models:\n  m: {{input: 0, output: 0, per_call: 1}}\n{judges}")
     done = mmeval(*judged, "--dry_run", "--model_cost_config", tmp_path / "prices.yaml")
-
     assert re.findall(r"([\d.]+) to ([\d.]+) USD", done.out) == [("84.00", "84.00")] * known
 
 
 def test_the_dry_run_shows_what_is_sent_and_where_and_no_key(judged: list[str], judge: MockServer) -> None:
     done = mmeval(*judged, "--dry_run", "--verbosity", "DEBUG")
     host = judge.url.removeprefix("http://").removesuffix("/v1")
-
     assert done.out.count(host) == 2
     assert all(shown in done.out for shown in ("max_tokens: 40", "What is 0 in <<image1>>", "p.png, image/png, "))
     assert KEY not in done.out + done.err
@@ -160,7 +151,6 @@ def test_a_budget_of_a_judge_stops_run_and_scoring(judged: list[str], judge: Moc
     run = mmeval(*judged, "--budget_calls", "20")
     asked = judge.stats()["requests"]
     score = mmeval("score", run_folder(tmp_path / "runs"), *judged[-2:], *QUIET, "--budget_calls", "22")
-
     assert (run.code, asked, score.code, judge.stats()["requests"]) == (3, 20, 3, 22), score.err
     assert mmeval(*judged).code == 0
     assert (judge.stats()["requests"], judge.stats()["repeated_after_answer"]) == (48, 0)

@@ -58,7 +58,6 @@ def test_a_medium_is_captioned_once_for_all_that_needs_it(server: HonestServer, 
     assert (ahead.code, server.asked()) == (0, {}), ahead.err
     assert re.search(r"\|one .*\n.*\|captioner\| +3\|", ahead.out), ahead.out
     assert re.search(r"\|two .*\n.*\|captioner\| +0\|", ahead.out), ahead.out
-
     done, before = run(tmp_path, server), server.asked()
     assert (done.code, run(tmp_path, server).code, server.asked()) == (0, 0, before), done.err
     assert server.state.media == {"image_url": 2, "input_audio": 1}, "the picture and the three views of the model"

@@ -82,7 +82,6 @@ def table(outcome: RunOutcome) -> str:
 def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> None:
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
     found = document(outcome)
-
     assert (number(outcome).value, number(outcome, task="all").value, outcome.exit_code) == (0.5, 0.5, EXIT_OK)
     assert [row["evidence"]["of"] for row in rows(outcome)] == [
         {"toy_yes": 1.0, "toy_verdict": 1.0},
@@ -96,7 +95,6 @@ def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> 
 def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("yes\nserver\n")
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-
     assert (number(outcome).unscored, number(outcome).bounds, outcome.exit_code) == (1, (0.0, 0.5), EXIT_INCOMPLETE)
     assert (len([said for said in outcome.complaints if "unscored" in said]), outcome.counts.unscored) == (1, 1)
     (tmp_path / "judge").unlink()
@@ -107,7 +105,6 @@ def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(tmp_
 def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("met\nauth\n")
     outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-
     assert (number(outcome).suspended, number(outcome).value, outcome.exit_code) == (True, None, EXIT_MISSING)
     assert (number(outcome, "toy_yes").value, rows(outcome)) == (0.5, [None, None])
     (tmp_path / "judge").unlink()
@@ -120,7 +117,6 @@ def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) 
     with pytest.raises(MissingError, match="overall is unavailable"):
         again(before, metrics=("overall",))
     assert "toy_yes" not in {one.metric for one in again(before, metrics=("overall", "exact_match")).results}
-
     assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 

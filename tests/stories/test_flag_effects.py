@@ -181,7 +181,6 @@ def run(bench: Bench, words: str) -> Left:
 def test_a_flag_has_its_effect(name: str, bench: Bench) -> None:
     words, seen, expected = ONE_RUN[name]
     prepared(bench, name)
-
     assert seen(run(bench, words)) == expected
 
 
@@ -190,9 +189,7 @@ def test_a_flag_makes_another_run(name: str, bench: Bench) -> None:
     first, second, seen, expected = TWO_RUNS[name]
     prepared(bench, name)
     NotingLocal.made = ("cpu", False)
-
     found = seen(run(bench, first)), seen(run(bench, second))
-
     assert not found[0] & found[1] if expected is None else found == expected
 
 

@@ -51,7 +51,6 @@ def replay(path: Path, into: Path, *flags: str, tasks: tuple[str, ...] = BUNDLED
 
 def test_a_replay_of_an_export_has_the_same_answers(made: Path, exported: Path, tmp_path: Path) -> None:
     done = replay(exported, tmp_path, format="mmmg")
-
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again")) == told(made)
     assert any(MODEL in line and f"{exported} (format mmmg)" in line for line in done.lines)
@@ -68,7 +67,6 @@ def test_samples_files_are_enough_with_their_media(made: Path, tmp_path: Path) -
     alone = replay(sent, tmp_path / "alone")
     shutil.copytree(made / "media", sent / "media")
     done = replay(sent, tmp_path / "whole")
-
     assert alone.code == 3
     assert any("media/" in warning for warning in alone.warnings)
     assert done.code == 0, done.err
@@ -81,7 +79,6 @@ def test_answers_of_several_turns_are_replayed_whole(tmp_path: Path) -> None:
     with MockServer() as server:
         first = mmeval(*tasks, *openai(server, outputs="text+image"), "--output_path", tmp_path / "runs")
     done = replay(run_folder(tmp_path / "runs"), tmp_path / "runs", tasks=tasks)
-
     assert (first.code, done.code) == (0, 0), done.err
     assert "protocol episode" in done.err
     for task in ("tale_turns", "tale_first"):
@@ -97,7 +94,6 @@ def test_an_export_is_replaced_with_force_alone_and_only_if_it_is_one(made: Path
     refused, forced = mmeval(*words), mmeval(*words, "--force")
     (tmp_path / MODEL / "mmeval.json").unlink()
     foreign = mmeval(*words, "--force")
-
     assert (refused.code, "--force replaces it" in refused.error) == (2, True)
     assert forced.code == 0, forced.err
     assert not (tmp_path / MODEL / "a_old.jsonl").exists()
@@ -109,7 +105,6 @@ def test_what_is_left_out_is_said_and_the_exit_code_tells_it(tmp_path: Path) -> 
     tasks = ("--tasks", "unim_hard,mmmg_audio_text_order", "--data", "bundled", "--limit", "2", "--predict_only")
     mmeval(*tasks, "--model", "reference", "--report", "false", "--output_path", tmp_path / "runs")
     done = mmeval("export", tmp_path / "runs/reference/default", "--format", "mmmg", "-o", tmp_path / "out")
-
     assert done.code == 3
     assert [said.partition(" ")[0] for said in done.warnings] == ["unim_hard", "unim_hard:", "mmmg_audio_text_order:"]
     assert len((tmp_path / "out/reference/a_structure.jsonl").read_text().splitlines()) == 8
@@ -147,7 +142,6 @@ def structure(output: Path) -> list[Any]:
 
 def test_a_replay_of_an_export_of_unim_has_the_same_scores(woven: Path, released: Path, tmp_path: Path) -> None:
     done = replay(released, tmp_path, format="unim", tasks=UNIM)
-
     assert done.code == 0, done.err
     assert told(run_folder(tmp_path, "again"), LEVELS) == told(woven, LEVELS)
     assert structure(tmp_path) == structure(woven.parents[1])

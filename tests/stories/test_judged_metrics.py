@@ -59,7 +59,6 @@ def test_what_judges_will_be_asked_is_counted_beforehand(tmp_path: Path) -> None
     model = ("--model", "openai", "--model_args", f"model=m,{address},outputs=[text,image]")
     roles = [word for role in ("judge", "gemini") for word in ("--role", f"{role}=openai,model=j,{address}")]
     done = mmeval("--tasks", ",".join(FORECASTS), "--data", "bundled", *model, *roles, "-o", tmp_path, "--dry_run")
-
     rows = [[cell.strip() for cell in line.split("|")] for line in done.out.splitlines() if line.startswith("|")]
     found = [(row[3], row[4]) for row in rows if row[3] in ("judge", "gemini")]
     assert found[: len(FORECASTS)] == [*FORECASTS.values()], done.out + done.err
@@ -78,7 +77,6 @@ def test_the_released_values_are_reproduced_through_the_verb(name: str, tmp_path
     file = cases(tmp_path, ({"answer": [{"type": kind, "text": words}]} for words, _, _ in RELEASED[name]))
     with judge_server(tmp_path / "judge", {words: reply for words, reply, _ in RELEASED[name]}) as server:
         done = mmeval("metric", name, "--cases", file, "--profile", "official", *judge(server))
-
     assert (done.code, values(done)) == (0, pytest.approx([value for _, _, value in RELEASED[name]]))
 
 
@@ -101,7 +99,6 @@ def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> N
     words = ("| Apple | 52.1 kcal | 0.25 |", "Fruit of the week", "A report", "Calories", "| Plum | 3 |")
     with judge_server(tmp_path / "judge", {word: {"score": 5 - at} for at, word in enumerate(words)}) as server:
         done = read(tmp_path, files, server, ocr="none")
-
     assert (done.code, values(done)) == (0, [1.0, 0.75, 0.5, 0.25, 0.0])
     assert "inconsistent decimal places" in done.out.splitlines()[0]
 
@@ -133,6 +130,5 @@ def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, 
         done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
         if verb == "score":
             done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
-
     (said,) = [line for line in done.warnings if "count as wrong" in line]
     assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said

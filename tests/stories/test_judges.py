@@ -71,7 +71,6 @@ def test_a_second_judge_makes_a_score_set_of_its_own_and_no_call_to_the_model(ju
         first = judged.run(*judge(kind))
         asked, value = requests(judged.model), judged.value()
         second = judged.score(*judge(harsh, "harsh"))
-
         assert (first.code, second.code) == (0, 0), first.err + second.err
         assert (value, judged.value()) == (1.0, 0.25)
         assert (requests(kind), requests(harsh), requests(judged.model)) == (ROWS * 2, ROWS * 2, asked)
@@ -83,7 +82,6 @@ def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(jud
         judged.run(*judge(kind))
         before = requests(kind)
         done = judged.score(*judge(kind), "--metric_args", '{"rubric_judge": {"repeats": 3}}')
-
         assert (done.code, requests(kind) - before) == (0, ROWS * 2 * 2), done.err
     (first, *_) = judged.score_rows()[0]["evidence"]["criteria"]
     assert ([vote["met"] for vote in first["votes"]], first["spread"]) == ([True] * 3, {"met": 0.0})
@@ -95,7 +93,6 @@ def test_a_reply_that_never_fits_is_unscored_and_asked_alone_when_the_judge_is_m
         lost = judged.score_rows()[0]
         assert (done.code, requests(odd)) == (3, ROWS * (1 + 3))
         assert (lost["status"], lost["bounds"], lost["reason"].count("bad_reply")) == ("unscored", [0.25, 1.0], 1)
-
         (judged.folder / "odd" / "replies.jsonl").write_text(json.dumps({"reply": '{"met": "yes"}'}) + "\n")
         odd.state.configure(odd.state.settings)
         before = requests(odd)
@@ -113,7 +110,6 @@ def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gon
         assert judged.run(*judge(kind)).code == 0
         (judged.folder / "strict.jinja").unlink()
         done = judged.score(*judge(kind, "another"))
-
         assert (done.code, requests(kind)) == (0, 2 * ROWS * 2), done.err
     record = json.loads((run_folder(judged.folder / "runs") / "run.json").read_text())
     assert record["tasks"]["greet"]["metric_list"][0]["prompt"]["text"] == PROMPT
@@ -131,7 +127,6 @@ def test_a_judge_is_named_in_each_spelling_alike(judged: Judged) -> None:
             ("--judge", "openai,model=j", "--judge_base_url", url),
         ]
         codes = [judged.run(*words).code for words in spellings]
-
         assert (codes, requests(kind)) == ([0] * len(spellings), ROWS * 2), "one judge, whatever names it"
 
 
@@ -139,6 +134,5 @@ def test_a_judge_that_is_not_sure_is_reported_with_its_remedies_and_not_to_be_tr
     judged.task(TASK.replace("rubric_judge", "judge_yes_no"))
     with judge_server(judged.folder / "vague", {"asked": {"verdict": "not sure"}}) as vague:
         done = judged.run(*judge(vague))
-
     (line,) = [line for line in done.warnings if "unscored by judge_yes_no" in line]
     assert ("try" in line, "not_sure" in line, "repeats" in line) == (False, True, True)

@@ -196,7 +196,6 @@ GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
 def test_a_key_of_a_task_has_its_effect(name: str, bench: Bench) -> None:
     keys, flags, seen, expected = TASK[name]
     bench.task(**keys)
-
     assert seen(bench.run(*flags.split())) == expected
 
 
@@ -209,7 +208,6 @@ def grouped(bench: Bench, **keys: Any) -> None:
 def test_a_key_of_a_group_has_its_effect(name: str, bench: Bench) -> None:
     keys, seen, expected = GROUP[name]
     grouped(bench, **keys)
-
     assert seen(bench.run(tasks="pair" if "tag" in keys else "both")) == expected
 
 
@@ -218,7 +216,6 @@ def test_a_key_about_the_data_is_checked_when_they_are_prepared(name: str, bench
     keys, code, words = PREPARED[name]
     bench.task(**keys)
     left = bench.mmeval("prepare", "tiny", "--include_path", str(bench.tasks))
-
     assert (left.code, words in left.out) == (code, True), left.out
 
 

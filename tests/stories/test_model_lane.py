@@ -89,7 +89,6 @@ def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: 
     done, _ = metric(tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json")
     without, _ = metric(tmp_path, "--answer", "yes", HF_HOME=str(tmp_path / "home"))
     device, _ = metric(tmp_path, "--answer", "yes", "--metric_device", "cuda:97")
-
     assert (done.code, json.loads(done.out)["value"]) == (0, 1.0)
     assert (without.code, device.code) == (4, 4)
     assert ("me/scorer" in without.error, "--metric_device cuda:97" in device.error) == (True, True)

@@ -40,7 +40,6 @@ def test_the_same_command_and_a_later_scoring_send_nothing_and_agree(server: Moc
     first, numbers, rows = mmeval(*arguments), counts(tmp_path), len(read_samples(latest(tmp_path)[1]["ask"]))
     again = mmeval(*arguments)
     score = mmeval("score", run_folder(tmp_path / "runs"), *QUIET)
-
     assert (first.code, rows, server.stats()["requests"], server.stats()["unique"]) == (0, 12, 12, 12), first.err
     assert (again.code, score.code, server.stats()["requests"], counts(tmp_path)) == (0, 0, 12, numbers), again.err
     assert " 12 " in again.lines[0]
@@ -49,7 +48,6 @@ def test_the_same_command_and_a_later_scoring_send_nothing_and_agree(server: Moc
 def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: MockServer, tmp_path: Path) -> None:
     tasks = ("--tasks", "mmmg_audio_text_order", "--data", "bundled", *QUIET)
     done = mmeval(*tasks, *openai(server), "--output_path", tmp_path)
-
     assert (done.code, server.stats()["requests"], counts(tmp_path)) == (3, 0, (None, 24, 0, 0, 24)), done.err
     assert [("24 trials" in said, "audio" in said) for said in done.warnings] == [(True, True), (True, False)]
 
@@ -59,7 +57,6 @@ def test_faults_that_pass_cost_nothing(fault: str, tmp_path: Path) -> None:
     with MockServer(**{f"rate_{fault}": 0.4}, fault_attempts=1, retry_after=0.01, hang=0.1) as server:
         done = mmeval(*questions(tmp_path), *openai(server))
         stats = server.stats()
-
     assert (done.code, counts(tmp_path)[1:]) == (0, (12, 12, 0, 0)), done.err
     assert stats["faults"][fault] > 0
     assert (stats["unique"], stats["repeated_after_answer"]) == (12, 0)
@@ -75,7 +72,6 @@ def test_the_key_is_nowhere_although_the_server_repeats_it(status: int, tmp_path
         done = mmeval(*questions(tmp_path, 1, 2), *model, *rest, "--report", "true")
         assert any(KEY in value for value in server.seen[0].headers.values())
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-
     assert (done.code, len(written) > 10) == (0 if status == 200 else 3, True)
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
     assert KEY not in done.out + done.err
@@ -86,7 +82,6 @@ def test_a_run_writes_nowhere_but_into_its_folder(server: MockServer, tmp_path: 
     home.mkdir()
     arguments = questions(tmp_path)
     done = mmeval_process(*arguments, *openai(server), cwd=home, env=environment(HOME=str(home), TMPDIR=str(home)))
-
     assert (done.code, list(home.iterdir())) == (0, []), done.err
 
 
@@ -95,7 +90,6 @@ def test_a_listing_into_head_ends_quietly() -> None:
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{listing} | head -1"], env=environment(), capture_output=True, text=True
     )
-
     assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 1)
 
 
@@ -109,6 +103,5 @@ def test_a_run_whose_reader_is_gone_still_tells_its_exit_code(tmp_path: Path) ->
         help = mmeval_process("--help", **streams)
     finally:
         os.close(writing)
-
     assert (done.code, results(tmp_path)["mmeval"]["exit_code"]) == (3, 3)
     assert (help.code, help.err) == (0, "")

@@ -129,7 +129,6 @@ def test_another_model_is_refused_here_and_asked_anew_elsewhere(change: Change, 
     before = score_files(asking.folder)
     change(asking)
     refused = asking.run()
-
     assert (refused.code, named in refused.error, asking.asked, score_files(asking.folder)) == (2, True, 0, before)
     assert (asking.run_elsewhere().code, asking.asked) == (0, ROWS)
 
@@ -139,7 +138,6 @@ def test_another_question_never_has_an_old_answer(change: Change, new: int, aski
     old = asking.answers()
     change(asking)
     done = asking.run()
-
     assert (done.code, asking.asked) == (0, new), done.err
     assert sum(a != b for a, b in zip(old, asking.answers(), strict=True)) == new
     assert results(asking.folder)["n-samples"]["look"]["effective"] == ROWS
@@ -150,7 +148,6 @@ def test_another_question_never_has_an_old_answer(change: Change, new: int, aski
 def test_what_changes_no_answer_keeps_every_answer(change: Change, asking: Asking) -> None:
     change(asking)
     here, elsewhere = asking.run(), asking.run_elsewhere()
-
     assert (here.code, elsewhere.code, asking.asked) == (0, 0, 0), here.err + elsewhere.err
 
 
@@ -160,12 +157,10 @@ def test_an_upgraded_library_is_recorded_with_old_answers(asking: Asking, monkey
     done = asking.run()
     record = json.loads((run_folder(asking.folder / "runs", "same") / "run.json").read_text())
     versions = [session["provenance"]["model"]["aiohttp"] for session in record["sessions"]]
-
     assert (done.code, asking.asked, versions[1] == "999.9" != versions[0]) == (0, 0, True)
 
 
 def test_fresh_starts_over_and_keeps_what_was_there(asking: Asking) -> None:
     asking.model["revision"] = "abc"
-
     assert (asking.run("--fresh").code, asking.asked) == (0, ROWS)
     assert len(list((asking.folder / "runs").glob("same/*/journal"))) == 2

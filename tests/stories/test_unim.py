@@ -126,7 +126,6 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
 def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path) -> None:
     with honest_server() as server:
         done = mmeval(*words(tmp_path, *model(server), *judged(server), "--dry_run"))
-
         assert (done.code, server.stats()["requests"]) == (0, 0), done.err
     counted = dict(re.findall(r"\| *(model|captioner|judge) *\| *(?:about )?([\d.,]+) ?k?\|", done.out))
     assert counted["model"] == str(whole.asked["answer"])
@@ -143,7 +142,6 @@ def test_verdicts_of_a_lost_judge_are_all_that_the_next_command_asks_for(whole: 
         given, captions = judge.stats()["answered"], server.asked()["caption"]
         judge.state.settings.expire_after = 0
         done = mmeval("score", run_folder(tmp_path), *QUIET)
-
         assert (first.done.code, done.code) == (4, 0), done.err
         assert sum(first.scored("semantic_correctness", "interleaved_coherence")) == given == 5
         assert judge.stats()["repeated_after_answer"] == 0
@@ -156,7 +154,6 @@ def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Pat
     with honest_server() as server:
         right = run(tmp_path / "right", "--model", "reference", *judged(server), tasks="unim")
         none = run(tmp_path / "none", "--model", "empty", *judged(server), tasks="unim")
-
     assert (right.done.code, none.done.code) == (0, 0), right.done.err + none.done.err
     for task in ("unim_easy", "unim_medium", "unim_hard"):
         assert right.values(*STRUCTURE, *JUDGED, task=task) == [1.0, 1.0, 1.0, 0.75, 1.0, pytest.approx(0.8)]

@@ -1,8 +1,6 @@
 """A bench to try flags and keys on: a task of three questions, a model that notes what it is asked, and what a command
 left behind. Everything runs in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

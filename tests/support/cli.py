@@ -1,7 +1,5 @@
 """The command line as people run it, in an environment that a test writes down."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -17,8 +17,6 @@ seconds (``in 3.1 s``), hashes and line numbers of log lines differ from run to 
 The embedded model is made already, as it is for a reader who has run the demo.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests that configure the log leave it as they found it."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Iterator

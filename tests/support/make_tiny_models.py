@@ -6,8 +6,6 @@ from a seeded random initialisation. Each model is saved with ``save_pretrained`
 Their outputs are noise, except that ``emu3`` is fitted for a few seconds to recite one interleaved answer.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 A test that is skipped proves nothing, and is not seen in a run that is green.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

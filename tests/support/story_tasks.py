@@ -1,7 +1,5 @@
 """Task files of a small multi-turn benchmark, written into a folder for ``--include_path``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

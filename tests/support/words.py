@@ -4,8 +4,6 @@ A case is a command in an empty folder with some files. What differs from one ru
 ports, digests, free space) is replaced by a word in capitals.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Mapping

@@ -65,7 +65,6 @@ def test_no_view_is_mirrored_or_upside_down() -> None:
     assert across(along_y[: SIDE // 2], 1).min() < MARGIN + 3, "z goes up"
     assert along_y[:, SIDE - MARGIN - 6].any()
     assert across(along_x[: SIDE // 2], 1).min() < MARGIN + 3
-
     along_z, _, along_x = map(drawn, views(together(box(1, 1, 1), box(0.2, 0.4, 0.2, at=(0, 2, 0)))))
     rows, columns = across(along_z, 1), across(along_x, 0)
     assert along_z[rows.min() + 3].sum() < along_z[rows.max() - 3].sum(), "y goes up along z"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mmeval.program.calls import Call, CallFailed, Reply, Role, ask_all, ask_one

@@ -38,7 +38,6 @@ def test_headings_part_the_system_message_from_the_users() -> None:
         ("system", "You judge."),
         ("user", "Is [system]\nhi polite?"),  # data hold no headings
     ]
-
     for text in ("before\n[user]\nx", "[system]\nx", "[user]\nx\n[system]\ny"):
         with pytest.raises(PromptError, match=r"with \[user\]"):
             rendered(text)
@@ -60,7 +59,6 @@ def test_media_stand_where_the_template_writes_them() -> None:
     assert kinds == ["First see ", "image", " and ", "image", ", then ", "image", "."]
     (message,) = rendered("{% if show %}{{ answer }}{% endif %}no", show="", answer=answer)
     assert message.content.raw == "no"
-
     for cut, fault in (("answer.split(',')[0]", "loses some"), ("answer | truncate(20, leeway=0)", "in the middle")):
         with pytest.raises(PromptError, match=fault):
             rendered(f"{{{{ {cut} }}}}", answer=Interleaved((*answer.parts[1:2], text_part(","), *answer.parts[3:])))

@@ -1,7 +1,5 @@
 """What the pages have a reader type in a clone: it is made, installed, run and measured there, as it is printed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -72,9 +70,7 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
     clone(tmp_path)
     typed = "\n".join(printed(DEMO))
     asked = 'python -c "import sys, mmeval; print(sys.prefix, mmeval.__file__)"'
-
     said = bash(f"exec 2>&1\n{typed}\n{asked}", tmp_path, MMEVAL_CACHE_DIR=str(embedded_cache()))
-
     assert printed(DEMO) == ["make demo", ". .venv/bin/activate"]
     first, second = of_the_demo()
     assert matches(f"...\n{second.output}...\n", said)
@@ -85,9 +81,7 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e .")]))
 def test_the_clone_is_installed_with_its_extras(command: str, tmp_path: Path) -> None:
     environment = clone(tmp_path)
-
     said = bash(command, tmp_path, PATH=f"{environment.python.parent}:{os.environ['PATH']}")
-
     assert "Successfully installed mmeval" in said
     assert environment.run("mmeval", "ls", "groups", cwd=tmp_path).returncode == 0
 
@@ -101,7 +95,6 @@ def beside_python() -> dict[str, str]:
 def test_a_benchmark_prints_its_table(command: str) -> None:
     """Whether the figures meet their goals (exit code 1: not all) is no question for a machine that runs tests."""
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=beside_python(), capture_output=True, text=True)
-
     assert done.returncode in (0, 1), done.stderr
     rows = re.findall(r"^\| ratio \| .* \| (?:yes|NO) \|$", done.stdout, re.MULTILINE)
     assert len(rows) >= 4, done.stdout + done.stderr

@@ -1,7 +1,5 @@
 """What exists is documented, and what is documented exists: each a comparison of two sets."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -57,7 +55,6 @@ def options(verb: str) -> set[str]:
 def test_the_page_of_the_command_line_has_every_verb_and_flag() -> None:
     text = page("command-line.md")
     shown = set(re.findall(r"^\| `--(\w+)`(?:, `-(\w)`)? \|", text, re.MULTILINE))
-
     assert shown >= {(flag.name, flag.short) for flag in FLAGS}
     assert in_code(text) >= {f"--{name}" for name in REFUSED}
     assert set(re.findall(r"^\| `(\w[\w-]*)` \|", text, re.MULTILINE)) >= set(VERBS)
@@ -71,7 +68,6 @@ def test_every_flag_on_a_page_exists() -> None:
         option[2:] for verb in set(VERBS) - {"run"} for option in options(verb)
     }
     written = {flag for path in PAGES for flag in re.findall(r"(?<![\w-])--([a-z][a-z_-]*)", path.read_text())}
-
     assert written - known - NOT_OURS == set()
 
 
@@ -81,7 +77,6 @@ def test_the_page_of_task_files_has_every_key() -> None:
         *(schema.GroupMetricKeys, schema.ExpectedKeys, schema.ByHandKeys),
     )
     rows = "\n".join(line for line in page("task-files.md").splitlines() if line.startswith("|"))
-
     assert {"include", *(key for model in models for key in model.model_fields)} - in_code(rows) == set()
     assert set(schema.REFUSED) - in_code(page("task-files.md")) == set()
 
@@ -89,7 +84,6 @@ def test_the_page_of_task_files_has_every_key() -> None:
 @pytest.mark.parametrize("name", ["first-run.md", "command-line.md"])
 def test_every_exit_code_is_explained(name: str) -> None:
     codes = {value for key, value in vars(errors).items() if key.startswith("EXIT_")}
-
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", page(name), re.MULTILINE)} == codes
 
 
@@ -115,7 +109,6 @@ def test_every_plugin_switch_argument_and_closed_set_is_in_its_page() -> None:
 
 def test_the_page_of_local_models_says_which_adapter_was_never_run() -> None:
     rows = re.findall(r"^\| `(\w+)` \|(.*)$", page("local-models.md"), re.MULTILINE)
-
     never = {name for name, row in rows if "nothing yet" in row}
     assert never == {
         name for name in ours("mmeval.hf_adapters") if not plugins.load("mmeval.hf_adapters", name).verified
@@ -127,7 +120,6 @@ def test_the_house_shows_every_package_on_its_storey() -> None:
     contracts = ConfigParser()
     contracts.read(ROOT / ".importlinter")
     layers = contracts["importlinter:contract:storeys"]["layers"].split("\n")[:0:-1]
-
     assert shown == {name.strip(): n for n, layer in enumerate(layers, 1) for name in layer.split("|")}
 
 
@@ -136,7 +128,6 @@ def test_files_and_doors_that_pages_name_are_there() -> None:
     files = re.findall(r"`((?:mmeval|model_backends)/[\w/.]*)`", table)
     section = page("extending.md").partition("## What is public")[2].partition("\n## ")[0]
     doors = {path.parent.name for path in (ROOT / "mmeval").glob("*/__init__.py") if "__all__" in path.read_text()}
-
     assert len(files) >= 10
     assert [file for file in files if not (ROOT / file).exists()] == []
     assert set(re.findall(r"^\| `mmeval\.(\w+)` \|", section, re.M)) == doors | {"errors", "plugins", "wording"}
@@ -148,7 +139,6 @@ def test_every_metric_that_reads_labels_shows_some_that_it_takes() -> None:
     shown = [(name, json.loads(labels)) for names, labels in rows for name in re.findall(r"`(\w+)`", names)]
     reads = {name for name in ours("mmeval.metrics") if any(key.endswith("_key") for key in load_metric(name).switches)}
     by_switches = {"judge_yes_no", "judge_choice", "self_description", "speaker_similarity"}
-
     assert reads - by_switches <= {name for name, _ in shown}
     for name, labels in shown:
         metric = load_metric(name)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path
@@ -28,5 +26,4 @@ def modules_with_examples() -> list[str]:
 @pytest.mark.parametrize("module", modules_with_examples())
 def test_the_examples_of_docstrings_hold(module: str) -> None:
     done = doctest.testmod(importlib.import_module(module))
-
     assert (done.failed, done.attempted > 0) == (0, True)

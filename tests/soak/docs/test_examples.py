@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -25,7 +23,6 @@ def test_the_examples_of_a_page_do_what_they_show(
         MockServer(latency=2.0) as slow,
     ):
         reader = Reader(tmp_path, server, slow, python)
-
         for block in blocks(page):
             reader.follow(block)
 

@@ -1,7 +1,5 @@
 """Every command of the pages is run: by the reader of the examples, or by the test or script that its block names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -30,14 +28,12 @@ def test_a_command_in_a_sentence_stands_in_a_block_too() -> None:
         for beginning in ("python ", "bash ", "git ", "pytest ", "apt")
         for command in said_in_passing(beginning)
     }
-
     assert [command for command in said - NO_COMMANDS if f"$ {command}\n" not in run] == []
 
 
 def test_a_sentence_names_a_target_of_make_and_a_verb_that_are_there() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     verbs = {command.split()[1] for command in said_in_passing("mmeval ")}
-
     assert {command.split()[1] for command in said_in_passing("make ")} <= targets
     assert {verb for verb in verbs if not verb.startswith("-")} <= {*VERBS, "VERB"}
 
@@ -45,7 +41,6 @@ def test_a_sentence_names_a_target_of_make_and_a_verb_that_are_there() -> None:
 @pytest.mark.parametrize("block", [block for block in ALL if block.run_by], ids=str)
 def test_the_test_or_script_that_a_block_names_runs_it(block: Block) -> None:
     name, _, test = block.run_by.partition("::")
-
     if test:
         assert takes_from_the_page(ROOT / name, test)
     else:

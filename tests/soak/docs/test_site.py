@@ -1,7 +1,5 @@
 """The site: it is built without a warning and without a network, every page is reached, and none loads from outside."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -74,7 +72,6 @@ def inner_links(file: Path, page: Page) -> Iterator[tuple[Path, str]]:
 def test_every_page_of_the_checkout_is_on_the_site(site: dict[Path, Page], tree: Path) -> None:
     pages = [tree / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     pages += (tree / "docs").rglob("*.md")
-
     missing = {page.relative_to(tree).with_suffix(".html") for page in pages} - {
         file.relative_to(tree / "build" / "docs") for file in site
     }
@@ -89,7 +86,6 @@ def test_every_page_is_reached_from_the_first_one(site: dict[Path, Page], tree: 
         fresh = {target for target, _ in inner_links(file, site[file]) if target in site} - found
         found |= fresh
         waiting += fresh
-
     assert {file.name for file in site.keys() - found} <= {"search.html"}
 
 
@@ -100,14 +96,12 @@ def test_links_and_anchors_lead_somewhere(site: dict[Path, Page]) -> None:
         for target, anchor in inner_links(file, page)
         if not target.is_file() or (target in site and anchor not in site[target].anchors)
     ]
-
     assert broken == []
 
 
 def test_no_page_and_no_style_loads_anything_from_outside(site: dict[Path, Page], tree: Path) -> None:
     loads = [load for page in site.values() for load in page.loads]
     styles = (tree / "build" / "docs").rglob("*.css")
-
     assert loads
     assert [load for load in loads if urlsplit(load).netloc] == []
     assert [file.name for file in styles if re.search(r"url\([\"']?(?:https?:)?//|@import", file.read_text())] == []

@@ -64,7 +64,6 @@ def test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take(kibibyt
         disk.remount("size=64m")
         freed = mmeval_process(*arguments)
         stats, scores = server.stats(), score_files(disk.path)
-
     assert (full.code, "No space left" in full.error, freed.code, len(scores)) == (1, True, 0, 2), freed.err
     assert (stats["unique"], stats["repeated_after_answer"] <= UNWRITTEN) == (8 * 2 * 4, True)
 
@@ -92,7 +91,6 @@ def test_a_folder_that_cannot_be_written_is_reported_before_anything_is_asked(
     with unwritable(tmp_path / folder):
         words = [str(tmp_path / word) if "/" in word else word for word in flags]
         done = mmeval_process(*questions(tmp_path), *openai(server), *words)
-
     assert (done.code, named in done.error, server.stats()["requests"]) == (code, True, 0)
 
 
@@ -112,7 +110,6 @@ def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp
             server.state.settings.latency = 0.0
             done = first.ended()
         stats = server.stats()
-
     assert (second.code, f"pid {first.process.pid}" in second.error, "--run_id" in second.error) == (2, True, True)
     assert (done.code, stats["unique"], stats["repeated"]) == (0, 60, 0), done.err
     assert len(list((tmp_path / "runs" / "m").iterdir())) == 1

@@ -254,7 +254,6 @@ def test_a_fault_ends_as_the_page_on_reliability_says(fault: Fault, tmp_path: Pa
     row = fault.run(tmp_path).row(fault.fault, fault.what)
     if os.environ.get("REWRITE_DOCS"):
         rewrite(fault.fault, row)
-
     assert row in PAGE.read_text().splitlines()
 
 
@@ -275,7 +274,6 @@ def name_of(row: str) -> str:
 def test_the_page_has_the_faults_that_are_tested_in_their_order() -> None:
     lines = PAGE.read_text().splitlines()
     first = lines.index(HEAD) + 2
-
     assert [name_of(row) for row in lines[first : lines.index("", first)]] == [fault.fault for fault in FAULTS]
 
 

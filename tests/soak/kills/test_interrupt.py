@@ -1,7 +1,5 @@
 """Runs in processes of their own that are stopped by a signal."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

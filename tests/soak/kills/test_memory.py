@@ -88,5 +88,4 @@ def peak(folder: Path, count: int, kind: str) -> int:
 @pytest.mark.parametrize("kind", ["files", "loose"])
 def test_media_of_many_samples_never_sit_in_memory(kind: str, tmp_path: Path) -> None:
     few, many = peak(tmp_path / "few", FEW, kind), peak(tmp_path / "many", MANY, kind)
-
     assert many - few < MEDIA / 8

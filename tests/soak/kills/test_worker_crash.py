@@ -74,7 +74,6 @@ def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_pa
     died = [runs.killed_inside("adopt", 3), runs.killed_after(8, worker=False), runs.killed_inside("records", 2)]
     last = runs.whole()
     spent = json.loads(max(tmp_path.rglob("results_*.json")).read_text())["mmeval"]["spent"]
-
     assert (died, last.code, len(answered(tmp_path))) == ([-signal.SIGKILL] * 3, 0, ROWS), last.err
     assert f"{ROWS}/{ROWS}" in last.out and "|1.0000|" in last.out.replace(" ", "")
     assert spent["calls"] == ROWS
@@ -87,14 +86,12 @@ def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they
         running.process.kill()
         running.process.wait(DEADLINE)
     last = runs.whole(delay=0)
-
     assert any(line.startswith("kept 12 answers from ") for line in last.lines)
     assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
 
 
 def test_a_worker_that_is_killed_takes_no_answer_with_it_that_it_had_written(runs: Runs) -> None:
     assert runs.killed_after(6, worker=True) == 0
-
     twice = len(answered(runs.folder)) - ROWS
     assert set(answered(runs.folder)) == set(QUESTIONS)
     assert twice <= 1, "at most the row that it had noted and not written yet"
@@ -116,7 +113,6 @@ def test_ctrl_c_while_a_model_is_loaded_ends_the_run_at_once(runs: Runs, copies:
         wait_for(lambda: len(notes(runs.folder, "start")) == max(1, copies), "the start")
         running.signal(signal.SIGINT)
         ended = running.ended()
-
     assert (ended.code, "Traceback" in ended.err) == (130, False), ended.err
     runs.all_end()
 

@@ -1,7 +1,5 @@
 """Worker processes that die at every step of their work: no answer is lost, and none is asked for twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

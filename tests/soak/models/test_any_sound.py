@@ -87,7 +87,6 @@ def test_every_sound_that_can_be_decoded_has_a_score(
     kind: str, length: int, rate: int, channels: int, scale: float
 ) -> None:
     media = sound(SOUNDS[kind][:length] * np.float32(scale), rate, channels)
-
     for metric in SIGNALS:
         for profile in ("standard", "official"):
             assert 0 <= value_of(metric, media, profile) <= 1
@@ -98,7 +97,6 @@ def test_every_sound_that_can_be_decoded_has_a_score(
 def test_what_is_heard_decides_not_the_form_in_which_it_came(metric: Metric) -> None:
     samples = np.concatenate([voice(130, 2), silence(1.5), voice(130, 2)])
     phone = sound(samples[np.arange(int(5.5 * 8000)) * 22050 // 8000], 8000, 2)
-
     assert value_of(metric, phone) == pytest.approx(value_of(metric, sound(samples)), abs=0.1)
     for nothing in (np.zeros(0, np.float32), np.full(5, np.nan, np.float32)):
         assert value_of(metric, sound(nothing)) == 0

@@ -47,7 +47,6 @@ def test_every_task_of_mmmg_is_scored_by_all_of_its_models_and_alike_in_one_proc
     text = json.dumps(results(tmp_path / "a"))
     found = values(results(tmp_path / "a"))
     of_models = {key: value for key, value in found.items() if not key[1].startswith("judge_")}
-
     assert set(NEED_WEIGHTS) == {task for task, _ in of_models}
     assert all(scored == n for (_, metric), (_, scored, n) in of_models.items() if metric != "overall")
     assert all(name in text for name in TINY if not name.startswith("CPJKU")) and '"fingerprint": ""' not in text
@@ -64,7 +63,6 @@ def test_whatever_is_killed_while_models_score_every_answer_is_scored(victim: st
         code = running.process.wait(DEADLINE)
     if victim == "run":
         code = mmeval_process(*runs.words(), env=runs.env).code
-
     assert (code, runs.rows) == (0, WHOLE)
     later = [int(note.more) for note in runs.of("batch") if note.process != first]
     assert 0 < sum(later) < len(WHOLE), "what was scored is kept"

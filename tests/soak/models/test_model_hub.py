@@ -91,7 +91,6 @@ def test_a_model_that_cannot_be_had_is_one_message(
     hub: FakeHub, tmp_path: Path, model: str, env: dict[str, str], words: str
 ) -> None:
     done = asked(hub.url, tmp_path, model, **env)
-
     assert (done.code, words in done.error, "data set" in done.error) == (4, True, False), done.error
     assert not run_folder(tmp_path / "runs").exists()
 
@@ -99,7 +98,6 @@ def test_a_model_that_cannot_be_had_is_one_message(
 def test_of_a_pipeline_its_components_are_fetched_and_nothing_twice(hub: FakeHub, tmp_path: Path) -> None:
     hub.paths.clear()
     done = asked(hub.url, tmp_path, "me/pipeline,steps=1", "--limit", "1", backend="diffusers")
-
     assert done.code == 0, done.err
     assert "torchvision" not in done.err, "the library's advice is not ours"
     assert f"{UNET}.safetensors" in hub.fetched

@@ -19,7 +19,6 @@ def test_torch_is_not_imported_unasked_and_one_that_breaks_is_found(tmp_path: Pa
     code = f"open({str(mark)!r}, 'w')\nraise ImportError('libcudart.so.12: cannot open')\n"
     write_files(tmp_path / "torch", {"__init__.py": code})
     path = f"{tmp_path}:{ROOT}"
-
     _, found = examined(PYTHONPATH=path)
     assert (found["Devices"][-1]["how_to"], mark.exists()) == ("mmeval doctor --devices", False)
     _, found = examined("--devices", PYTHONPATH=path)

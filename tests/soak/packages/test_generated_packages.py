@@ -23,7 +23,6 @@ def succeeds(*words: str, cwd: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_tests_pass_ruff_finds_nothing_and_its_wheel_is_sound(kind: PackageKind, tmp_path: Path) -> None:
     folder = write_package(kind, package_name(kind, "her-own"), tmp_path, subtasks=2).folder
-
     succeeds("ruff", "check", "--no-cache", "--select", RULES, ".", cwd=folder)
     succeeds("ruff", "format", "--no-cache", "--check", ".", cwd=folder)
     succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=folder)

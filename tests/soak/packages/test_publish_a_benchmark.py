@@ -29,10 +29,8 @@ def test_the_page_leads_to_an_installed_package_whose_task_runs(fresh: FreshEnvi
     home.mkdir()
     with judge_server(tmp_path / "judge") as server:
         reader = Reader(home, server, python=fresh.python)
-
         for block in blocks(PAGE):
             reader.follow(block)
-
     installed = fresh.site_packages / "herbench" / "tasks"
     assert (installed / "prompts" / "rubric.md").is_file(), "the package runs from where it was installed"
     assert list(home.glob("runs/reference/published/results_*.json"))

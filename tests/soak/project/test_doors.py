@@ -1,7 +1,5 @@
 """The doors of packages offer the names of a reviewed list; plugins, templates and pages import from doors alone."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -53,7 +51,6 @@ def from_texts() -> Iterator[tuple[Path, str, str]]:
 @pytest.mark.parametrize("imports", [from_plugins(), from_texts()], ids=["plugins", "templates and pages"])
 def test_plugins_templates_and_pages_import_from_doors(imports: Iterator[tuple[Path, str, str]]) -> None:
     core = [found for found in imports if re.match(r"mmeval\b", found[1]) and not found[1].startswith(OURS)]
-
     assert len(core) > 40
     assert [
         f"{file.relative_to(ROOT)}: {name} of {module}"

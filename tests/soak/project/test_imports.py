@@ -1,7 +1,5 @@
 """What is imported when: a command pays for what it uses, and the core knows no benchmark."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
@@ -90,7 +88,6 @@ LIGHT = {
 @pytest.mark.parametrize(("words", "allowed"), LIGHT.values(), ids=LIGHT)
 def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
     itself, workers = imported(words, tmp_path)
-
     assert third_party(itself) <= allowed
     assert (of_ours(itself, "mmeval.metrics"), workers) == (set(), set())
 
@@ -99,7 +96,6 @@ def test_a_run_of_the_reference_imports_what_it_names_and_no_heavy_package_but_s
     tmp_path: Path,
 ) -> None:
     itself, workers = imported(["-m", "mmeval", *RUN, "--skip_metric", ",".join(MEASURED)], tmp_path)
-
     assert third_party(itself) & HEAVY == set()
     assert third_party(workers) & HEAVY == {"numpy", "scipy"}
     assert "scipy.stats" not in workers, "only a bootstrap needs it"
@@ -113,7 +109,6 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
     with MockServer() as server:
         served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
         itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
-
     assert third_party(itself | workers) & LOCAL == set()
     assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_process"} & itself == set()
 
@@ -122,11 +117,9 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
 def test_a_local_model_is_described_without_what_runs_it(model: str, folder: str, tmp_path: Path) -> None:
     named = ("--model", model, "--model_args", f"pretrained={tiny_model(folder)}")
     itself, _ = imported(["-m", "mmeval", *RUN[:2], *named, *RUN[4:], "--dry_run"], tmp_path)
-
     assert third_party(itself) & LOCAL == set()
 
 
 def test_the_core_names_no_benchmark() -> None:
     files = [path for path in (ROOT / "mmeval").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-
     assert [str(file) for file in files if BENCHMARK.search(f"{file.name}\n{file.read_text(errors='replace')}")] == []

@@ -1,7 +1,5 @@
 """What users install: the wheel holds the tree, and works from any folder in every way of installing it."""
 
-from __future__ import annotations
-
 import configparser
 import subprocess
 import tarfile
@@ -90,9 +88,7 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
         group: dict(line.split(" = ", 1) for line in lines.strip().splitlines())
         for group, lines in parser["options.entry_points"].items()
     }
-
     seen = list(installed_claims())
-
     assert seen
     assert all(claims == table for claims in seen), "the installation is older than setup.cfg; run: pip install -e ."
 
@@ -100,7 +96,6 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
 def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
     extras = metadata("mmeval").get_all("Provides-Extra") or []
     needed = {extra: closure(requires("mmeval") or [], [extra], installed_only=True) for extra in extras}
-
     assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev"}
     assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "ray", "gradio"})
 
@@ -109,27 +104,22 @@ def test_the_constraints_name_each_requirement_once() -> None:
     lines = (ROOT / "constraints-ci.txt").read_text().splitlines()
     pinned = [line.partition("==")[0].lower().replace("_", "-") for line in lines if line and line[0] != "#"]
     extras = metadata("mmeval").get_all("Provides-Extra") or []
-
     assert len(pinned) == len(set(pinned))
     assert closure(requires("mmeval") or [], extras, installed_only=True) <= {"mmeval", *pinned}
 
 
 def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
     expected = {name for path in built.paths if (name := mapped(path))}
-
     with zipfile.ZipFile(built.wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-
     assert sorted(expected - names) == []
     assert sorted(names - expected) == []
 
 
 def test_the_source_distribution_holds_no_tests(built: Built) -> None:
     (archive,) = built.wheel.parent.glob("*.tar.gz")
-
     with tarfile.open(archive) as files:
         folders = {name.split("/")[1] for name in files.getnames() if "/" in name}
-
     assert folders >= {"setup.cfg", "LICENSE", "CHANGELOG.md", *PACKAGES}
     assert {"benchmarks", "tests"}.isdisjoint(folders)
 
@@ -144,11 +134,9 @@ def test_no_module_of_the_current_folder_interferes(
     environment: str, command: tuple[str, ...], hostile: Path, request: pytest.FixtureRequest
 ) -> None:
     fresh: FreshEnvironment = request.getfixturevalue(environment)
-
     version = succeeded(fresh.run(*command, "--version", cwd=hostile))
     tasks = succeeded(fresh.run(*command, "ls", "tasks", cwd=hostile))
     tables = succeeded(fresh.run(*command, *DEMO, cwd=hostile))
-
     assert version.startswith("mmeval ")
     assert "unim_hard" in tasks
     assert "UniM (hard)" in tables
@@ -161,10 +149,8 @@ def test_a_plain_checkout_says_how_to_become_complete(built: Built, tmp_path: Pa
     copy_of_tree(checkout)
     bare = FreshEnvironment.create(tmp_path / "venv")
     bare.link(closure(metadata_of(built.wheel).requires or []))
-
     version = bare.run("python", "-m", "mmeval", "--version", cwd=tmp_path, PYTHONPATH=str(checkout))
     demo = bare.run("python", "-m", "mmeval", *DEMO, cwd=tmp_path, PYTHONPATH=str(checkout))
-
     assert succeeded(version).startswith("mmeval ")
     assert demo.returncode == 2
     assert "pip install -e ." in demo.stderr

@@ -2,8 +2,6 @@
 
 `.importlinter` says what may import what."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator
@@ -56,14 +54,12 @@ def test_functions_do_one_thing() -> None:
     sizes = [
         (file, node.name, (node.end_lineno or 0) - node.lineno + 1) for file in modules() for node in functions(file)
     ]
-
     assert [f"{where(file)} {name}: {lines} lines" for file, name, lines in sizes if lines > MAX_FUNCTION_LINES] == []
 
 
 @pytest.mark.parametrize("tree", TREES)
 def test_a_test_stands_where_its_subject_stands(tree: str) -> None:
     tests = [file for file in sorted((ROOT / "tests" / tree).rglob("test_*.py")) if file.name not in OF_A_FOLDER]
-
     assert [where(file) for file in tests if not subject_of(file).is_file()] == []
 
 
@@ -95,7 +91,6 @@ def imported(file: Path) -> Iterator[str]:
 
 def test_a_folder_has_at_most_fifteen_modules() -> None:
     folders = Counter(str(file.parent.relative_to(ROOT)) for file in by_name().values())
-
     assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
 
 
@@ -105,5 +100,4 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         module: {name if name in files else name.rpartition(".")[0] for name in imported(file)} - {module}
         for module, file in files.items()
     }
-
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle

@@ -25,7 +25,6 @@ def test_the_tree_holds_what_the_script_makes_and_little(tmp_path: Path) -> None
     write(bundled(), tmp_path)
     made, tree = files_under(tmp_path), files_under(ROOT)
     clips = [name for name in made if name.endswith(".mp4")]
-
     assert sorted(tree) == sorted(made)
     assert [name for name in made if name not in clips and made[name] != tree[name]] == []
     # Encoders of other versions write other bytes; a shape in another place would differ by far more than their loss.

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import builtins
 import json
 
@@ -69,6 +67,5 @@ def test_a_probe_stands_at_each_fault_and_changes_nothing(monkeypatch: pytest.Mo
 def test_the_same_seed_draws_the_same_faults_of_the_product(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["draw", "3", "--seed", "5"]) == 0
     printed = [Fault(**json.loads(line)) for line in capsys.readouterr().out.splitlines()]
-
     assert printed == drawn(3, 5)
     assert len(printed) == 3

@@ -1,7 +1,5 @@
 """The tables, charts and pictures that scripts write into the pages."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -39,14 +37,12 @@ ALIKE = 0.02
 @pytest.mark.parametrize("script", EMPTY, ids=lambda script: script.__name__)
 def test_a_page_is_what_its_script_makes_of_the_task_files_of_today(script: ModuleType) -> None:
     text = script.PAGE.read_text("utf-8")
-
     assert script.updated(text) == text, f"run: python -m {script.__name__}"
 
 
 @pytest.mark.parametrize("script", EMPTY, ids=lambda script: script.__name__)
 def test_what_is_written_by_hand_stays_and_a_page_without_marks_is_refused(script: ModuleType) -> None:
     page = script.updated(f"before\n{EMPTY[script]}\nafter\n")
-
     assert (page[:7], page[-7:], script.updated(page)) == ("before\n", "\nafter\n", page)
     with pytest.raises(ValueError, match="marks"):
         script.updated("nothing")
@@ -54,7 +50,6 @@ def test_what_is_written_by_hand_stays_and_a_page_without_marks_is_refused(scrip
 
 def test_the_chart_of_unim_is_the_one_of_today() -> None:
     chart = make_unim_page.PAGE.with_name(make_unim_page.PICTURE)
-
     assert chart.read_text("utf-8") == picture(), "run: python -m scripts.make_unim_page"
 
 

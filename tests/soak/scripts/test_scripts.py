@@ -1,14 +1,11 @@
 """Scripts and commands in processes of their own: what they print, and what they register."""
 
-import resource
-import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ROOT
 from tests.support.task_folder import write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 
@@ -81,19 +78,3 @@ def test_what_a_script_registers_scores(
 ) -> None:
     write_rows(tmp_path / "data", *({"input": text} for text in texts))
     assert ran(tmp_path, REGISTERING.replace("FORKED", str(forked)).replace("BEFORE", before)) == shown
-
-
-@pytest.mark.parametrize("flag", ["--help", "--version"])
-def test_the_help_costs_at_most_five_times_an_empty_python(flag: str) -> None:
-    empty, asked = [sys.executable, "-c", "pass"], [sys.executable, "-m", "mmeval", flag]
-    ratios = [_cpu(asked) / _cpu(empty) for _ in range(5)]
-    assert statistics.median(ratios) <= 5, ratios
-
-
-def _cpu(command: list[str]) -> float:
-    """User and system seconds, which a busy machine does not change, of three runs of a command."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for _ in range(3):
-        subprocess.run(command, stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -4,8 +4,6 @@ The inputs are generated; the values were computed once by the released scripts 
 evaluators 54527db8, interleaved evaluators 30c9f602).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
