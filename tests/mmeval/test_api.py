@@ -163,7 +163,12 @@ def test_ctrl_c_in_a_cell_stops_the_run_and_the_next_call_continues(
 ) -> None:
     write_benchmark(here / "tasks", rows=20)
     stopped, rest, stop = Stopped(), Mine(), interrupt.interrupt_thread
-    monkeypatch.setattr(interrupt, "interrupt_thread", lambda thread: (stop(thread), stopped.noticed.set()))
+
+    def stop_and_tell(thread: int) -> None:
+        stop(thread)
+        stopped.noticed.set()
+
+    monkeypatch.setattr(interrupt, "interrupt_thread", stop_and_tell)
 
     async def cell() -> None:
         evaluated(stopped, max_connections=1)
