@@ -10,8 +10,6 @@ from tests.support.chromium import Watched, chromium, watched
 from tests.support.report_page_demo import demo
 
 
-# Of the folder and not of the session: while it is open its event loop runs in this thread, where other tests of the
-# same process want one of their own.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
