@@ -12,7 +12,6 @@ import pytest
 from tests.stories.test_bad_days import questions
 from tests.support.bad_disks import small_disk, unwritable
 from tests.support.cli import (
-    at_work,
     environment,
     mmeval_process,
     openai,
@@ -20,6 +19,7 @@ from tests.support.cli import (
     run_folder,
     score_files,
     started,
+    stopped_at_work,
     wait_for,
 )
 from tests.support.mock_openai_server import MockServer
@@ -37,12 +37,10 @@ def server() -> Iterator[MockServer]:
 
 
 def test_a_stopped_run_leaves_no_process_behind(tmp_path: Path) -> None:
-    with MockServer(latency=0.1) as server:
+    with MockServer(hold_after=4) as server:
         arguments = [*questions(tmp_path, 48), *openai(server), "--max_connections", "2", "--score_workers", "2"]
         with started(*arguments, start_new_session=True) as running:
-            at_work(server, 4)
-            os.killpg(running.process.pid, signal.SIGINT)
-            running.ended()
+            stopped_at_work(running, server, lambda: os.killpg(running.process.pid, signal.SIGINT))
             wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
 
 
@@ -102,12 +100,12 @@ def test_temporary_files_are_not_needed(server: MockServer, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("flags", [[], ["--fresh"]], ids=["again", "fresh"])
 def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp_path: Path) -> None:
-    with MockServer(latency=0.5) as server:
+    with MockServer(hold_after=2) as server:
         arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "2"]
         with started(*arguments) as first:
-            at_work(server, 2)
+            wait_for(lambda: len(server.state.held) == 2, "two requests in flight")
             second = mmeval_process(*arguments, *flags)
-            server.state.settings.latency = 0.0
+            server.let_go()
             done = first.ended()
         stats = server.stats()
     assert (second.code, f"pid {first.process.pid}" in second.error, "--run_id" in second.error) == (2, True, True)
@@ -117,14 +115,11 @@ def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp
 
 def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 4)
-    with MockServer(latency=0.3) as server:
+    with MockServer(hold_after=8) as server:
         arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
-        arguments += openai(server, outputs="text+image")
+        arguments += [*openai(server, outputs="text+image"), "--max_connections", "2"]
         with started(*arguments) as running:
-            at_work(server, 8)
-            running.signal(signal.SIGINT)
-            assert running.ended().code == 130
-        server.state.settings.latency = 0.0
+            assert stopped_at_work(running, server, lambda: running.signal(signal.SIGINT)).code == 130
         victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
         aside = victim.rename(tmp_path / "aside.png")
         lost = mmeval_process(*arguments)

@@ -44,9 +44,10 @@ class Runs:
 
     def killed_after(self, answers: int, *, worker: bool) -> int:
         """Kill the run, or one of its workers, once there are so many answers; what becomes of the run."""
-        with started(*self.command(), env=self.env) as running:
+        with started(*self.command(most=answers), env=self.env) as running:
             wait_for(lambda: len(answered(self.folder)) >= answers, f"{answers} answers")
-            os.kill(notes(self.folder)[-1].pid if worker else running.process.pid, signal.SIGKILL)
+            os.kill(notes(self.folder, "answer")[-1].pid if worker else running.process.pid, signal.SIGKILL)
+            (self.folder / "go").touch()
             return running.process.wait(DEADLINE)  # its workers may still be there, and hold what it printed
 
     def all_end(self) -> None:
@@ -81,11 +82,14 @@ def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_pa
 
 
 def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they_still_write(runs: Runs) -> None:
-    with started(*runs.command(delay=0.5, max_batch_size=6), env=runs.env) as running:
-        wait_for(lambda: len(answered(runs.folder)) == 2, "the first answers")
+    with started(*runs.command(most=2, max_batch_size=6), env=runs.env) as running:
+        wait_for(lambda: len(answered(runs.folder)) >= 2 == len(notes(runs.folder, "begin")), "two batches under way")
         running.process.kill()
         running.process.wait(DEADLINE)
-    last = runs.whole(delay=0)
+    with started(*runs.command(), env=runs.env) as again:
+        again.read_until("left workers behind")
+        (runs.folder / "go").touch()
+        last = again.ended()
     assert any(line.startswith("kept 12 answers from ") for line in last.lines)
     assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
 
