@@ -2,22 +2,18 @@
 
 import base64
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import at_work, mmeval, openai, results, run_folder, score_files, started
+from tests.support.cli import QUIET, mmeval, openai, results, run_folder, score_files
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import write_questions, write_task
+from tests.support.questions import questions, where, write_task
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture
-
-QUIET = ("--score_workers", "0", "--report", "false")
 
 
 @pytest.fixture
@@ -26,41 +22,12 @@ def server() -> Iterator[MockServer]:
         yield running
 
 
-def questions(tmp_path: Path, count: int = 12) -> list[str]:
-    """The flags that name a task of so many questions, and where its runs go."""
-    write_questions(tmp_path / "tasks", "ask", range(count))
-    return where(tmp_path)
-
-
-def where(tmp_path: Path) -> list[str]:
-    tasks, runs = str(tmp_path / "tasks"), str(tmp_path / "runs")
-    return ["--tasks", "ask", "--include_path", tasks, "--output_path", runs, *QUIET]
-
-
 @pytest.fixture
 def asked(server: MockServer, tmp_path: Path) -> list[str]:
     """A command that has run once: twelve answers are kept."""
     arguments = [*questions(tmp_path), *openai(server)]
     assert mmeval(*arguments).code == 0
     return arguments
-
-
-def test_a_stopped_run_keeps_every_answer_and_continues(tmp_path: Path) -> None:
-    with MockServer(latency=0.05) as server:
-        arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "2"]
-        with started(*arguments, start_new_session=True) as running:
-            at_work(server, 4)
-            os.killpg(running.process.pid, signal.SIGINT)
-            stopped = running.ended()
-        kept = server.stats()["answered"]
-        server.state.settings.latency = 0.0
-        last = mmeval(*arguments)
-        stats = server.stats()
-
-    assert (stopped.code, "Traceback" in stopped.err, last.code) == (130, False, 0), stopped.err + last.err
-    assert 4 <= kept < 60
-    assert last.lines[0].startswith(f"kept {kept} answers from ")
-    assert (stats["unique"], stats["repeated"]) == (60, 0)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +85,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
     refusal = Scripted({"error": {"message": "Incorrect key provided"}}, 401)
     with ScriptedServer(refusal) as server:
         model = ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
-        done = mmeval(*questions(tmp_path, 200), *model, "--max_connections", "4")
+        done = mmeval(*questions(tmp_path, range(200)), *model, "--max_connections", "4")
     assert len(server.seen) <= 8
     assert (done.code, "Incorrect key provided" in done.error) == (4, True)
 

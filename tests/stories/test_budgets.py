@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import KEY, mmeval, openai, results, run_folder
+from tests.support.cli import KEY, QUIET, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions, write_task
 from tests.support.tiny_media import picture
 
 COUNT = 60
-QUIET = ("--score_workers", "0", "--report", "false")
 CHARGED = {"usd": 0.3, "calls": COUNT, "input_tokens": 3 * COUNT, "output_tokens": 2 * COUNT, "images": 0}
 
 

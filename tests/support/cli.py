@@ -22,6 +22,8 @@ from tests.support.mock_openai_server import MockServer
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-test-0123456789abcdef"
+QUIET = ("--score_workers", "0", "--report", "false")
+"""Flags of a run that is scored in this process and writes no page."""
 DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 

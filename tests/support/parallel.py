@@ -41,11 +41,10 @@ class ToyParallel:
     """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
-    ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is in
-    the folder. ``broken`` is what the start meets (``missing``, ``crash``,
-    ``hang``). A question with ``deadly`` in it kills the process; the answer to ``odd`` cannot be written, that to
-    ``garbled`` cannot be read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the
-    ``count``-th time.
+    ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is
+    in the folder. ``broken`` is what the start meets (``missing``, ``crash``, ``hang``). A question with ``deadly``
+    in it kills the process; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be read elsewhere.
+    ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))

@@ -5,10 +5,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.cli import QUIET
+
 _TASK = (
     "task: {name}\nloader: interleaved\ndataset_path: {name}_data\noutput_modalities: [text]\n"
     "metric_list:\n  - metric: exact_match\nmetadata: {{version: 1.0}}\n"
 )
+
+
+def where(folder: Path) -> list[str]:
+    """The flags that name the task ``ask`` of a folder, and where its runs go."""
+    tasks, runs = str(folder / "tasks"), str(folder / "runs")
+    return ["--tasks", "ask", "--include_path", tasks, "--output_path", runs, *QUIET]
+
+
+def questions(folder: Path, numbers: Iterable[int] = range(12)) -> list[str]:
+    """The same for a task of these questions, which is written."""
+    write_questions(folder / "tasks", "ask", numbers)
+    return where(folder)
 
 
 def write_questions(folder: Path, name: str, numbers: Iterable[int], more: str = "") -> Path:

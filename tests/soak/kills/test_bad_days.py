@@ -1,4 +1,4 @@
-"""Bad days: whatever ends a run, there is one message with the way out, and nothing that was answered is lost."""
+"""Bad days: whatever ends a run, one message says how to go on, and no answer is lost."""
 
 import json
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.test_bad_days import questions
 from tests.support.bad_disks import small_disk, unwritable
 from tests.support.cli import (
     environment,
@@ -23,7 +22,7 @@ from tests.support.cli import (
     wait_for,
 )
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import write_task
+from tests.support.questions import questions, write_task
 from tests.support.story_tasks import write_story_tasks
 
 UNWRITTEN = 2
@@ -38,7 +37,7 @@ def server() -> Iterator[MockServer]:
 
 def test_a_stopped_run_leaves_no_process_behind(tmp_path: Path) -> None:
     with MockServer(hold_after=4) as server:
-        arguments = [*questions(tmp_path, 48), *openai(server), "--max_connections", "2", "--score_workers", "2"]
+        arguments = [*questions(tmp_path, range(48)), *openai(server), "--max_connections", "2", "--score_workers", "2"]
         with started(*arguments, start_new_session=True) as running:
             stopped_at_work(running, server, lambda: os.killpg(running.process.pid, signal.SIGINT))
             wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
@@ -70,7 +69,7 @@ def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(server: MockServe
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, resource.RLIM_INFINITY))
 
-    arguments = [*questions(tmp_path, 100), *openai(server), "--max_connections", "1"]
+    arguments = [*questions(tmp_path, range(100)), *openai(server), "--max_connections", "1"]
     # Python would write cut-off byte code under this limit, and the next process would stumble over it.
     full = mmeval_process(*arguments, env=environment(PYTHONDONTWRITEBYTECODE="1"), preexec_fn=limit)
     freed = mmeval_process(*arguments)
@@ -101,7 +100,7 @@ def test_temporary_files_are_not_needed(server: MockServer, tmp_path: Path) -> N
 @pytest.mark.parametrize("flags", [[], ["--fresh"]], ids=["again", "fresh"])
 def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp_path: Path) -> None:
     with MockServer(hold_after=2) as server:
-        arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "2"]
+        arguments = [*questions(tmp_path, range(60)), *openai(server), "--max_connections", "2"]
         with started(*arguments) as first:
             wait_for(lambda: len(server.state.held) == 2, "two requests in flight")
             second = mmeval_process(*arguments, *flags)

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.test_unim import ANSWER, judged, model, words
 from tests.support.cli import DEADLINE, ROOT, environment, kept_answers, mmeval, mmeval_process, score_files, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_judges import HonestServer, honest_server
+from tests.support.unim_judges import ANSWER, HonestServer, honest_server, judged, model, words
 
 ROWS = 16
 ENV = environment(PYTHONPATH=str(ROOT))
