@@ -1,7 +1,6 @@
 """Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was answered is lost."""
 
 import base64
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +90,6 @@ def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
 
 
 BAD = {"id": "1", "input": "<<image1>>", "media": {"image1": "gone.png"}, "reference": "answer 1", "level": "hard"}
-PLACE = 'test.jsonl: row 2: media image1 "gone.png" is missing'
 
 
 def write(folder: Path, *bad: int) -> list[str]:
@@ -116,7 +114,7 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServe
 
     assert (first.code, again.code, asked, mended.code) == (3, 3, 2, 0), mended.err
     assert "kept 2" in again.err
-    assert any(PLACE in line for line in first.warnings) and "(bad_sample)" in first.err
+    assert any("row 2" in line and "gone.png" in line for line in first.warnings) and "(bad_sample)" in first.err
     assert (found[""]["n"], found[""]["scored"], found[""]["failed"]) == (3, 2, 1)
     assert found[""]["bounds"][1] - found[""]["bounds"][0] == pytest.approx(1 / 3)
     assert (found["level=hard"]["n"], found["level=hard"]["failed"], found["level=hard"]["value"]) == (1, 1, None)
@@ -127,14 +125,14 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServe
 def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServer, tmp_path: Path) -> None:
     ahead = mmeval(*write(tmp_path, 0, 1), *openai(server), "--dry_run")
     assert (ahead.code, server.stats()["requests"], "problem: ask: 2 samples" in ahead.out) == (0, 0, True)
-    assert PLACE in ahead.out and PLACE.replace("row 2", "row 1") in ahead.out
+    assert ["row" in line and "gone.png" in line for line in ahead.out.splitlines()].count(True) == 2
     assert "|ask  | 3 of 3|model|    1|" in ahead.out
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples", "--report", "true")
     line = read_samples(latest(tmp_path / "runs")[1]["ask"])[1]
     page = "".join(file.read_text() for file in (run_folder(tmp_path / "runs") / "report" / "data").glob("*.js"))
-    assert line["error"][0]["kind"] == "bad_sample" and PLACE in line["doc"]["fault"]
+    assert line["error"][0]["kind"] == "bad_sample" and "gone.png" in line["doc"]["fault"]
     assert (line["resps"], line["arguments"]["gen_args_0"]["arg_0"]) == ([[""]], "")
-    assert json.dumps(PLACE)[1:-1] in page and "bad_sample" in page
+    assert "gone.png" in page and "bad_sample" in page
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["run folder", "samples file"])

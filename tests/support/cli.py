@@ -169,9 +169,9 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.001)
 
 
-def stopped_at_work(running: Running, server: MockServer, stop: Callable[[], None]) -> Ended:
-    """The end of a run that is stopped while a server holds two of its requests, which are answered afterwards."""
-    wait_for(lambda: len(server.state.held) == 2, "two requests in flight")
+def stopped_at_work(running: Running, server: MockServer, stop: Callable[[], None], held: int = 2) -> Ended:
+    """The end of a run that is stopped while a server holds so many requests, which are answered afterwards."""
+    wait_for(lambda: len(server.state.held) == held, f"{held} requests in flight")
     stop()
     running.read_until("in flight")
     server.let_go()

@@ -114,11 +114,11 @@ def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp
 
 def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 4)
-    with MockServer(hold_after=8) as server:
+    with MockServer(hold_after=0) as server:
         arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
-        arguments += [*openai(server, outputs="text+image"), "--max_connections", "2"]
+        arguments += openai(server, outputs="text+image")
         with started(*arguments) as running:
-            assert stopped_at_work(running, server, lambda: running.signal(signal.SIGINT)).code == 130
+            assert stopped_at_work(running, server, lambda: running.signal(signal.SIGINT), held=8).code == 130
         victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
         aside = victim.rename(tmp_path / "aside.png")
         lost = mmeval_process(*arguments)
