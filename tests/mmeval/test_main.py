@@ -11,7 +11,7 @@ from mmeval.cli import verbs
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.system import threads
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 from tests.support.toy import Toy, registered
 
 

@@ -1,7 +1,6 @@
 """Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was answered is lost."""
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from tests.support.questions import questions, where, write_task
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture
-
-
-@pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,6 @@ from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import questions
 from tests.support.scripted_server import Scripted, ScriptedServer
-
-
-@pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
 
 
 def counts(folder: Path) -> tuple[Any, ...]:

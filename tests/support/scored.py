@@ -16,6 +16,8 @@ from mmeval.system.json_lines import from_line, to_line
 from tests.support.toy import reply, sample
 from tests.support.toy_weights import batched, notes
 
+PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = tests.support.toy_weights:batched\n"
+
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
     given: dict[str, Any] = {"task": "t", "metrics": ((metric, {}, "standard"),), "unavailable": {}, "labels": ()}

@@ -18,7 +18,7 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.cli import ROOT, environment
 from tests.support.questions import write_task
-from tests.support.task_folder import write_files
+from tests.support.task_folder import write_distribution, write_files
 
 COMMIT = "c" * 40
 FILES = ("config.json", "model.safetensors|pytorch_model.bin")
@@ -84,13 +84,9 @@ def notes(file: Path, what: str) -> list[Note]:
 
 def registered(folder: Path) -> str:
     """Register the metrics by a distribution in a folder; the value of PYTHONPATH under which they are found."""
-    lines = "[mmeval.metrics]\n" + "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in _NAMES)
-    meta = "Metadata-Version: 2.1\nName: dist-weighed\nVersion: 1\n"
-    write_files(folder / "dist_weighed-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
+    names = "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in ("weighed", "batched"))
+    write_distribution(folder, "dist-weighed", f"[mmeval.metrics]\n{names}")
     return f"{folder}:{ROOT}"
-
-
-_NAMES = ("weighed", "batched")
 
 
 ROWS = 24

@@ -13,8 +13,8 @@ from mmeval.errors import MissingExtraError
 from mmeval.installation import install_command
 from tests.support import tiny_media
 from tests.support.judges import judge, judge_server
+from tests.support.questions import write_benchmark
 from tests.support.task_folder import task, write_files, write_rows
-from tests.support.tiny_benchmark import write_benchmark
 
 
 def test_the_help_lists_exactly_the_checks_that_are_done(capsys: pytest.CaptureFixture[str]) -> None:

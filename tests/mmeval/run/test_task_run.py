@@ -8,10 +8,8 @@ from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.run.task_run import score_definition, scoring_plan, task_run
 from mmeval.task.build import build
-from mmeval.task.file import parse_task
-from mmeval.task.include import TaskFiles
 from mmeval.task.task import Task
-from tests.support.task_folder import write_files, write_rows
+from tests.support.task_folder import parsed, write_rows
 from tests.support.toy import Toy, task
 
 
@@ -34,9 +32,9 @@ GEMINI = "{judge: gemini}"
 
 def built(folder: Path, asks: str, *, roles: tuple[str, ...] = (), more: str = "") -> Task:
     entry = f"metric_list: [{{metric: toy_verdict, asks: {asks}}}]\n"
-    write_files(folder, {"t.yaml": f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\n{entry}{more}"})
     write_rows(folder / "data", {"id": "s0", "input": "question 0"})
-    return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
+    text = f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\n{entry}{more}"
+    return build(parsed(folder, text), roles=frozenset(roles))
 
 
 def key(folder: Path, task: Task) -> str:

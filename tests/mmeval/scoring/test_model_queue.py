@@ -16,14 +16,9 @@ from mmeval.scoring.model_queue import ModelLane
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
-from tests.support.scored import Lane, answered, plan, values
+from tests.support.scored import PLUGINS, Lane, answered, plan, values
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import BATCH, MODEL
-
-PLUGINS = """[mmeval.metrics]
-toy_yes = tests.support.toy:toy_yes
-batched = tests.support.toy_weights:batched
-"""
 
 
 @pytest.fixture(autouse=True)

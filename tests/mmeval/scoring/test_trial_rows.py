@@ -2,7 +2,7 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,9 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from tests.support.scored import answered, line_of, made, plan, scored
-from tests.support.toy import picture, registered, reply, sample
+from tests.support.toy import picture, reply, sample
 
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def only(line: bytes, plan: ScoringPlan) -> Any:

@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,28 +26,6 @@ from tests.support.story_tasks import write_story_tasks
 
 UNWRITTEN = 2
 """With one connection: the answer that the disk could not take, and the one that was asked for meanwhile."""
-
-
-@pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
-
-
-def test_a_stopped_run_leaves_no_process_behind(tmp_path: Path) -> None:
-    with MockServer(hold_after=4) as server:
-        arguments = [*questions(tmp_path, range(48)), *openai(server), "--max_connections", "2", "--score_workers", "2"]
-        with started(*arguments, start_new_session=True) as running:
-            stopped_at_work(running, server, lambda: os.killpg(running.process.pid, signal.SIGINT))
-            wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
-
-
-def group_exists(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("kibibytes", [24, 96])

@@ -32,8 +32,7 @@ from tests.support.cli import (
     wait_for,
 )
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import write_questions
-from tests.support.toy_site import toy_environment, write_judged
+from tests.support.questions import toy_environment, write_judged, write_questions
 
 PAGE = ROOT / "docs" / "reliability.md"
 SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"

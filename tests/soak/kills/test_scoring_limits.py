@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from mmeval.scoring import worker
-from tests.support.scored import Lane, answered, plan, scored, values
+from tests.support.scored import PLUGINS, Lane, answered, plan, scored, values
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import MODEL
 
 pytestmark = pytest.mark.timeout(1800)  # it ends native code after twice its time on every core
 SECONDS = 2.0
 """A limit that a busy machine keeps by far for an answer without work."""
-PLUGINS = "[mmeval.metrics]\ntoy_yes = tests.support.toy:toy_yes\nbatched = tests.support.toy_weights:batched\n"
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Runs with worker processes that are killed, stopped and started again: nothing that was answered is asked twice."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, started, wait_for
+from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, results, started, wait_for
 from tests.support.parallel import answered, notes
-from tests.support.questions import write_task
-from tests.support.toy_site import toy_environment
+from tests.support.questions import toy_environment, write_task
 
 ROWS = 16
 QUESTIONS = sorted(f"question {i}" for i in range(ROWS))
@@ -74,7 +72,7 @@ def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_pa
     runs = Runs(tmp_path, prefix="<think>hm</think>")  # an answer with its reasoning in it would be wrong
     died = [runs.killed_inside("adopt", 3), runs.killed_after(8, worker=False), runs.killed_inside("records", 2)]
     last = runs.whole()
-    spent = json.loads(max(tmp_path.rglob("results_*.json")).read_text())["mmeval"]["spent"]
+    spent = results(tmp_path)["mmeval"]["spent"]
     assert (died, last.code, len(answered(tmp_path))) == ([-signal.SIGKILL] * 3, 0, ROWS), last.err
     assert f"{ROWS}/{ROWS}" in last.out and "|1.0000|" in last.out.replace(" ", "")
     assert spent["calls"] == ROWS

@@ -58,28 +58,19 @@ GROUPS = (
 )
 WHOLE = {"no task": "repeats: 4\n", "no name": "task: a b\nmetadata: {version: 1}\n", "no version": "task: t\n"}
 GOOD = {"id": "0", "input": "q", "reference": "r"}
-ROWS = [
-    json.loads(row)
-    for row in listed(r"""
-        {"id": "1"} | {"inputs": "q"} | ["x"] | {"id": "0", "input": "q", "reference": "r"} | {"input": "q"}
-        {"input": "x", "references": "a", "id": "1"} | {"input": "x", "references": ["a"], "reference": "a"}
-        {"input": "x", "id": true} | {"input": 3} | {"input": "x", "references": [{"type": "text", "text": "a"}]}
-        {"input": [{"role": "usr", "content": "x"}]} | {"input": [{"role": "tool", "content": "x"}]}
-        {"input": [{"role": "user"}]} | {"input": {"type": "text"}}
-        {"input": [{"type": "image", "path": "../secret.png"}]}
-        {"input": [{"type": "image", "path": "/etc/passwd"}]} | {"input": [{"type": "image", "path": "gone.png"}]}
-        {"input": [{"type": "image", "path": "a\u0000b"}]} | {"input": [{"type": "image"}]}
-        {"input": [{"type": "text"}]} | {"input": [{"type": "imag", "path": "a.png"}]} | {"input": ["x"]}
-        {"input": {"text": ["x"]}} | {"input": {"text": "x", "media": {"picture": "a.png"}}}
-        {"input": {"text": "<<image1>>", "media": {"image1": 3}}} | {"input": "x", "media": {"image1": "a.png"}}
-        {"input": "x", "refrence": "r"} | {"input": "x", "reference": "r", "metadatas": {}} | {"input": "<<image9>>"}
-        {"input": "<<image1>>", "media": {"image1": "a.wav"}}
-        {"input": "<<image1>>", "media": {"image1": "empty.png"}}
-        {"input": "<<image1>>", "media": {"image1": "odd.bin"}}
-        {"input": "<<image1>>", "media": {"image1": "torn.png"}}
-        {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}} | {"input": "x", "reference": "a <<image1>>"}
-    """)
-]
+ROWS: tuple[object, ...] = (
+    *({"id": "1"}, {"inputs": "q"}, ["x"], GOOD, {"input": "q"}, {"input": "x", "references": "a", "id": "1"}),
+    *({"input": "x", "references": ["a"], "reference": "a"}, {"input": "x", "id": True}, {"input": 3}),
+    *({"input": "x", "references": [{"type": "text", "text": "a"}]}, {"input": [{"role": "usr", "content": "x"}]}),
+    *({"input": [{"role": "tool", "content": "x"}]}, {"input": [{"role": "user"}]}, {"input": {"type": "text"}}),
+    *({"input": [{"type": "image", "path": path}]} for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")),
+    *({"input": [{"type": "image"}]}, {"input": [{"type": "text"}]}, {"input": [{"type": "imag", "path": "a.png"}]}),
+    *({"input": ["x"]}, {"input": {"text": ["x"]}}, {"input": {"text": "x", "media": {"picture": "a.png"}}}),
+    *({"input": {"text": "<<image1>>", "media": {"image1": 3}}}, {"input": "x", "media": {"image1": "a.png"}}),
+    *({"input": "x", "refrence": "r"}, {"input": "x", "reference": "r", "metadatas": {}}, {"input": "<<image9>>"}),
+    *({"input": "<<image1>>", "media": {"image1": name}} for name in ("a.wav", "empty.png", "odd.bin", "torn.png")),
+    *({"input": "<<audio1>>", "media": {"audio1": "torn.wav"}}, {"input": "x", "reference": "a <<image1>>"}),
+)
 MEDIA = {
     **{"rows/a.png": picture(), "rows/a.wav": wav(), "rows/empty.png": b"", "rows/odd.bin": b"\0\1\2"},
     **{"rows/torn.png": b"\x89PNG\r\n\x1a\n picture", "rows/torn.wav": b"RIFF\x04\0\0\0WAVE"},
