@@ -103,7 +103,7 @@ def shouted(asked: Sample, *, mark: str = "!") -> tuple[Message, ...]:
 @metric(range=(0, 1), version="1", source="made for tests")
 def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:
     """1 with the user's consent to run code that a file names, unscored without."""
-    return Score(1.0) if trust_remote_code else Score.unscored("nobody has trusted this code")
+    return Score(1.0) if trust_remote_code else Score.unscored("the code is not trusted")
 
 
 @dataclass

@@ -31,7 +31,7 @@ def command(tasks: Path, url: str, output: Path) -> list[str]:
 
 def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
     """A run that kills itself at a point of the program; its exit status. One connection, so that no other answer is
-    in the socket at that moment: what has reached nobody, nobody could keep."""
+    in the socket at that moment, where it would be lost."""
     child = [sys.executable, "-m", "tests.support.dying", point, str(count), *arguments, "--max_connections", "1"]
     return subprocess.run(child, env=ENV, cwd=ROOT, capture_output=True, timeout=DEADLINE).returncode
 
