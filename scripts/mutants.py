@@ -20,7 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -219,7 +219,7 @@ _ORDER = os.environ.get("MUTANTS_ORDER")
 def pytest_collection_modifyitems(config, items):
     if _ORDER:
         with open(_ORDER) as file:
-            order = {{name: place for place, name in enumerate(json.load(file))}}
+            order = {name: place for place, name in enumerate(json.load(file))}
         kept = [item for item in items if item.nodeid in order]
         items[:] = sorted(kept, key=lambda item: order[item.nodeid])
 def pytest_runtest_logreport(report):
@@ -259,8 +259,8 @@ def _run(faults: Sequence[Fault], tree: Path, work: Path, jobs: int, choice: Seq
     verdicts = [json.loads(line) for line in _lines(work / "verdicts.jsonl")]
     for verdict in sorted(verdicts, key=lambda verdict: verdict["number"]):
         sys.stdout.write(json.dumps(verdict) + "\n")
-    killed = sum(verdict["killed"] for verdict in verdicts)
-    sys.stderr.write(f"{killed} of {len(verdicts)} faults were noticed\n")
+    ends = Counter("noticed by a test" if verdict["killed"] else verdict["by"] or "not noticed" for verdict in verdicts)
+    sys.stderr.write(f"{len(verdicts)} faults\n" + "".join(f"{count:6} {end}\n" for end, count in ends.most_common()))
     return 0
 
 
@@ -279,7 +279,7 @@ def _copy(tree: Path, at: Path) -> Path:
         (site / "_packages.pth").write_text("\n".join(theirs) + "\n")
         install = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-e", "."]
         subprocess.run([str(at / "venv" / "bin" / "python"), *install], cwd=at / "tree", check=True)
-        (site / "mutants_plugin.py").write_text(_PLUGIN.format())
+        (site / "mutants_plugin.py").write_text(_PLUGIN)
         (at / "ready").touch()
     return at
 
@@ -324,10 +324,10 @@ def _verdict(number: int, fault: Fault, tests: Tests, copy: Path, work: Path) ->
     What lies outside of functions, or is kept after the first call, shows itself in tests that do not reach it, so
     those of the module's own file always run."""
     folder, _, name = fault.file.rpartition("/")
-    own = f"tests/{folder}/test_{name}::"
+    beside = f"tests/{folder}/"
+    own = f"{beside}test_{name}::"
     reaching = {test for test in tests.seconds if test.startswith(own)} | tests.reaching.get(number, set())
     reaching &= tests.seconds.keys() - tests.failed
-    beside = f"tests/{fault.file.rpartition('/')[0]}/"
     near, others = (
         _affordable([name for name in reaching if name.startswith(beside) == is_near], tests.seconds)
         for is_near in (True, False)
@@ -339,7 +339,7 @@ def _verdict(number: int, fault: Fault, tests: Tests, copy: Path, work: Path) ->
         by = next(filter(None, (_noticed(chosen, copy, work) for chosen in (near, others) if chosen)), "")
     finally:
         path.write_bytes(source)
-    return {"killed": bool(by), "by": by, "tests": len(near) + len(others), "reached_by": len(reaching)}
+    return {"killed": "::" in by, "by": by, "tests": len(near) + len(others), "reached_by": len(reaching)}
 
 
 def _affordable(names: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
@@ -364,22 +364,23 @@ def _noticed(chosen: Sequence[str], copy: Path, work: Path) -> str:
     environment = {"MUTANTS_ORDER": str(order), "MUTANTS_TIMES": str(times)}
     code = _pytest(copy, ["-x", *files], environment, limit=SECONDS_AT_MOST)
     failed = [name for name, _, _, outcome in map(json.loads, _lines(times)) if outcome == "failed"]
-    # 5: no test of these names is left, which nobody would notice either
+    # 5: no test of these names is left, so nothing notices
     return failed[0] if failed else {None: "out of time", 0: "", 5: ""}.get(code, f"exit code {code}")
 
 
 def _pytest(copy: Path, arguments: Sequence[str], environment: Mapping[str, str], limit: float | None) -> int | None:
     """The exit code of pytest in a copy; None where it ran out of time and was stopped with all its processes."""
     python = str(copy / "venv" / "bin" / "python")
-    process = subprocess.Popen(
-        [python, "-m", "pytest", "-q", "-p", "mutants_plugin", "-p", "no:cacheprovider", *arguments],
-        cwd=copy / "tree",
-        env={**os.environ, **environment, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=(copy / "pytest.log").open("w"),
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with (copy / "pytest.log").open("w") as log:
+        process = subprocess.Popen(
+            [python, "-m", "pytest", "-q", "-p", "mutants_plugin", "-p", "no:cacheprovider", *arguments],
+            cwd=copy / "tree",
+            env={**os.environ, **environment, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:

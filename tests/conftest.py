@@ -3,12 +3,14 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.log_level import restored_log
+from tests.support.mock_openai_server import MockServer
 from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
@@ -35,6 +37,21 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name.startswith("MMEVAL_") or name in _OF_THE_CALLER:
             monkeypatch.delenv(name)
     with restored_log():
+        yield
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The toys as plugins."""
+    from tests.support.toy import registered
+
+    with registered(tmp_path / "site", monkeypatch):
         yield
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure
 from benchmarks.server import serving
 from tests.support.cli import command
-from tests.support.toy_site import toy_environment, write_judged
+from tests.support.questions import toy_environment, write_judged
 
 GOAL = 1.1
 

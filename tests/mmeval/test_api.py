@@ -21,8 +21,8 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run import interrupt
 from tests.support.lm_eval_reader import read_numbers
+from tests.support.questions import write_benchmark
 from tests.support.task_folder import write_rows
-from tests.support.tiny_benchmark import write_benchmark
 from tests.support.toy import asked_text
 
 
@@ -88,7 +88,7 @@ def test_a_backend_object_answers_is_closed_and_is_not_asked_again_by_the_same_c
 
 
 def test_what_failed_is_in_exit_code_and_complaints(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_rows(Path("tasks/data"), {"input": "question 0"}, {"input": "fail"})
+    write_rows(Path("tasks/tiny_data"), {"input": "question 0"}, {"input": "fail"})
     for registered in (False, True):
         monkeypatch.setattr("mmeval.plugins.any_of_script", lambda registered=registered: registered)
         found = evaluated(Mine())
@@ -96,7 +96,11 @@ def test_what_failed_is_in_exit_code_and_complaints(monkeypatch: pytest.MonkeyPa
         assert ("(server 1)" in found.complaints[0], "same call" in found.complaints[0]) == (True, registered)
 
 
-INLINE: dict[str, Any] = {"task": "inline", "dataset_path": "tasks/data", "metric_list": [{"metric": "exact_match"}]}
+INLINE: dict[str, Any] = {
+    "task": "inline",
+    "dataset_path": "tasks/tiny_data",
+    "metric_list": [{"metric": "exact_match"}],
+}
 INLINE["metadata"] = {"version": 1}
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import KEY, mmeval, openai, results, run_folder
+from tests.support.cli import KEY, QUIET, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions, write_task
 from tests.support.tiny_media import picture
 
 COUNT = 60
-QUIET = ("--score_workers", "0", "--report", "false")
 CHARGED = {"usd": 0.3, "calls": COUNT, "input_tokens": 3 * COUNT, "output_tokens": 2 * COUNT, "images": 0}
 
 
@@ -79,7 +78,7 @@ def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], t
     charged = {**CHARGED, "usd": 0.3 if known else None}
     spent = results(tmp_path / "runs")["mmeval"]["spent"]
     assert spent == {**charged, "by_role": [{"role": "model", "model": "m", **charged}]}
-    assert sum("60 calls, 180 tokens in, 120 out" in line and ("USD" in line) == known for line in done.lines) == 1
+    assert sum(("USD" in line) == known for line in done.lines if re.search(r"\b60\b.*\b180\b.*\b120\b", line)) == 1
 
 
 TASK = """\

@@ -33,6 +33,8 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "repeats": ("--repeats 2", asked, sorted(QUESTIONS * 2)),
     "config": ("--config FOLDER/run.yaml", asked, QUESTIONS[:1]),
     "data": ("--data bundled", asked, ["bundled question"]),
+    "include_path": ("--include_path FOLDER/mine", asked, ["question of mine"]),
+    "captioner": ("--tasks told --captioner noting,model=c", lambda left: "answer 0 met?" in left.asked, True),
     "data_dir": ("--data_dir FOLDER/mine", asked, ["question of mine"]),
     "gen_kwargs": ("--gen_kwargs max_tokens=5", lambda left: {one.params.max_tokens for one in left.requests}, {5}),
     "system_instruction": (
@@ -101,8 +103,6 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
     "fresh": ("", "--fresh", asked, (QUESTIONS, QUESTIONS)),
     "score_workers": ("--score_workers 0", "--score_workers 2 --run_id b", lambda left: Noting.processes, (0, 2)),
     "max_connections": ("", "--max_connections 1 --run_id b", lambda left: Noting.most, (3, 1)),
-    "include_path": ("", "--include_path FOLDER/site", code, (0, 2)),
-    "captioner": ("--tasks told --captioner noting", "--captioner notting --tasks told", code, (0, 2)),
     "judge_base_url": ("--tasks judged", "--tasks judged --judge noting --judge_base_url http://h", code, (0, 2)),
     "baseline": (
         "--model reference",
@@ -162,9 +162,10 @@ def prepared(bench: Bench, name: str) -> None:
     for task, keys in (("second", {}), ("both", BOTH), ("judged", JUDGED), ("judges", JUDGES)):
         bench.task(task, **keys)
     bench.task("pair", metric_list=[{"metric": "exact_match"}, {"metric": "toy_yes"}])
-    bench.task("told", roles={"captioner": {"max_tokens": 5}})
+    bench.task("told", metric_list=[{"metric": "toy_verdict", "asks": {"judge": "captioner"}}])
     files = {
         "run.yaml": "limit: 1\n",
+        "mine/tiny.yaml": "task: tiny\ndataset_path: .\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n",
         "p.yaml": "models:\n  noting: {input: 0, output: 0, per_call: 1}\n",
         "prompts/judge_yes_no.txt": "{{ answer }}, met? {{ form }}",
     }

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from tests.support.answered import outcomes
-from tests.support.cli import Ended, mmeval, openai, results, run_folder
+from tests.support.cli import QUIET, Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and <<audio2>> {letter}"
-QUIET = ("--report", "false", "--score_workers", "0")
 BUNDLED = ("--tasks", ",".join(TASKS), "--data", "bundled", "--predict_only", *QUIET)
 MODEL = "my-model"
 

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support import documents, tiny_media
-from tests.support.cli import Ended, mmeval
+from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.picture_judging import RED
-
-QUIET = ("--score_workers", "0", "--report", "false")
 
 
 def cases(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:

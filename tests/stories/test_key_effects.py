@@ -46,6 +46,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.rows({"input": "question 0", "reference": "no"}, folder="tasks/wrong_data")
         made.task("wrong", dataset_path="wrong_data")
         made.task("twice", repeats=2)
+        made.task("many", metric_list=[{"metric": "toy_pair"}])
         monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda repo, revision: made.tasks / repo / revision)
         yield made
 
@@ -174,14 +175,18 @@ GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
     "group.task": ({"task": ["wrong"]}, names, {"wrong.exact_match", "both.exact_match"}),
     "group.tag": ({"tag": ["pair"]}, lambda left: left.values["both.exact_match"], 0.5),
     "group.aggregate_metric_list": ({"aggregate_metric_list": []}, names, {"tiny.exact_match", "wrong.exact_match"}),
-    "group.layout": ({"layout": "mmgm"}, lambda left: (left.code, left.asked), (2, [])),
-    "group.requires_mmeval": ({"requires_mmeval": ">=999"}, code, 2),
+    "group.layout": ({"layout": "mmgm"}, lambda left: (left.code, left.asked, "mmgm" in left.err), (2, [], True)),
+    "group.requires_mmeval": ({"requires_mmeval": ">=999"}, lambda left: (left.code, ">=999" in left.err), (2, True)),
     "group.metadata": ({"metadata": {"version": "7"}}, lambda left: left.results["versions"]["both"], "7"),
-    "aggregate_metric_list.metric": ({"aggregate_metric_list": [{"metric": "exact_mach"}]}, code, 2),
+    "aggregate_metric_list.metric": (
+        {"task": ["many"], "aggregate_metric_list": [{"metric": "toy_second"}]},
+        names,
+        {"many.toy_first", "many.toy_second", "both.toy_second"},
+    ),
     "aggregate_metric_list.aggregation": (
         {"aggregate_metric_list": [{"metric": "exact_match", "aggregation": "median"}]},
-        code,
-        2,
+        lambda left: (left.code, "aggregation" in left.err),
+        (2, True),
     ),
     "aggregate_metric_list.weight_by_size": (
         {"aggregate_metric_list": [{"metric": "exact_match", "weight_by_size": True}]},

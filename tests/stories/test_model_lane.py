@@ -6,18 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mmeval import plugins
 from mmeval.metric.device import metric_device
 from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results
-from tests.support.questions import write_task
 from tests.support.task_folder import write_files
-from tests.support.toy_weights import MODEL, Note, notes, registered
-
-ROWS = 24
+from tests.support.toy_weights import MODEL, WHOLE, Runs, registered
 
 
 @pytest.fixture(autouse=True)
@@ -26,36 +22,6 @@ def _plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     plugins._registered.cache_clear()
     yield
     plugins._registered.cache_clear()
-
-
-class Runs:
-    """A task of ``ROWS`` questions whose answers a model scores."""
-
-    def __init__(self, folder: Path, answer: str = "yes") -> None:
-        self.folder, self.notes_file = folder, folder / "notes"
-        write_files(folder / "model", MODEL)
-        rows = ({"id": str(i), "input": f"question {i}", "reference": answer if i % 2 else "no"} for i in range(ROWS))
-        metric = f"batched\n    model: {folder / 'model'}"
-        self.tasks = write_task(folder / "tasks", "modelled", rows)
-        file = self.tasks / "modelled.yaml"
-        file.write_text(file.read_text().replace("exact_match", metric))
-        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
-
-    def words(self, *flags: str) -> list[str]:
-        where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
-        return ["--tasks", "modelled", "--model", "reference", *where, *flags]
-
-    def of(self, what: str) -> list[Note]:
-        return notes(self.notes_file, what)
-
-    @property
-    def rows(self) -> list[tuple[int, Any]]:
-        (file,) = (self.folder / "runs").rglob("scores.jsonl")
-        found = map(json.loads, file.read_text().splitlines())
-        return [(row["i"], row["scores"]["batched"]["value"]) for row in found]
-
-
-WHOLE = [(i, float(i % 2)) for i in range(ROWS)]
 
 
 def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:

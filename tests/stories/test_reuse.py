@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Ended, environment, mmeval, openai, results, run_folder, score_files
+from tests.support.cli import QUIET, Ended, environment, mmeval, openai, results, run_folder, score_files
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_task
@@ -17,7 +17,6 @@ from tests.support.tiny_media import picture
 
 ROWS = 4
 PROMPT = 'prompt: "Look: {{ input }}"\n'
-QUIET = ("--score_workers", "0", "--report", "false")
 
 
 @dataclass

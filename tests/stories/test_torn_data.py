@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.cli import Ended, mmeval, results, run_folder
-from tests.support.task_pair import write_pair
+from tests.support.task_folder import write_pair
 
 GOOD, TORN = b'{"input": "1 + 1", "reference": "2"}', b'{"input": '
 

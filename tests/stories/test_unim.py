@@ -10,14 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cli import ROOT, Ended, mmeval, openai, results, run_folder
-from tests.support.mock_openai_server import MockServer, png
-from tests.support.unim_judges import asks, honest_server
+from tests.support.cli import QUIET, ROOT, Ended, mmeval, results, run_folder
+from tests.support.mock_openai_server import png
+from tests.support.unim_judges import ALL_KINDS, ANSWER, asks, honest_server, judged, model, words
 
-QUIET = ("--report", "false", "--score_workers", "0")
-ALL_KINDS = "text+image+audio+video+document"
-ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
-"""What the model says to everything, with a picture and a sound."""
 STRUCTURE = ("strict_structure", "lenient_structure")
 COHERENCE = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 JUDGED = ("semantic_correctness", *COHERENCE)
@@ -45,26 +41,12 @@ class Run(NamedTuple):
         return [self.row(metric, task)["scored"] for metric in metrics]
 
 
-def words(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> list[str | Path]:
-    data = () if "--data_dir" in flags else ("--data", "bundled")
-    return ["--tasks", tasks, *data, "--output_path", output, *QUIET, *flags]
-
-
 def run(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> Run:
     return ended(output, mmeval(*words(output, *flags, tasks=tasks)))
 
 
 def ended(output: Path, done: Ended) -> Run:
     return Run(done, results(output) if any(output.rglob("results_*.json")) else {})
-
-
-def model(server: MockServer, **more: str) -> list[str]:
-    return openai(server, **{"inputs": ALL_KINDS, "outputs": "text+image+audio", **more})
-
-
-def judged(server: MockServer) -> tuple[str, ...]:
-    """A judge and a captioner who take everything that the interface has a field for."""
-    return asks(server, inputs="text+image+audio+video+document")
 
 
 def score_rows(output: Path, task: str = "unim_hard") -> list[dict[str, Any]]:

@@ -24,9 +24,10 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
 from tests.support.task_folder import installed, write_rows
-from tests.support.toy import _PLUGINS, Rows, ToyLocal, asked_text, picture, reply, sample
+from tests.support.toy import PLUGINS as TOYS
+from tests.support.toy import Rows, ToyLocal, asked_text, picture, reply, sample
 
-PLUGINS = f"""{_PLUGINS}
+PLUGINS = f"""{TOYS}
 noting = tests.support.bench:Noting
 noting_local = tests.support.bench:NotingLocal
 [mmeval.prompts]
@@ -102,7 +103,7 @@ def shouted(asked: Sample, *, mark: str = "!") -> tuple[Message, ...]:
 @metric(range=(0, 1), version="1", source="made for tests")
 def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:
     """1 with the user's consent to run code that a file names, unscored without."""
-    return Score(1.0) if trust_remote_code else Score.unscored("nobody has trusted this code")
+    return Score(1.0) if trust_remote_code else Score.unscored("the code is not trusted")
 
 
 @dataclass

@@ -12,7 +12,11 @@ from typing import Any, Literal, Self
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Frame, Locator, Page, expect, sync_playwright
 
+from tests.support.cli import DEADLINE
+
 Theme = Literal["light", "dark"]
+DEADLINE_MS = 1000 * DEADLINE
+expect.set_options(timeout=DEADLINE_MS)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
     *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"),
@@ -83,7 +87,7 @@ def watched(
 ) -> Watched:
     """A new page of the given size and theme."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, has_touch=touch)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(DEADLINE_MS)
     context.add_init_script(TRIPWIRE)
     page = context.new_page()
     seen = Watched(page)

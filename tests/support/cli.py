@@ -22,6 +22,8 @@ from tests.support.mock_openai_server import MockServer
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-test-0123456789abcdef"
+QUIET = ("--score_workers", "0", "--report", "false")
+"""Flags of a run that is scored in this process and writes no page."""
 DEADLINE = 240.0
 """Seconds; a process that needs longer hangs."""
 
@@ -167,13 +169,13 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.001)
 
 
-def at_work(server: MockServer, answers: int) -> None:
-    """Wait until the server has given so many answers and, a moment after the last one, is about to give more."""
-    state = server.state
-    wait_for(
-        lambda: state.counts["answered"] >= answers and state.in_flight > 0 and time.monotonic() - state.last > 0.01,
-        f"{answers} answers and more to come",
-    )
+def stopped_at_work(running: Running, server: MockServer, stop: Callable[[], None], held: int = 2) -> Ended:
+    """The end of a run that is stopped while a server holds so many requests, which are answered afterwards."""
+    wait_for(lambda: len(server.state.held) == held, f"{held} requests in flight")
+    stop()
+    running.read_until("in flight")
+    server.let_go()
+    return running.ended()
 
 
 def openai(server: MockServer, **more: str) -> list[str]:

@@ -13,7 +13,7 @@
 A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code other than 0. Where a line ``^C``
 is shown, the command is interrupted once it has printed what stands before and its requests are under way. Times,
 seconds (``in 3.1 s``), hashes and line numbers of log lines differ from run to run and are not compared.
-``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that takes its time.
+``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that holds its answers.
 The embedded model is made already, as it is for a reader who has run the demo.
 """
 
@@ -23,7 +23,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,7 +149,7 @@ def installs(page: Path) -> bool:
 class Reader:
     """Follows blocks in a folder, with the commands of ``python``'s environment.
 
-    Two servers are there: ``server`` answers at once, ``slow`` takes its time.
+    Two servers are there: ``server`` answers at once, ``slow`` answers once a command that waits for it is stopped.
     """
 
     def __init__(
@@ -211,12 +210,14 @@ class Reader:
             printed = ""
             while not matches(before, printed) and (line := process.stdout.readline()):
                 printed += line
-            slow = self._slow
-            wait_for(lambda: slow is not None and slow.stats()["requests"] > 0, "a request")
-            time.sleep(0.3)  # the other requests of the same moment are sent, too
+            slow, sent = self._slow, re.search(r"--max_connections (\d+)", words[-1])
+            assert slow and sent
+            wait_for(lambda: slow.state.in_flight == int(sent[1]), "all requests that are sent at once")
             os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate(timeout=60)
-        return process.returncode, f"{printed}^C\n{rest}"
+            stopping = process.stdout.readline()
+            slow.let_go()
+            rest, _ = process.communicate(timeout=DEADLINE)
+        return process.returncode, f"{printed}^C\n{stopping}{rest}"
 
     def _started(self, words: list[str]) -> subprocess.Popen[str]:
         tiny = {"MMEVAL_CACHE_DIR": str(embedded_cache())} if _ASKS_TINY.search(words[-1]) else {}

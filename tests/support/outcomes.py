@@ -1,5 +1,7 @@
 """Outcomes of runs for tests of reports: tasks, groups and results made by hand."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from mmeval.program.protocols import single
 from mmeval.records.request import GenerationParams
 from mmeval.records.score import Result
 from mmeval.records.trial import Trial
+from mmeval.report.results_file import results_document
 from mmeval.run.options import RunCounts, RunOutcome
-from mmeval.task.task import Group, Selection, Task, TaskMetric
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskMetric
 from tests.support.toy import Rows, samples
 
 
@@ -63,3 +67,16 @@ def outcome(
         rows=dict.fromkeys((task.name for task in tasks), 10),
         **more,
     )
+
+
+METADATA = {"note": "nightly", "team": {"api_key": "sk-1"}}
+CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-1"}, limit=5, metadata=METADATA)
+GROUP = Group("g", "The group", ("a", "b"), (GroupMetric("half"),), version="3")
+TASKS = (task("a"), replace(task("b", comparable=False), config={"profile": "official"}))
+THREE = [result("a", 0.25), result("b", None, unavailable=10), result("g", 0.4, stderr=None)]
+
+
+def document(*results: Any, context: ReportContext = CONTEXT, tasks: Any = TASKS, **more: Any) -> dict[str, Any]:
+    made = outcome(Path(), *results, tasks=tasks, groups=(GROUP,), **more)
+    whole: dict[str, Any] = json.loads(json.dumps(results_document(made, context, {"a": "hash"}), allow_nan=False))
+    return whole

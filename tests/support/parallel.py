@@ -15,6 +15,7 @@ from mmeval.errors import MissingDataError
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.store.segment import Segment
+from tests.support.cli import wait_for
 from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply
 
@@ -40,10 +41,10 @@ class ToyParallel:
     """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
-    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets (``missing``, ``crash``,
-    ``hang``). A question with ``deadly`` in it kills the process; the answer to ``odd`` cannot be written, that to
-    ``garbled`` cannot be read elsewhere. ``point`` is a method of ``Segment``: one process is killed after it, at the
-    ``count``-th time.
+    ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is
+    in the folder. ``broken`` is what the start meets (``missing``, ``crash``, ``hang``). A question with ``deadly``
+    in it kills the process; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be read elsewhere.
+    ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))
@@ -57,6 +58,7 @@ class ToyParallel:
         copy: int = 0,
         model: str = "toy-parallel",
         delay: float = 0.0,
+        most: int = 0,
         max_batch_size: int = 4,
         broken: str = "",
         point: str = "",
@@ -66,7 +68,7 @@ class ToyParallel:
         self.identity = {"backend": "toy_parallel", "model": model, **({"copy": copy} if drift else {})}
         self.max_batch_size = max_batch_size
         self._folder, self._copies, self._copy, self._delay = Path(folder), copies, copy, delay
-        self._broken, self._point, self._count = broken, point, count
+        self._most, self._broken, self._point, self._count = most, broken, point, count
 
     @property
     def workers(self) -> Sequence[Mapping[str, Any]]:
@@ -82,6 +84,8 @@ class ToyParallel:
             raise RuntimeError("no such luck")
         logging.getLogger("mmeval.toy").warning("this model is a toy")
         print("a model may print what it likes")
+        if self._most:  # it waits for a test, which has as much time as it needs
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         if self._point:
             with contextlib.suppress(FileExistsError):
                 (self._folder / "point was here").touch(exist_ok=False)
@@ -92,6 +96,8 @@ class ToyParallel:
         for position, request in enumerate(requests):
             text = asked_text(request)
             threading.Event().wait(self._delay)  # a model at work
+            if self._most:
+                wait_for(self._may_go_on, "the test")
             if "deadly" in text:
                 die()
             self._note("answer", text)
@@ -100,6 +106,9 @@ class ToyParallel:
             if "odd" in text:
                 answer = replace(answer, usage=Usage(input_tokens=cast("int", {1, 2})))
             yield position, replace(answer, served=OnlyThere(os.getpid())) if "garbled" in text else answer
+
+    def _may_go_on(self) -> bool:
+        return len(answered(self._folder)) < self._most or (self._folder / "go").exists()
 
     async def close(self) -> None:
         self._note("close", "")

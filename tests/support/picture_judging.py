@@ -19,7 +19,6 @@ from tests.support.pictures import even, medium
 
 RED, BLUE = medium(even(16, 16, (255, 0, 0))), medium(even(16, 16, (0, 0, 255)))
 LOST = Response.failed("bad_reply", "the reply is empty")
-DOWN = Response.failed("server", "no")
 Says = Mapping[str, "str | Response | list[str]"]
 """What the judge replies to questions that hold some words; the first that fits holds, ``""`` fits all. Of a list each
 question gets the next."""

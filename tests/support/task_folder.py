@@ -15,6 +15,7 @@ from mmeval.task.include import TaskFiles
 from mmeval.task.task import Task, TaskOverrides
 
 TASK = "task: {name}\nmetric_list:\n  - metric: exact_match\nmetadata: {{version: 1}}\n"
+_KEYS = "metric_list: [{metric: exact_match}]\nmetadata: {version: 1.0}\n"
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
@@ -28,6 +29,14 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
 def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> Path:
     """Rows of the interleaved schema as one split of a data set."""
     return write_files(folder, {f"{split}.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+
+
+def write_pair(folder: Path, *names: str) -> Path:
+    """Tasks, whose data are to lie in ``NAME_data`` beside them, and the group ``both`` of them."""
+    for name in names:
+        (folder / f"{name}.yaml").write_text(f"task: {name}\ndataset_path: {name}_data\n{_KEYS}")
+    (folder / "both.yaml").write_text(f"group: both\ntask: [{', '.join(names)}]\naggregate_{_KEYS}")
+    return folder
 
 
 def task(name: str, more: str = "") -> str:

@@ -32,7 +32,7 @@ from mmeval.task.task import Group, Selection, Task, TaskMetric
 from tests.support.task_folder import installed
 from tests.support.tiny_media import declared_png
 
-_PLUGINS = """
+PLUGINS = """
 [mmeval.metrics]
 toy_yes = tests.support.toy:toy_yes
 toy_pair = tests.support.toy:toy_pair
@@ -52,7 +52,7 @@ toy_parallel = tests.support.parallel:ToyParallel
 @contextmanager
 def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The toys as plugins, as an installed distribution has them, until the block ends."""
-    with installed(site, monkeypatch, {"toys": {}}, more=_PLUGINS):
+    with installed(site, monkeypatch, {"toys": {}}, more=PLUGINS):
         yield
 
 

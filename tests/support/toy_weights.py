@@ -4,6 +4,7 @@
 ``TOY_NOTES`` names: ``load PID DEVICE``, ``batch PID COUNT``. What ``batched`` does with an answer, the answer says.
 """
 
+import json
 import os
 import signal
 import time
@@ -15,8 +16,9 @@ from mmeval.metric.contract import metric
 from mmeval.metric.model import HubModel, loaded, model_folder
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
-from tests.support.cli import ROOT
-from tests.support.task_folder import write_files
+from tests.support.cli import ROOT, environment
+from tests.support.questions import write_task
+from tests.support.task_folder import write_distribution, write_files
 
 COMMIT = "c" * 40
 FILES = ("config.json", "model.safetensors|pytorch_model.bin")
@@ -82,10 +84,39 @@ def notes(file: Path, what: str) -> list[Note]:
 
 def registered(folder: Path) -> str:
     """Register the metrics by a distribution in a folder; the value of PYTHONPATH under which they are found."""
-    lines = "[mmeval.metrics]\n" + "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in _NAMES)
-    meta = "Metadata-Version: 2.1\nName: dist-weighed\nVersion: 1\n"
-    write_files(folder / "dist_weighed-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
+    names = "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in ("weighed", "batched"))
+    write_distribution(folder, "dist-weighed", f"[mmeval.metrics]\n{names}")
     return f"{folder}:{ROOT}"
 
 
-_NAMES = ("weighed", "batched")
+ROWS = 24
+
+
+class Runs:
+    """A task of ``ROWS`` questions whose answers a model scores."""
+
+    def __init__(self, folder: Path, answer: str = "yes") -> None:
+        self.folder, self.notes_file = folder, folder / "notes"
+        write_files(folder / "model", MODEL)
+        rows = ({"id": str(i), "input": f"question {i}", "reference": answer if i % 2 else "no"} for i in range(ROWS))
+        metric = f"batched\n    model: {folder / 'model'}"
+        self.tasks = write_task(folder / "tasks", "modelled", rows)
+        file = self.tasks / "modelled.yaml"
+        file.write_text(file.read_text().replace("exact_match", metric))
+        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
+
+    def words(self, *flags: str) -> list[str]:
+        where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
+        return ["--tasks", "modelled", "--model", "reference", *where, *flags]
+
+    def of(self, what: str) -> list[Note]:
+        return notes(self.notes_file, what)
+
+    @property
+    def rows(self) -> list[tuple[int, Any]]:
+        (file,) = (self.folder / "runs").rglob("scores.jsonl")
+        found = map(json.loads, file.read_text().splitlines())
+        return [(row["i"], row["scores"]["batched"]["value"]) for row in found]
+
+
+WHOLE = [(i, float(i % 2)) for i in range(ROWS)]

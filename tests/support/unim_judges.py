@@ -7,9 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from mmeval.metrics.judged.captions.captioning import NOTHING_GIVEN
+from tests.support.cli import QUIET, openai
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
 Purpose = Literal["answer", "semantic", "coherence", "quality", "caption"]
@@ -108,3 +110,22 @@ def asks(server: MockServer, *roles: str, name: str = "j", **more: str) -> tuple
     """The flags that have a server play roles (judge and captioner); ``more`` are further arguments of the backend."""
     arguments = ",".join(f"{key}={value}" for key, value in {"model": name, "base_url": server.url, **more}.items())
     return tuple(word for role in roles or ("judge", "captioner") for word in ("--role", f"{role}=openai,{arguments}"))
+
+
+ALL_KINDS = "text+image+audio+video+document"
+ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
+"""What the model says to everything, with a picture and a sound."""
+
+
+def words(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> list[str | Path]:
+    data = () if "--data_dir" in flags else ("--data", "bundled")
+    return ["--tasks", tasks, *data, "--output_path", output, *QUIET, *flags]
+
+
+def model(server: MockServer, **more: str) -> list[str]:
+    return openai(server, **{"inputs": ALL_KINDS, "outputs": "text+image+audio", **more})
+
+
+def judged(server: MockServer) -> tuple[str, ...]:
+    """A judge and a captioner who take everything that the interface has a field for."""
+    return asks(server, inputs="text+image+audio+video+document")

@@ -23,6 +23,11 @@ TINY: Mapping[str, str | bytes] = {"t.yaml": TASK, "rows/test.jsonl": DATA}
 RUN = "run --tasks t.yaml --model reference --output_path runs --score_workers 0"
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The words between bars and ends of lines."""
+    return tuple(part.strip() for line in text.strip().splitlines() for part in line.split(" | "))
+
+
 class Case(NamedTuple):
     """A command in a folder of ``files``. Those in ``before`` come first and are not shown; ``meanwhile`` changes the
     folder after them. With a ``server``, URL in the words is the address of a mock server with these settings."""

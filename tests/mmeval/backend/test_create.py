@@ -1,18 +1,11 @@
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.backend.create import create_backend
 from mmeval.errors import UnknownNameError, UsageError
-from tests.support.toy import registered
 
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def test_an_unknown_name_is_refused_with_what_to_write() -> None:

@@ -1,4 +1,5 @@
 import io
+import re
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ def tone(seconds: float, rate: int = 8000, channels: int = 1) -> Media:
     file = io.BytesIO()
     soundfile.write(file, np.stack([wave * 0.8, wave * 0.4][:channels], axis=1), rate, format="WAV")
     return Media.from_bytes(file.getvalue())
+
+
+def numbers(about: str) -> list[str]:
+    return re.findall(r"[\d,]+", about)
 
 
 def the_only(made: tuple[list[Part], str]) -> Media:
@@ -44,14 +49,14 @@ def test_a_short_sound_in_a_form_that_servers_do_not_name_becomes_wav() -> None:
     flac = Media.from_bytes(sound("FLAC"))
     made = sound_excerpt(flac, DEFAULT_LIMITS)
     assert is_long(flac, DEFAULT_LIMITS)
-    assert (the_only(made).mime, made[1]) == ("audio/wav", "the whole at 16,000 Hz")
+    assert (the_only(made).mime, "16,000" in made[1]) == ("audio/wav", True)
 
 
 def test_a_large_picture_is_made_smaller_and_keeps_its_proportions() -> None:
     large, usual = (Media.from_bytes(picture(size=size)) for size in ((4100, 2050), (4096, 8)))
     made = smaller(large, DEFAULT_LIMITS)
     assert (is_large(large, DEFAULT_LIMITS), is_large(usual, DEFAULT_LIMITS)) == (True, False)
-    assert (image(the_only(made)).size, made[1]) == ((4096, 2048), "a PNG of 4096 x 2048 pixels")
+    assert (image(the_only(made)).size, numbers(made[1])) == ((4096, 2048), ["4096", "2048"])
     # Only forms that are not taken everywhere are changed.
     png, tiff = (Media.from_bytes(picture(form)) for form in ("PNG", "TIFF"))
     assert (is_large(png, DEFAULT_LIMITS), is_large(tiff, DEFAULT_LIMITS)) == (False, True)
@@ -61,15 +66,15 @@ def test_a_large_picture_is_made_smaller_and_keeps_its_proportions() -> None:
 @pytest.mark.parametrize(
     ("document", "text", "about"),
     [
-        (Media.from_bytes("ä".encode() * 25_000, "a.txt"), "ä" * 20_000, "its first 20,000 characters"),
-        (Media.from_bytes(b"a,b\n1,2\n", "a.csv"), "a,b\n1,2\n", "8 characters of text"),
-        (Media.from_bytes(word("Dear guest,", "welcome.")), "Dear guest,\nwelcome.\n", "21 characters of text"),
+        (Media.from_bytes("ä".encode() * 25_000, "a.txt"), "ä" * 20_000, "20,000"),
+        (Media.from_bytes(b"a,b\n1,2\n", "a.csv"), "a,b\n1,2\n", "8"),
+        (Media.from_bytes(word("Dear guest,", "welcome.")), "Dear guest,\nwelcome.\n", "21"),
     ],
     ids=["a long text", "a short text", "a word document"],
 )
 def test_the_words_of_a_document_are_read_up_to_a_limit(document: Media, text: str, about: str) -> None:
     ((part,), found) = document_excerpt(document, DEFAULT_LIMITS)
-    assert (part.kind, part.text, found) == ("text", f"\n{text}\n", about)
+    assert (part.kind, part.text, numbers(found)) == ("text", f"\n{text}\n", [about])
     assert (excerpt.MAX_AUDIO_SECONDS, excerpt.MAX_SIDE, excerpt.MAX_DOCUMENT_CHARS) == (300, 4096, 20_000)
 
 
@@ -78,9 +83,9 @@ def test_a_pdf_of_many_pages_has_a_beginning_and_one_without_words_is_shown(monk
     monkeypatch.setattr(excerpt, "MAX_DOCUMENT_PAGES", 2)
     words = "Hello there\n"
     ((part,), about) = document_excerpt(Media.from_bytes(pdf("Hello there", pages=5)), DecodeLimits(max_pages=2))
-    assert (part.text, about) == (f"\n{2 * words}Hello \n", "its first 30 characters")
+    assert (part.text, numbers(about)) == (f"\n{2 * words}Hello \n", ["30"])
     parts, about = document_excerpt(Media.from_bytes(pdf("", pages=3)), DEFAULT_LIMITS)
-    assert ([part.kind for part in parts], about[:11]) == (["image", "image"], "2 pictures ")
+    assert ([part.kind for part in parts], numbers(about)[0]) == (["image", "image"], "2")
 
 
 def test_formats_that_nothing_here_reads_are_known() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,17 +8,25 @@ from typing import Any, TypeVar
 
 import pytest
 
+from mmeval.backend import sendable
+from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.routes import ROUTES, TO_DESCRIBE
 from mmeval.broker.broker import JUDGE_TRIES, MAX_EXCERPT_CHARS, Broker, Scope
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
+from mmeval.decode import DecodeLimits
 from mmeval.errors import BackendDownError, KeyRefusedError, ReplayMismatchError, StoppedError, StorageError
 from mmeval.model_backends.reference import ReferenceBackend
-from mmeval.program.calls import Call, Program, ask_all, ask_one
+from mmeval.program.calls import Call, Program, Reply, ask_all, ask_one
 from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
+from mmeval.records.sample import user
 from mmeval.store.media_store import MediaStore
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket, raw_head
+from tests.support import tiny_media
 from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
@@ -406,3 +415,47 @@ async def test_an_answer_that_has_just_come_is_left_to_the_task_that_asked_for_i
         broker.journal.adopt(ticket, asked.request.digest, segment.path, raw)
         second = await broker.run(asks("question 1"), scope("b"))
     assert (await first, second) == (["answer 1"], ["answer 1"])
+
+
+SHAPE = Media.from_bytes(tiny_media.PLAIN_OBJ)
+
+
+def describe() -> Program[Reply]:
+    return (yield from ask_one(Call("judge", Request((user(SHAPE),)), convert=TO_DESCRIBE)))
+
+
+async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked(takes: str) -> int:
+        judge = Toy(takes=takes, answers=lambda _: reply("a triangle"))
+        async with brokered(tmp_path, judge=judge) as broker:
+            await broker.run(describe(), scope(by_content=True))
+        return len(judge.asked)
+
+    before = [await asked("text+image"), await asked("text+image"), await asked("text+3d")]
+    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=2)})
+    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+
+    assert before == [1, 0, 1]
+    assert (await asked("text+image"), await asked("text+3d")) == (1, 0), "it takes models as they are"
+
+
+async def test_calls_share_one_conversion_outside_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[Call] = []
+    where: list[threading.Thread] = []
+    route = ROUTES["3d->renders"]
+
+    def prepared(call: Call, able: Capabilities) -> sendable.Sendable:
+        converted.append(call)
+        return sendable.sendable(call, able)
+
+    def drawn(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+        where.append(threading.current_thread())
+        return route.convert(media, limits)
+
+    monkeypatch.setattr("mmeval.broker.broker.sendable", prepared)
+    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(route, convert=drawn)})
+    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+    async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
+        await asyncio.gather(*(broker.run(describe(), scope(f"t{i}", by_content=True)) for i in range(5)))
+
+    assert (len(converted), len(where), threading.main_thread() in where) == (1, 1, False)

@@ -21,13 +21,9 @@ from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket
 from mmeval.system.json_lines import from_line
 from tests.support.parallel import ToyParallel, answered, notes
-from tests.support.toy import registered, request, run_toy, sample, task
+from tests.support.toy import request, run_toy, sample, task
 
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def run(folder: Path, *texts: str, copies: int = 1, **args: Any) -> RunOutcome:

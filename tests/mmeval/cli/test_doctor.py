@@ -12,8 +12,8 @@ from mmeval.doctor.finding import Finding, Section
 from mmeval.prepare.sources import WantedTask
 from mmeval.task.index import TaskIndex
 from tests.support.cli import Ended, environment, mmeval
+from tests.support.questions import write_benchmark
 from tests.support.task_folder import task, write_files
-from tests.support.tiny_benchmark import write_benchmark
 
 OK, NOTE, BROKEN = Finding("ok", "x"), Finding("note", "x"), Finding("broken", "x")
 BLOCKING = Finding("missing", "x", "mmeval prepare t", required=True)

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.cli import ls
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 
 
 def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:

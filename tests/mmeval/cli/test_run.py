@@ -7,7 +7,7 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.cli.run import read_settings, show_config
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 
 
 @pytest.fixture

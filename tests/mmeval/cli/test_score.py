@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.__main__ import main
 from tests.support.lm_eval_reader import latest, read_numbers
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 
 
 def score(folder: Path, *words: str) -> int:
@@ -16,7 +16,7 @@ def answered(folder: Path, *words: str) -> Path:
     tasks = write_benchmark(folder / "tasks")
     where = ["--include_path", str(tasks), "--output_path", str(folder / "runs"), "--score_workers", "0"]
     assert main(["-M", "reference", "-t", "tiny", *where, *words]) == 0
-    return tasks / "data"
+    return tasks / "tiny_data"
 
 
 def test_the_report_shows_the_model_and_settings_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

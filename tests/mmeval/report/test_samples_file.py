@@ -17,7 +17,7 @@ from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.runner import run
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 
 SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image1> b"),), {"level": "hard"})
 LOST = ErrorInfo("timeout", "no answer in 60 s")

@@ -1,6 +1,6 @@
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinish
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import asked_in, break_model, registered, run_toy
+from tests.support.toy import asked_in, break_model, run_toy
+
+pytestmark = pytest.mark.usefixtures("toys")
 
 TASK = """\
 task: asked
@@ -28,12 +30,6 @@ metadata: {version: 1}
 GROUP = "group: all\ntask: [asked]\naggregate_metric_list:\n  - metric: toy_yes\nmetadata: {version: 1}\n"
 JUDGE = {"judge": BackendSpec("toy")}
 STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
-
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
 
 
 def ran(

@@ -12,7 +12,7 @@ from mmeval.report.numbers import NO_DATA
 from mmeval.run.availability import UnavailableMetrics, partial_in, unavailable_in, with_data
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import mmeval, results, run_folder
-from tests.support.task_pair import write_pair
+from tests.support.task_folder import write_pair
 from tests.support.toy import Rows, task
 
 GROUP = Group("g", "G", ("a", "b", "c"))

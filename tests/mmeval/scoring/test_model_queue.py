@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,14 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingError
-from mmeval.metric.bound import bind
 from mmeval.scoring import model_queue
 from mmeval.scoring.model_queue import ModelLane
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
-from mmeval.system.json_lines import from_line
-from tests.mmeval.scoring.test_trial_rows import answered, plan
+from tests.support.scored import PLUGINS, Lane, answered, plan, values
 from tests.support.task_folder import installed, write_files
-from tests.support.toy_weights import BATCH, MODEL, batched, notes
-
-PLUGINS = """[mmeval.metrics]
-toy_yes = tests.support.toy:toy_yes
-batched = tests.support.toy_weights:batched
-"""
+from tests.support.toy_weights import BATCH, MODEL
 
 
 @pytest.fixture(autouse=True)
@@ -36,59 +29,9 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-class Lane:
-    """Plans of a task with a model and of one without, and the rows as they come."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.rows: list[tuple[int, dict[str, Any]]] = []
-
-    def plan(self, *more: str, **switches: Any) -> ScoringPlan:
-        bound = bind(batched, {"model": str(self.folder / "model"), **switches})
-        metrics = (("batched", bound.params, "standard"), *((name, {}, "standard") for name in more))
-        return plan(metrics=metrics, batch=bound.at_once)
-
-    def deliver(self, position: int, rows: bytes) -> None:
-        self.rows += [(position, from_line(row)) for row in rows.splitlines()]
-
-    def works(
-        self,
-        act: Callable[[Scorer], Coroutine[Any, Any, None]],
-        *plans: ScoringPlan,
-        workers: int = 1,
-        device: str = "cpu",
-    ) -> None:
-        scorer = Scorer(plans or [self.plan()], workers, self.deliver, device)
-        try:
-            scorer.start()
-            asyncio.run(act(scorer))
-        finally:
-            scorer.close()
-
-    def scores(self, *texts: str, given: ScoringPlan | None = None, **options: Any) -> list[dict[str, Any]]:
-        """The scores of these answers in their order, here by default."""
-
-        async def score(scorer: Scorer) -> None:
-            for i, text in enumerate(texts):
-                await scorer.add(0, answered(text, i))
-            await scorer.drain()
-            assert scorer.left_to_models == 0
-
-        self.rows.clear()
-        self.works(score, given or self.plan(), **{"workers": 0, **options})
-        return [row["scores"] for _, row in sorted(self.rows, key=lambda item: item[1]["i"])]
-
-    def notes(self, what: str) -> list[Any]:
-        return notes(self.folder / "notes", what)
-
-
 @pytest.fixture
 def lane(tmp_path: Path) -> Lane:
     return Lane(tmp_path)
-
-
-def values(scores: Sequence[dict[str, Any]], name: str = "batched") -> list[float | None]:
-    return [score[name]["value"] for score in scores]
 
 
 @pytest.mark.parametrize("workers", [0, 2])

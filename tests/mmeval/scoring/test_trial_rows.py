@@ -2,7 +2,7 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,71 +11,20 @@ import pytest
 
 from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingExtraError, MmevalError
-from mmeval.records.response import ErrorInfo, Response
-from mmeval.records.sample import Sample
-from mmeval.records.trial import Exchange, Trial
+from mmeval.records.response import ErrorInfo
+from mmeval.records.trial import Trial
 from mmeval.scoring import scorer as scorer_module
 from mmeval.scoring import worker
 from mmeval.scoring.scorer import FIRST_BATCH, Scorer
-from mmeval.scoring.trial_rows import ScoringPlan, trial_from, trial_line
+from mmeval.scoring.trial_rows import ScoringPlan, trial_from
 from mmeval.scoring.worker import Item
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.system.json_lines import from_line, to_line
-from tests.support.toy import picture, registered, reply, sample
+from mmeval.system.json_lines import from_line
+from tests.support.scored import answered, line_of, made, plan, scored
+from tests.support.toy import picture, reply, sample
 
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
-
-
-def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
-    given: dict[str, Any] = {"task": "t", "metrics": ((metric, {}, "standard"),), "unavailable": {}, "labels": ()}
-    return ScoringPlan(**{**given, "missing_output": None, "cluster_key": "", "media_root": Path("media"), **more})
-
-
-def line_of(trial: Trial, index: int = 0, responses: Sequence[bytes] | None = None) -> bytes:
-    return trial_line(
-        to_line(trial.sample.to_json()),
-        index=index,
-        repeat=trial.repeat,
-        digest=trial.digest,
-        exchanges=trial.exchanges,
-        responses=responses or [to_line(exchange.response.to_json()) for exchange in trial.exchanges],
-        output=trial.output,
-        error=trial.error,
-    )
-
-
-def made(of: Sample, *responses: Response, output: Interleaved | None = None) -> Trial:
-    exchanges = tuple(Exchange(str(i), "model", f"d{i}", response) for i, response in enumerate(responses))
-    return Trial(of, 0, exchanges, output or responses[0].output)
-
-
-def answered(text: str, index: int = 0, **labels: Any) -> bytes:
-    return line_of(made(sample(f"s{index}", **labels), reply(text)), index)
-
-
-def scored(lines: Sequence[bytes], *plans: ScoringPlan, workers: int = 0) -> list[dict[str, Any]]:
-    """The rows of these trials, each scored under every plan."""
-    delivered: list[tuple[int, bytes]] = []
-    scorer = Scorer(plans, workers, lambda position, rows: delivered.append((position, rows)))
-    scorer.start()
-
-    async def score() -> None:
-        for line in lines:
-            for position in range(len(plans)):
-                await scorer.add(position, line)
-        await scorer.drain()
-
-    try:
-        asyncio.run(score())
-    finally:
-        scorer.close()
-    rows = [(position, from_line(row)) for position, rows in delivered for row in rows.splitlines()]
-    return [row for _, row in sorted(rows, key=lambda item: (item[1]["i"], item[0]))]
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def only(line: bytes, plan: ScoringPlan) -> Any:

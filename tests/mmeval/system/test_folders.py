@@ -52,7 +52,7 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_p
 
 
 def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(_path: Path) -> Path:
+    def no_home(_path: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -61,6 +61,6 @@ def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(monke
         assert own_cache() == Path(cache)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("MMEVAL_CACHE_DIR")
-    monkeypatch.setattr(Path, "expanduser", nobody)
+    monkeypatch.setattr(Path, "expanduser", no_home)
     with pytest.raises(StorageError, match="MMEVAL_CACHE_DIR"):
         own_cache()

@@ -9,6 +9,7 @@ from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.backend import OFFLOAD_BYTES
+from tests.support.cli import wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, PNG, failure, generate_all, medium, request
 from tests.support.scripted_server import ScriptedServer, saying
@@ -18,23 +19,26 @@ KEY = "key-0123456789-abcdef"
 
 
 def test_calls_run_at_once_over_connections_that_are_used_again() -> None:
-    """The server answers only when all fifty have arrived; a closed backend opens again."""
+    """The server answers only when all fifty have arrived. A closed backend opens again."""
 
     async def ask(url: str) -> tuple[int, int]:
         backend = OpenAIBackend(model="m", base_url=url)
         await backend.generate(request("first"))
         await backend.generate(request("second"))
         one = server.stats()["connections"]
-        replies = await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(50)))
+        asked = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(50)]
+        await asyncio.to_thread(wait_for, lambda: server.state.in_flight == 50, "fifty calls at once")
+        server.let_go()
+        replies = await asyncio.gather(*asked)
         await backend.close()
         await backend.close()
         again = await backend.generate(request("again"))
         await backend.close()
         return one, len({reply.text for reply in (*replies, again)})
 
-    with MockServer(latency=0.2) as server:
+    with MockServer(hold_after=2) as server:
         assert asyncio.run(ask(server.url)) == (1, 51)
-        assert server.stats()["max_concurrency"] > 1
+        assert server.stats()["max_concurrency"] == 50
 
 
 @pytest.mark.parametrize(

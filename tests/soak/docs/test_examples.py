@@ -20,7 +20,7 @@ def test_the_examples_of_a_page_do_what_they_show(
     python = reader_environment(tmp_path_factory.mktemp("venv")).python if installs(page) else Path(sys.executable)
     with (
         judge_server(tmp_path_factory.mktemp("judge"), reply="Here you are.") as server,
-        MockServer(latency=2.0) as slow,
+        MockServer(hold_after=0) as slow,
     ):
         reader = Reader(tmp_path, server, slow, python)
         for block in blocks(page):

@@ -1,18 +1,15 @@
-"""Bad days: whatever ends a run, there is one message with the way out, and nothing that was answered is lost."""
+"""Bad days: whatever ends a run, one message says how to go on, and no answer is lost."""
 
 import json
 import os
 import resource
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.stories.test_bad_days import questions
 from tests.support.bad_disks import small_disk, unwritable
 from tests.support.cli import (
-    at_work,
     environment,
     mmeval_process,
     openai,
@@ -20,38 +17,15 @@ from tests.support.cli import (
     run_folder,
     score_files,
     started,
+    stopped_at_work,
     wait_for,
 )
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import write_task
+from tests.support.questions import questions, write_task
 from tests.support.story_tasks import write_story_tasks
 
 UNWRITTEN = 2
 """With one connection: the answer that the disk could not take, and the one that was asked for meanwhile."""
-
-
-@pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
-
-
-def test_a_stopped_run_leaves_no_process_behind(tmp_path: Path) -> None:
-    with MockServer(latency=0.1) as server:
-        arguments = [*questions(tmp_path, 48), *openai(server), "--max_connections", "2", "--score_workers", "2"]
-        with started(*arguments, start_new_session=True) as running:
-            at_work(server, 4)
-            os.killpg(running.process.pid, signal.SIGINT)
-            running.ended()
-            wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
-
-
-def group_exists(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("kibibytes", [24, 96])
@@ -72,7 +46,7 @@ def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(server: MockServe
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, resource.RLIM_INFINITY))
 
-    arguments = [*questions(tmp_path, 100), *openai(server), "--max_connections", "1"]
+    arguments = [*questions(tmp_path, range(100)), *openai(server), "--max_connections", "1"]
     # Python would write cut-off byte code under this limit, and the next process would stumble over it.
     full = mmeval_process(*arguments, env=environment(PYTHONDONTWRITEBYTECODE="1"), preexec_fn=limit)
     freed = mmeval_process(*arguments)
@@ -102,12 +76,12 @@ def test_temporary_files_are_not_needed(server: MockServer, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("flags", [[], ["--fresh"]], ids=["again", "fresh"])
 def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp_path: Path) -> None:
-    with MockServer(latency=0.5) as server:
-        arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "2"]
+    with MockServer(hold_after=2) as server:
+        arguments = [*questions(tmp_path, range(60)), *openai(server), "--max_connections", "2"]
         with started(*arguments) as first:
-            at_work(server, 2)
+            wait_for(lambda: len(server.state.held) == 2, "two requests in flight")
             second = mmeval_process(*arguments, *flags)
-            server.state.settings.latency = 0.0
+            server.let_go()
             done = first.ended()
         stats = server.stats()
     assert (second.code, f"pid {first.process.pid}" in second.error, "--run_id" in second.error) == (2, True, True)
@@ -117,14 +91,11 @@ def test_a_second_process_is_refused_and_the_first_goes_on(flags: list[str], tmp
 
 def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 4)
-    with MockServer(latency=0.3) as server:
+    with MockServer(hold_after=0) as server:
         arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
         arguments += openai(server, outputs="text+image")
         with started(*arguments) as running:
-            at_work(server, 8)
-            running.signal(signal.SIGINT)
-            assert running.ended().code == 130
-        server.state.settings.latency = 0.0
+            assert stopped_at_work(running, server, lambda: running.signal(signal.SIGINT), held=8).code == 130
         victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
         aside = victim.rename(tmp_path / "aside.png")
         lost = mmeval_process(*arguments)

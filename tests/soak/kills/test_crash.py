@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.test_unim import ANSWER, judged, model, words
 from tests.support.cli import DEADLINE, ROOT, environment, kept_answers, mmeval, mmeval_process, score_files, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_judges import HonestServer, honest_server
+from tests.support.unim_judges import ANSWER, HonestServer, honest_server, judged, model, words
 
 ROWS = 16
 ENV = environment(PYTHONPATH=str(ROOT))
@@ -32,7 +31,7 @@ def command(tasks: Path, url: str, output: Path) -> list[str]:
 
 def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
     """A run that kills itself at a point of the program; its exit status. One connection, so that no other answer is
-    in the socket at that moment: what has reached nobody, nobody could keep."""
+    in the socket at that moment, where it would be lost."""
     child = [sys.executable, "-m", "tests.support.dying", point, str(count), *arguments, "--max_connections", "1"]
     return subprocess.run(child, env=ENV, cwd=ROOT, capture_output=True, timeout=DEADLINE).returncode
 

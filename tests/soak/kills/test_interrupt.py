@@ -1,49 +1,53 @@
 """Runs in processes of their own that are stopped by a signal."""
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from mmeval.errors import EXIT_INTERRUPTED, EXIT_OK
-from tests.support.cli import mmeval_process, started, wait_for
-from tests.support.tiny_benchmark import write_benchmark
-from tests.support.toy import asked_in
-from tests.support.toy_site import toy_environment
+from tests.support.cli import kept_answers, mmeval_process, openai, started, stopped_at_work, wait_for
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import toy_environment, write_benchmark
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> list[str]:
-    """A run of twelve questions to a toy model that takes a moment for each."""
-    tasks = write_benchmark(tmp_path / "tasks", rows=12)
-    return [
-        *("--tasks", "tiny", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")),
-        *("--model", "toy", "--model_args", f"delay=0.1,log={tmp_path / 'asked'}", "--max_connections", "2"),
-    ]
+def run_of_twelve(folder: Path) -> list[str]:
+    tasks = write_benchmark(folder / "tasks", rows=12)
+    return ["--tasks", "tiny", "--include_path", str(tasks), "--output_path", str(folder / "runs")]
 
 
-def journalled(folder: Path) -> int:
-    return sum(file.read_bytes().count(b"\n") for file in folder.rglob("journal/*.jsonl"))
+def group_exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
-def test_a_terminated_run_keeps_every_answer_and_the_next_asks_the_rest(tmp_path: Path, command: list[str]) -> None:
-    env = toy_environment(tmp_path / "site")
-    with started(*command, env=env) as running:
-        wait_for(lambda: journalled(tmp_path) >= 2, "two answers")
-        running.signal(signal.SIGTERM)
-        ended = running.ended()
-    asked = asked_in(tmp_path)
-    assert (ended.code, journalled(tmp_path)) == (EXIT_INTERRUPTED, len(asked))
-    second = mmeval_process(*command, env=env)
-    assert (second.code, second.err.startswith(f"kept {len(asked)} answers ")) == (EXIT_OK, True), second.err
-    assert asked_in(tmp_path) == sorted(f"question {i}" for i in range(12))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_keeps_every_answer_leaves_no_process_and_the_next_asks_the_rest(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with MockServer(hold_after=4) as server:
+        command = [*run_of_twelve(tmp_path), *openai(server), "--max_connections", "2", "--score_workers", "2"]
+        with started(*command, start_new_session=True) as running:
+            first = stopped_at_work(running, server, lambda: os.killpg(running.process.pid, number))
+            wait_for(lambda: not group_exists(running.process.pid), "the scoring processes to end")
+        kept = kept_answers(tmp_path)
+        second = mmeval_process(*command)
+        stats = server.stats()
+    assert (first.code, "Traceback" in first.err, kept) == (EXIT_INTERRUPTED, False, 4 + 2), first.err
+    assert (second.code, second.lines[0].startswith("kept 6 answers ")) == (EXIT_OK, True), second.err
+    assert (stats["unique"], stats["repeated"]) == (12, 0)
 
 
-def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(tmp_path: Path, command: list[str]) -> None:
+def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(tmp_path: Path) -> None:
+    command = [*run_of_twelve(tmp_path), "--model", "toy", "--model_args", f"log={tmp_path / 'asked'}"]
     file = tmp_path / "tasks" / "tiny.yaml"
     file.write_text(file.read_text().replace("exact_match", "toy_yes"))
-    (tmp_path / "tasks" / "data" / "test.jsonl").write_text('{"id": "0", "input": "hang"}\n')
+    (tmp_path / "tasks" / "tiny_data" / "test.jsonl").write_text('{"id": "0", "input": "hang"}\n')
     with started(*command, env=toy_environment(tmp_path / "site")) as running:
-        wait_for(lambda: journalled(tmp_path) == 1, "the answer")
+        wait_for(lambda: kept_answers(tmp_path) == 1, "the answer")
         running.signal(signal.SIGINT)
         assert running.ended().code == EXIT_INTERRUPTED

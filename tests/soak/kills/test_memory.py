@@ -1,4 +1,4 @@
-"""Media never sit in memory: a run over more pictures needs no more of it, whoever holds, makes or reads them."""
+"""Media are not kept in memory: a run over more pictures needs no more of it."""
 
 import os
 import subprocess

@@ -1,6 +1,5 @@
 """Runs with worker processes that are killed, stopped and started again: nothing that was answered is asked twice."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, started, wait_for
+from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, results, started, wait_for
 from tests.support.parallel import answered, notes
-from tests.support.questions import write_task
-from tests.support.toy_site import toy_environment
+from tests.support.questions import toy_environment, write_task
 
 ROWS = 16
 QUESTIONS = sorted(f"question {i}" for i in range(ROWS))
@@ -44,9 +42,10 @@ class Runs:
 
     def killed_after(self, answers: int, *, worker: bool) -> int:
         """Kill the run, or one of its workers, once there are so many answers; what becomes of the run."""
-        with started(*self.command(), env=self.env) as running:
+        with started(*self.command(most=answers), env=self.env) as running:
             wait_for(lambda: len(answered(self.folder)) >= answers, f"{answers} answers")
-            os.kill(notes(self.folder)[-1].pid if worker else running.process.pid, signal.SIGKILL)
+            os.kill(notes(self.folder, "answer")[-1].pid if worker else running.process.pid, signal.SIGKILL)
+            (self.folder / "go").touch()
             return running.process.wait(DEADLINE)  # its workers may still be there, and hold what it printed
 
     def all_end(self) -> None:
@@ -73,7 +72,7 @@ def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_pa
     runs = Runs(tmp_path, prefix="<think>hm</think>")  # an answer with its reasoning in it would be wrong
     died = [runs.killed_inside("adopt", 3), runs.killed_after(8, worker=False), runs.killed_inside("records", 2)]
     last = runs.whole()
-    spent = json.loads(max(tmp_path.rglob("results_*.json")).read_text())["mmeval"]["spent"]
+    spent = results(tmp_path)["mmeval"]["spent"]
     assert (died, last.code, len(answered(tmp_path))) == ([-signal.SIGKILL] * 3, 0, ROWS), last.err
     assert f"{ROWS}/{ROWS}" in last.out and "|1.0000|" in last.out.replace(" ", "")
     assert spent["calls"] == ROWS
@@ -81,11 +80,14 @@ def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_pa
 
 
 def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they_still_write(runs: Runs) -> None:
-    with started(*runs.command(delay=0.5, max_batch_size=6), env=runs.env) as running:
-        wait_for(lambda: len(answered(runs.folder)) == 2, "the first answers")
+    with started(*runs.command(most=2, max_batch_size=6), env=runs.env) as running:
+        wait_for(lambda: len(answered(runs.folder)) >= 2 == len(notes(runs.folder, "begin")), "two batches under way")
         running.process.kill()
         running.process.wait(DEADLINE)
-    last = runs.whole(delay=0)
+    with started(*runs.command(), env=runs.env) as again:
+        again.read_until("left workers behind")
+        (runs.folder / "go").touch()
+        last = again.ended()
     assert any(line.startswith("kept 12 answers from ") for line in last.lines)
     assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
 

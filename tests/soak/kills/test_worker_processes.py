@@ -1,6 +1,5 @@
 """Worker processes that die at every step of their work: no answer is lost, and none is asked for twice."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +8,9 @@ import pytest
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.system.json_lines import from_line
 from tests.support.parallel import answered
-from tests.support.toy import registered, run_toy, sample, task
+from tests.support.toy import run_toy, sample, task
 
-
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def run(folder: Path, *texts: str, wants: tuple[str, ...] = ("text",), copies: int = 2, **args: Any) -> RunOutcome:

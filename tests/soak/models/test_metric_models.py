@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.stories.test_model_lane import WHOLE, Runs
 from tests.support import cli
 from tests.support.cli import DEADLINE, Ended, mmeval_process, openai, results, started, wait_for
 from tests.support.metric_models import TINY, weights_folder
 from tests.support.mmmg_tasks import NEED_WEIGHTS
 from tests.support.mock_openai_server import MockServer
+from tests.support.toy_weights import WHOLE, Runs
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.installation import install_command
 from tests.support.cli import ROOT, environment, mmeval_process
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 BLOCKER = """

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.cli import Ended, environment, mmeval_process, run_folder
 from tests.support.fake_hub import FakeHub, Files, Repositories
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 COMMIT, OTHER = "a" * 40, "b" * 40

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.mock_openai_server import MockServer
-from tests.support.tiny_benchmark import write_benchmark
+from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[3]

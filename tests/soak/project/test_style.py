@@ -22,7 +22,9 @@ OF_A_FOLDER = {
     "test_examples.py",
     "test_fixture.py",
     "test_parity.py",
+    "test_pages.py",
     "test_parity_of_quality.py",
+    "test_scripts.py",
     "test_switches.py",
     "test_task_files.py",
     "test_whole_data.py",
@@ -59,15 +61,16 @@ def test_functions_do_one_thing() -> None:
 
 @pytest.mark.parametrize("tree", TREES)
 def test_a_test_stands_where_its_subject_stands(tree: str) -> None:
-    tests = [file for file in sorted((ROOT / "tests" / tree).rglob("test_*.py")) if file.name not in OF_A_FOLDER]
-    assert [where(file) for file in tests if not subject_of(file).is_file()] == []
+    root = ROOT / "tests" / ("soak" if tree == "scripts" else "")
+    tests = [file for file in sorted((root / tree).rglob("test_*.py")) if file.name not in OF_A_FOLDER]
+    assert tests != []
+    assert [where(file) for file in tests if not subject_of(file.relative_to(root)).is_file()] == []
 
 
 def subject_of(test: Path) -> Path:
-    """The module that a test file is about: ``tests/a/b/test_c.py`` tests ``a/b/c.py``."""
-    folder = ROOT / test.parent.relative_to(ROOT / "tests")
+    """The module that a test file is about: ``a/b/test_c.py`` tests ``a/b/c.py``."""
     name = test.name.removeprefix("test_")
-    return folder / ("__main__.py" if name == "main.py" else name)
+    return ROOT / test.parent / ("__main__.py" if name == "main.py" else name)
 
 
 def by_name() -> dict[str, Path]:

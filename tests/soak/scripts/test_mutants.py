@@ -1,9 +1,12 @@
 import builtins
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from scripts.mutants import Fault, drawn, faults_of, main, with_fault, with_probes
+from tests.support.task_folder import write_files
 
 SOURCE = b'''"""A module."""
 
@@ -69,3 +72,27 @@ def test_the_same_seed_draws_the_same_faults_of_the_product(capsys: pytest.Captu
     printed = [Fault(**json.loads(line)) for line in capsys.readouterr().out.splitlines()]
     assert printed == drawn(3, 5)
     assert len(printed) == 3
+
+
+SIGN = "def sign(number):\n    if number < 0:\n        return -1\n    return 1\n"
+TREE = {
+    "pyproject.toml": '[project]\nname = "signs"\nversion = "1"\n[tool.setuptools]\npackages = ["signs"]\n',
+    "signs/__init__.py": "",
+    "signs/sign.py": SIGN,
+    "tests/signs/test_sign.py": "from signs.sign import sign\n\ndef test_signs():\n    assert sign(-5) < 0 < sign(5)\n",
+}
+
+
+def test_a_run_tells_a_fault_that_a_test_notices_from_one_that_none_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree, file = write_files(tmp_path / "tree", TREE), tmp_path / "faults.jsonl"
+    for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@localhost commit -q -m signs"):
+        subprocess.run(["git", *words.split()], cwd=tree, check=True)
+    faults = [fault for fault in faults_of(SIGN.encode(), "signs/sign.py") if fault.kind in ("comparison", "condition")]
+    file.write_text("".join(json.dumps(fault._asdict()) + "\n" for fault in faults))
+
+    assert main(["run", str(file), "--tree", str(tree), "--work", str(tmp_path / "work"), "--jobs", "1"]) == 0
+    verdicts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = {verdict["fault"].rpartition(" ")[2]: (verdict["killed"], verdict["by"]) for verdict in verdicts}
+    assert found == {"comparison": (False, ""), "condition": (True, "tests/signs/test_sign.py::test_signs")}

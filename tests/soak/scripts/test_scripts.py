@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.questions import write_benchmark
 from tests.support.task_folder import write_files, write_rows
-from tests.support.tiny_benchmark import write_benchmark
 
 EVALUATED = "mmeval.evaluate(model='reference', tasks='tiny', include_path='.', score_workers=2)"
 PLAIN = f"import mmeval\nprint({EVALUATED}.exit_code)"

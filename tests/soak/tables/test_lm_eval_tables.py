@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mmeval.report.test_results_file import THREE, document
+from tests.support.outcomes import THREE, document
 
 
 def test_the_harness_prints_our_results_file() -> None:

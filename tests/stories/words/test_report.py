@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -19,6 +20,12 @@ def told(folder: Path) -> None:
     write_run(folder / FOLDER, trials, results={"results": SLICES})
     write_run(folder / "damaged", [Told([text("a")], [{"no": "type"}])], results={})
     write_run(folder / "cut", [])
+    lost: list[dict[str, Any]] = [
+        {"inapplicable": 9, "unsupported": 1},
+        {"suspended": True, "unscored": 4, "failed": 6},
+    ]
+    noted = [{**SLICES[0], "n": 10, "scored": 0, "value": None, **counts} for counts in lost]
+    write_run(folder / "noted", [], results={"results": noted, "unfinished": {"told": {"made": 10, "of": 20}}})
     write_run(folder / "empty", [], results={"results": []})
     many = [{**SLICES[0], "slice": f"label={at}"} for at in range(61)]
     write_run(folder / "many", [], results={"results": many})
@@ -31,7 +38,14 @@ CASES = {
             *(f"{FOLDER}", "runs", ".", f"{FOLDER} --format markdown", f"{FOLDER} --format latex"),
             *(f"{FOLDER} --format csv", f"{FOLDER} --format svg,csv -o out", f"{FOLDER} --format htlm"),
             *(f"{FOLDER} --format ''", f"{FOLDER} -o .", "cut --format csv", f"cut {FOLDER} --format markdown"),
-            *(f"{FOLDER} empty --format csv", "damaged", "nowhere", "many --format svg", f"{FOLDER} --layout mmgm"),
+            *(
+                f"{FOLDER} empty --format csv",
+                "damaged",
+                "noted",
+                "nowhere",
+                "many --format svg",
+                f"{FOLDER} --layout mmgm",
+            ),
             *(f"{FOLDER} --layout mmmg --format html", "empty --format svg", f"{FOLDER} --layout mmmg", ""),
         )
     },

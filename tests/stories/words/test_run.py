@@ -8,45 +8,52 @@ from mmeval.cli import verbs
 from mmeval.cli.verbs import REFUSED_VERBS
 from mmeval.settings.flags import REFUSED
 from tests.support.cli import KEY
-from tests.support.words import DATA, RUN, TASK, TINY, Case, shown
+from tests.support.words import DATA, RUN, TASK, TINY, Case, listed, shown
 
 OPENAI = f"{RUN} --model openai --model_args base_url=URL,model=m"
 JUDGED = {**TINY, "t.yaml": TASK.replace("exact_match", "judge_grade")}
 PRICES = {**TINY, "prices.yaml": "models: {m: {input: 1000, output: 1000}}\n"}
 FLAGS = (
-    *("--limt 3", "--gemini openai", "--limit", "--limit abc", "--limit 1.5", "--max_unscored 2.5", "--offset 99"),
-    *("--samples '{\"t\": [9]}'", "--samples '{\"u\": [0]}'", "--samples '{\"t\": 1}'", "--samples t"),
-    *("--samples '{\"t\": [0]}' --limit 1", "--sample_shuffle 1", "--limit 1 --stratify levle"),
-    *("--seed 7,8,1234,1234", "--seed x", "--repeats 70000", "--gen_kwargs temprature=1", "--gen_kwargs a"),
-    *("--gen_kwargs max_tokens=2.9", "--gen_kwargs temperature=-1", "--gen_kwargs top_p=1.5", "--strict=maybe"),
-    *("--protocol text_then_medium", "--profile oficial", "--metric_args '{\"exact_match\": 1}'"),
-    *("--metric_args '{\"exact_mach\": {}}'", "--skip_metric exact_mtch", "--judge_prompts gone", "--logger a,b"),
-    *("--reasoning_tags '<think>'", "--bootstrap_iters 7", "--metadata '{\"limit\": 1}'", "--metadata '{\"a\": NaN}'"),
-    *("--verbosity LOUD", "--wandb_args project=p --logger wandb", "--logger wanb", "--role judge", "--role judge="),
-    *("--role judge=empty --role judge=empty", "--role model=empty", "--judge empty", "--judge_args a=1"),
-    *("--judge empty --role judge=empty", "--judge ,model=a", "--judge openai,model=a --judge_args model=b"),
-    *("--captioner notting", "--retry_on_error 1.5", "--budget_usd x", "--batch_size 0", "--device cuda:1"),
-    *("--baseline nowhere", "--model_cost_config gone.yaml", "--model openai"),
+    *listed("""
+        --limt 3 | --gemini openai | --limit | --limit abc | --limit 1.5 | --max_unscored 2.5 | --offset 99
+        --samples '{"t": [9]}' | --samples '{"u": [0]}' | --samples '{"t": 1}' | --samples t
+        --samples '{"t": [0]}' --limit 1 | --sample_shuffle 1 | --limit 1 --stratify levle | --seed 7,8,1234,1234
+        --seed x | --repeats 70000 | --gen_kwargs temprature=1 | --gen_kwargs a | --gen_kwargs max_tokens=2.9
+        --gen_kwargs temperature=-1 | --gen_kwargs top_p=1.5 | --strict=maybe | --protocol text_then_medium
+        --profile oficial | --metric_args '{"exact_match": 1}' | --metric_args '{"exact_mach": {}}'
+        --skip_metric exact_mtch | --judge_prompts gone | --logger a,b | --reasoning_tags '<think>'
+        --bootstrap_iters 7 | --metadata '{"limit": 1}' | --metadata '{"a": NaN}' | --verbosity LOUD
+        --wandb_args project=p --logger wandb | --logger wanb | --role judge | --role judge=
+        --role judge=empty --role judge=empty | --role model=empty | --judge empty | --judge_args a=1
+        --judge empty --role judge=empty | --judge ,model=a | --judge openai,model=a --judge_args model=b
+        --captioner notting | --retry_on_error 1.5 | --budget_usd x | --batch_size 0 | --device cuda:1
+        --baseline nowhere | --model_cost_config gone.yaml | --model openai
+    """),
     *(f"--{name} 5" for name in sorted(REFUSED)),
 )
 BACKENDS = {
     "openai": (
-        *("modl=m", "model=1e5", "model=m,timeout=soon", "model=m,timeout=0"),
-        *("model=m,base_url=localhost:80", "model=m,base_url=ftp://x", "model=m,base_url=http://u:p@x/v1"),
-        *("model=m,base_url=http://x/v1/chat/completions", "model=m,base_url=http://x:y", f"model=m,api_key={KEY}"),
-        *("model=m,api_key_file=gone", "model=m,endpoint=chatt", "model=m,outputs=text+imag", "model=m,inputs=txt"),
-        "model=m,max_connections=0",
+        *listed("""
+            modl=m | model=1e5 | model=m,timeout=soon | model=m,timeout=0 | model=m,base_url=localhost:80
+            model=m,base_url=ftp://x | model=m,base_url=http://u:p@x/v1
+            model=m,base_url=http://x/v1/chat/completions | model=m,base_url=http://x:y | model=m,api_key_file=gone
+            model=m,endpoint=chatt | model=m,outputs=text+imag | model=m,inputs=txt | model=m,max_connections=0
+        """),
+        f"model=m,api_key={KEY}",
     ),
     "hf": (
-        *("pretrained=./gone", "pretrained=tiny,dtype=floot", "pretrained=tiny,device=cudda", ""),
-        *("pretrained=tiny,chat_template=gone.jinja", "pretrained=rows,revision=x", "pretrained=me/absent"),
-        *("pretrained=tiny,batch_size=4", "pretrained=tiny,data_parallel_size=0"),
+        *listed("""
+            pretrained=./gone | pretrained=tiny,dtype=floot | pretrained=tiny,device=cudda
+            pretrained=tiny,chat_template=gone.jinja | pretrained=rows,revision=x | pretrained=me/absent
+            pretrained=tiny,batch_size=4 | pretrained=tiny,data_parallel_size=0
+        """),
+        "",
     ),
-    "diffusers": ("pretrained=rows", "pretrained=tiny,steps=0", "pretrained=tiny,size=big"),
-    "replay": (
-        *("path=nowhere", "path=rows", "path=rows,format=mmmg,generation=4", "path=rows,generations=4"),
-        *("path=rows,format=mmmg,generations=many", "path=rows,format=mmmg,generations=0"),
-    ),
+    "diffusers": listed("pretrained=rows | pretrained=tiny,steps=0 | pretrained=tiny,size=big"),
+    "replay": listed("""
+        path=nowhere | path=rows | path=rows,format=mmmg,generation=4 | path=rows,generations=4
+        path=rows,format=mmmg,generations=many | path=rows,format=mmmg,generations=0
+    """),
 }
 OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
 ABSENT = TASK.replace("task: t", "task: u").replace("rows", "./gone")

@@ -6,46 +6,50 @@ from syrupy.assertion import SnapshotAssertion
 
 from mmeval.task.schema import REFUSED
 from tests.support.tiny_media import picture, wav
-from tests.support.words import DATA, TASK, TINY, Case, shown
+from tests.support.words import DATA, TASK, TINY, Case, listed, shown
 
 CHECK = "validate t.yaml --bounds false"
 KEYS = (
-    *("generation_kwarg: {}", "repeats: 0", "repeats: 1.5", "repeats: true", "tag: 3", "tag: [a, 3]", "tag: [a, a]"),
-    *("dataset_name: 2024", "loader:", "profile: oficial", "missing_output: zero", "output_modalities: [text, imag]"),
-    *("output_modalities: []", "input_modalities: [reasoning]", "placeholders: [tags]", "prompt: {systm: x}"),
-    *("generation_kwargs: {temprature: 1}", "roles: {judge: {temprature: 1}}"),
-    *("roles: {judge: 1}", "prompt: {function: f, user: x}", "prompt: {}", "prompt_fields: id", "filter: {a: {b: 1}}"),
-    *("protocol: {answer: last}", "dataset_kwargs: {trust_remote_code: true}", "requires_mmeval: newest"),
-    *("requires_mmeval: '>=99'", "expected: {row: 3}", "expected: {rows: -1}", "expected: {rows: many}"),
-    *("expected: {media: {picture: 3}}", "expected: {files: {a.txt: abc}}", "by_hand: [{path: /etc, source: x}]"),
-    *("by_hand: [{path: a, from: x}]", "by_hand: {path: a, source: x}", "by_hand: [{path: a}]"),
-    *("loader: interleavd", "protocol: singel", "protocol: {name: episode, anwser: x}", "prompt: {function: gone}"),
-    *("prompt: '{{ inptu }}'", "prompt: '{{ answer }}'", "prompt: {system: '{% if %}'}", "layout: mmgm"),
-    *("include: gone.yaml", "include: t.yaml", "include: ../x.yaml", "include:\n  - 3", "dataset_path: ~nosuchuser/a"),
-    *("test_split: tset", "filter: {level: hard}", "breakdown: level", "cluster_key: levle"),
-    "input_modalities: [image]",
-    *("output_modalities: per_sample", "prompt_fields: gone\nprompt: '{{ gone }}'", "dataset_name: absent"),
-    *("dataset_kwargs: {data_file: absent.jsonl}", "dataset_kwargs: {data_file: ../up.jsonl}", "dataset_name: ../up"),
-    *("dataset_kwargs: {data_fiel: x.jsonl}", "revision: main", "prompt: {user: '{{ 1 / 0 }}'}", "metadata: {}"),
-    *("on: 1", "a: 010", "a: .nan", "repeats: 1\nrepeats: 2", "a: !function x.y", "a: !!python/name:os.system"),
-    *("7: x", "a: [", "a: b: c", "a: &a [*a]", f"a: {'[' * 999}", "a: no", "7"),
+    *listed("""
+        generation_kwarg: {} | repeats: 0 | repeats: 1.5 | repeats: true | tag: 3 | tag: [a, 3] | tag: [a, a]
+        dataset_name: 2024 | loader: | profile: oficial | missing_output: zero | output_modalities: [text, imag]
+        output_modalities: [] | input_modalities: [reasoning] | placeholders: [tags] | prompt: {systm: x}
+        generation_kwargs: {temprature: 1} | roles: {judge: {temprature: 1}} | roles: {judge: 1}
+        prompt: {function: f, user: x} | prompt: {} | prompt_fields: id | filter: {a: {b: 1}}
+        protocol: {answer: last} | dataset_kwargs: {trust_remote_code: true} | requires_mmeval: newest
+        requires_mmeval: '>=99' | expected: {row: 3} | expected: {rows: -1} | expected: {rows: many}
+        expected: {media: {picture: 3}} | expected: {files: {a.txt: abc}} | by_hand: [{path: /etc, source: x}]
+        by_hand: [{path: a, from: x}] | by_hand: {path: a, source: x} | by_hand: [{path: a}] | loader: interleavd
+        protocol: singel | protocol: {name: episode, anwser: x} | prompt: {function: gone} | prompt: '{{ inptu }}'
+        prompt: '{{ answer }}' | prompt: {system: '{% if %}'} | layout: mmgm | include: gone.yaml | include: t.yaml
+        include: ../x.yaml | dataset_path: ~nosuchuser/a | test_split: tset | filter: {level: hard} | breakdown: level
+        cluster_key: levle | input_modalities: [image] | output_modalities: per_sample | dataset_name: absent
+        dataset_kwargs: {data_file: absent.jsonl} | dataset_kwargs: {data_file: ../up.jsonl} | dataset_name: ../up
+        dataset_kwargs: {data_fiel: x.jsonl} | revision: main | prompt: {user: '{{ 1 / 0 }}'} | metadata: {} | on: 1
+        a: 010 | a: .nan | a: !function x.y | a: !!python/name:os.system | 7: x | a: [ | a: b: c | a: &a [*a] | a: no
+        7
+    """),
+    "include:\n  - 3",
+    "prompt_fields: gone\nprompt: '{{ gone }}'",
+    "repeats: 1\nrepeats: 2",
+    f"a: {'[' * 999}",
     *(f"{key}: x" for key in sorted(REFUSED)),
 )
-ENTRIES = (
-    *("{metric: exact_mach}", "{metric: exact_match, ignore_cas: true}"),
-    *("{metric: strict_structure, mode: uniqe}", "{metric: hf_evaluate, name: rouge, trust_remote_code: true}"),
-    *("{metric: exact_match, aggregation: maen}", "{metric: exact_match, aggregation: {name: mean, p: 1}}"),
-    *("{metric: exact_match, aggregation: {name: mean, interval: x}}", "{metrc: x}", "{metric: x, aggregation: 3}"),
-    *("{metric: exact_match}, {metric: exact_match, ignore_case: true}", "{metric: judge_grade, asks: {juge: g}}"),
-    *("{metric: judge_grade, asks: {judge: 'a b'}}", "{metric: judge_grade, asks: gemini}", "{metric: judge_grade}"),
-    *("{metric: exact_match, asks: {judge: gemini}}", "{metric: rubric_judge, prompt: polit}"),
-    *("{metric: judge_grade, asks: {judge: gemini}}", "{metric: judge_grade, levels: 0}", "{metric: overall}"),
-    *("{metric: exact_match}, {metric: overall, of: [exact_mach]}", "{metric: overall, of: []}"),
-    *("{metric: overall, of: [overall]}", "{metric: exact_match}, {metric: overall, of: [exact_match, exact_match]}"),
-    *("{metric: exact_match}, {metric: overall, of: exact_match}", "{metric: overall, of: [exact_match]}"),
-    "{metric: wer}, {metric: exact_match}, {metric: overall, of: [wer, exact_match]}",
-    "{metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}",
-)
+ENTRIES = listed("""
+    {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}
+    {metric: hf_evaluate, name: rouge, trust_remote_code: true} | {metric: exact_match, aggregation: maen}
+    {metric: exact_match, aggregation: {name: mean, p: 1}}
+    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | {metric: x, aggregation: 3}
+    {metric: exact_match}, {metric: exact_match, ignore_case: true} | {metric: judge_grade, asks: {juge: g}}
+    {metric: judge_grade, asks: {judge: 'a b'}} | {metric: judge_grade, asks: gemini} | {metric: judge_grade}
+    {metric: exact_match, asks: {judge: gemini}} | {metric: rubric_judge, prompt: polit}
+    {metric: judge_grade, asks: {judge: gemini}} | {metric: judge_grade, levels: 0} | {metric: overall}
+    {metric: exact_match}, {metric: overall, of: [exact_mach]} | {metric: overall, of: []}
+    {metric: overall, of: [overall]} | {metric: exact_match}, {metric: overall, of: [exact_match, exact_match]}
+    {metric: exact_match}, {metric: overall, of: exact_match} | {metric: overall, of: [exact_match]}
+    {metric: wer}, {metric: exact_match}, {metric: overall, of: [wer, exact_match]}
+    {metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}
+""")
 GROUPS = (
     *("task: []", "task: [3]", "task: [{repeats: 2}]", "task: [g]", "task: [tt]", "task: [t]\nloader: x"),
     *("task: t\naggregate_metric_list: [{metric: m, weight: 1}]", "task: t\naggregate_metric_list: [{metric: exact}]"),

@@ -2,19 +2,10 @@ import re
 
 import pytest
 
-from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, BrokenBlock, Piece, Words, split, split_runs
+from mmeval.model_backends.hf.generation.blocks import Block, BrokenBlock, Piece, Words, split, split_runs
+from tests.support.block_tokens import BEGIN, C1, C2, END, FRAME, LINE, PLACEHOLDER, TOKENS, WRAPPER, A, B, size
 
-A, B = 0, 1
-BEGIN, WRAPPER, LINE, FRAME, END, PLACEHOLDER = range(100, 106)
-C1, C2, C3 = 110, 111, 112
-SIZE = dict(enumerate("0123456789*", start=50))
-TOKENS = BlockTokens(BEGIN, WRAPPER, LINE, FRAME, END, frozenset({C1, C2, C3}), SIZE, PLACEHOLDER)
 BODY = (C1, LINE, C2, LINE)
-
-
-def size(text: str) -> list[int]:
-    ids = {piece: token for token, piece in SIZE.items()}
-    return [ids[char] for char in text]
 
 
 def block(text: str = "2*1", body: tuple[int, ...] = BODY, tail: tuple[int, ...] = (FRAME, END)) -> list[int]:

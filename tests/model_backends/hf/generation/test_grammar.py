@@ -4,7 +4,7 @@ import torch
 
 from mmeval.model_backends.hf.generation.blocks import Block, BrokenBlock, Piece, Words, split
 from mmeval.model_backends.hf.generation.grammar import MAX_PICTURES, BlockGrammar, BlockMasks, PictureRule, RowState
-from tests.model_backends.hf.generation.test_blocks import BEGIN, C1, LINE, TOKENS, WRAPPER, A, size
+from tests.support.block_tokens import BEGIN, C1, LINE, TOKENS, WRAPPER, A, size
 
 EOS, VOCABULARY = 2, 120
 PROMPT = torch.tensor([[A, BEGIN, C1]])
