@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -185,7 +185,8 @@ def _beside_loops(work: Callable[[], T]) -> T:
     thread.start()
     while True:
         try:
-            thread.join()
+            while not done.done():  # in parts: a signal right before a wait is seen after it
+                wait([done], timeout=1.0)
             return done.result()
         except KeyboardInterrupt:
             assert thread.ident is not None
