@@ -123,8 +123,13 @@ def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of
     third = run_toy(tmp_path, judged(roles={"judge": GenerationParams(temperature=0.7)}), roles=JUDGE)
     assert [values(one)["judged"] for one in (first, second, third)] == [1.0, 0.0, 1.0]
     assert (len(asked_in(tmp_path)), third.exit_code) == (3, EXIT_OK)
-    helpers = [BackendSpec("toy", {"model": model}) for model in ("toy-1", "toy-1", "toy-2")]
-    helped = [run_toy(tmp_path, judged(), roles={"judge": BackendSpec("toy_agent"), "helper": one}) for one in helpers]
+    log = tmp_path / "helped"
+    helped, lines = [], []
+    for name in ("toy-1", "toy-1", "toy-2"):
+        helper = BackendSpec("toy", {"model": name, "log": str(log)})
+        helped.append(run_toy(tmp_path, judged(), roles={"judge": BackendSpec("toy_agent"), "helper": helper}))
+        lines.append(len(log.read_text().splitlines()))
+    assert lines == [6, 6, 12]
     assert len({one.score_sets["judged"] for one in (first, second, third, *helped)}) == 5
 
 

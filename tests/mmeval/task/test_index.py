@@ -44,6 +44,13 @@ def test_a_name_that_two_packages_claim_fails_when_it_is_used(tmp_path: Path, mo
     assert all(word in str(caught.value) for word in ("dist-left", "dist-right", "left/same or right/same"))
 
 
+def test_a_name_that_two_files_of_a_package_claim_has_to_change(tmp_path: Path, monkeypatch: Any) -> None:
+    twice = {"mine": {"a.yaml": task("same"), "b.yaml": task("same")}}
+    with installed(tmp_path, monkeypatch, twice), pytest.raises(AmbiguousNameError) as caught:
+        select(["mine/same"])
+    assert all(word in str(caught.value) for word in ("a.yaml", "b.yaml", "rename"))
+
+
 def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
     with installed(tmp_path, monkeypatch, {"here": {"a.yaml": task("here_a")}, "gone": {}}) as folders:
         (folders["gone"] / "__init__.py").unlink()
