@@ -120,11 +120,6 @@ def distribution_of(entry: EntryPoint) -> str:
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
-def owner(group: PluginGroup, name: str) -> str:
-    """The distribution that registers a name. Raises as ``load`` does."""
-    return distribution_of(_find(group, name))
-
-
 @cache
 def _name_of(distribution: Distribution) -> str:
     """Reads its metadata, which takes a while for each of dozens of entry points."""

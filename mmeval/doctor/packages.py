@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from mmeval.doctor.finding import Finding
 from mmeval.doctor.installation import own_distributions
-from mmeval.installation import install_command, is_checkout
+from mmeval.installation import DISTRIBUTION, install_command, is_checkout
 
-SUMS = ("all",)
-"""Extras that contain only other extras."""
 FOR_DEVELOPERS = ("dev", "docs")
 
 
@@ -34,8 +32,9 @@ def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
     An extra that is not installed is missing if a task, model or role has ``asked`` for it; else it is a note."""
     needed = _needed()
     yield _finding("", needed, asked)
-    for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
-        yield _finding(extra, needed, asked)
+    for extra in sorted(needed.keys() - {"", *(() if is_checkout() else FOR_DEVELOPERS)}):
+        if any(item.name != DISTRIBUTION for item in needed[extra]):  # others only stand for extras
+            yield _finding(extra, needed, asked)
 
 
 def _finding(extra: str, needed: Mapping[str, Sequence[Needed]], asked: Collection[str]) -> Finding:
@@ -73,9 +72,9 @@ def _installed(name: str) -> str:
 def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Needed]:
     """The packages of an extra and of the extras in it."""
     for item in needed.get(extra, ()):
-        if item.name != "mmeval":
+        if item.name != DISTRIBUTION:
             yield item._replace(extras=())
-        for inner in item.extras if item.name == "mmeval" else ():
+        for inner in item.extras if item.name == DISTRIBUTION else ():
             yield from _all_of(inner, needed)
 
 

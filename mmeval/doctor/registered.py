@@ -9,6 +9,7 @@ from pathlib import Path
 from mmeval import plugins
 from mmeval.doctor.finding import Finding, status_of
 from mmeval.errors import MmevalError
+from mmeval.installation import DISTRIBUTION
 from mmeval.task.index import TaskIndex
 
 _FILES = "mmeval.tasks"
@@ -27,7 +28,7 @@ def loaded() -> Iterator[Finding]:
             except MmevalError as error:
                 status = status_of(error)
                 fix = f"reinstall or remove it: pip uninstall {owner}"
-                if owner == "mmeval":
+                if owner == DISTRIBUTION:
                     fix = "see the installation above"
                 yield Finding(status, f"{name} ({group}): {error}", fix if status == "broken" else "")
             else:
