@@ -41,7 +41,9 @@ def metadata() -> Iterator[Finding]:
         if position == 0 or is_checkout():
             yield from _stale(one, _where(one), shadowed=position > 0)
     for one in distributions(name="mmeval"):
-        message = f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
+        message = (
+            f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
+        )
         yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
 
 

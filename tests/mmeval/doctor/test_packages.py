@@ -6,12 +6,13 @@ import pytest
 from mmeval.doctor import packages
 from mmeval.doctor.finding import Finding
 from mmeval.doctor.packages import Needed, _all_of, _needed, extras
-from mmeval.installation import install_command
+from mmeval.installation import DISTRIBUTION, install_command
 from tests.support.task_folder import write_files
 
 LINES = (
     "Of_All>=1", "of-old ; python_version < '3'", "Own (<2) ; extra == 'a'", "second ; extra == 'a'",
-    "own-old ; python_version < '3' and extra == 'a'", "mmeval[a] ; extra == 'b'", "mmeval[a,b] ; extra == 'all'",
+    "own-old ; python_version < '3' and extra == 'a'", "mmeval-harness[a] ; extra == 'b'", "own ; extra == 'b'",
+    "mmeval-harness[a,b] ; extra == 'all'",
 )  # fmt: skip
 
 
@@ -38,8 +39,8 @@ def test_a_requirement_counts_only_where_its_condition_holds_here(monkeypatch: p
     assert _needed() == {
         "": [Needed("of-all", ">=1", ())],
         "a": [Needed("own", "<2", ()), Needed("second", "", ())],
-        "b": [Needed("mmeval", "", ("a",))],
-        "all": [Needed("mmeval", "", ("a", "b"))],
+        "b": [Needed(DISTRIBUTION, "", ("a",)), Needed("own", "", ())],
+        "all": [Needed(DISTRIBUTION, "", ("a", "b"))],
     }
     assert {item.name for item in _all_of("b", _needed())} == {"own", "second"}
     monkeypatch.setattr(packages, "own_distributions", list)

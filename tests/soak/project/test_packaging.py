@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from mmeval.installation import DISTRIBUTION
 from tests.support.fresh_environment import ROOT, FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
 
 PACKAGES = {"mmeval": "mmeval", "tasks": "mmeval/tasks", "metrics": "mmeval/metrics"} | {
@@ -68,7 +69,7 @@ def mapped(path: str) -> str | None:
 
 def installed_claims() -> Iterator[dict[str, dict[str, str]]]:
     """Group, name and target of every entry point, for each installation of mmeval that Python sees."""
-    for found in distributions(name="mmeval"):
+    for found in distributions(name=DISTRIBUTION):
         claims: dict[str, dict[str, str]] = {}
         for entry in found.entry_points:
             claims.setdefault(entry.group, {})[entry.name] = entry.value
@@ -94,8 +95,8 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
 
 
 def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
-    extras = metadata("mmeval").get_all("Provides-Extra") or []
-    needed = {extra: closure(requires("mmeval") or [], [extra], installed_only=True) for extra in extras}
+    extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+    needed = {extra: closure(requires(DISTRIBUTION) or [], [extra], installed_only=True) for extra in extras}
     assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev"}
     assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "ray", "gradio"})
 
@@ -103,9 +104,9 @@ def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_p
 def test_the_constraints_name_each_requirement_once() -> None:
     lines = (ROOT / "constraints-ci.txt").read_text().splitlines()
     pinned = [line.partition("==")[0].lower().replace("_", "-") for line in lines if line and line[0] != "#"]
-    extras = metadata("mmeval").get_all("Provides-Extra") or []
+    extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     assert len(pinned) == len(set(pinned))
-    assert closure(requires("mmeval") or [], extras, installed_only=True) <= {"mmeval", *pinned}
+    assert closure(requires(DISTRIBUTION) or [], extras, installed_only=True) <= {DISTRIBUTION, *pinned}
 
 
 def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
