@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
+from mmeval.installation import DISTRIBUTION
 
 PluginGroup = Literal[
     "mmeval.tasks",
@@ -122,8 +123,9 @@ def distribution_of(entry: EntryPoint) -> str:
 
 @cache
 def _name_of(distribution: Distribution) -> str:
-    """Reads its metadata, which takes a while for each of dozens of entry points."""
-    return re.sub(r"[-_.]+", "-", distribution.name).lower()
+    """Reads its metadata, which takes a while for each of dozens of entry points. Ours has the name of its command."""
+    name = re.sub(r"[-_.]+", "-", distribution.name).lower()
+    return "mmeval" if name == DISTRIBUTION else name
 
 
 def names(group: PluginGroup) -> list[str]:

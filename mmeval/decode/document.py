@@ -191,7 +191,7 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number (untyped: the package is optional)."""
+    """The opened PDF with each page's number."""
     with _opened(media, pdfium, limits) as document:
         for number in range(len(document)):
             yield document, number

@@ -9,7 +9,6 @@ from pathlib import Path
 from mmeval import plugins
 from mmeval.doctor.finding import Finding, status_of
 from mmeval.errors import MmevalError
-from mmeval.installation import DISTRIBUTION
 from mmeval.task.index import TaskIndex
 
 _FILES = "mmeval.tasks"
@@ -28,7 +27,7 @@ def loaded() -> Iterator[Finding]:
             except MmevalError as error:
                 status = status_of(error)
                 fix = f"reinstall or remove it: pip uninstall {owner}"
-                if owner == DISTRIBUTION:
+                if owner == "mmeval":
                     fix = "see the installation above"
                 yield Finding(status, f"{name} ({group}): {error}", fix if status == "broken" else "")
             else:

@@ -70,11 +70,11 @@ def test_each_decorator_registers_in_its_group_and_returns_it() -> None:
 
 def test_a_name_that_a_package_has_too_is_an_error_for_its_user() -> None:
     mmeval.register_metric("exact_match")(half)
-    with pytest.raises(AmbiguousNameError, match="by mmeval-harness and script") as caught:
+    with pytest.raises(AmbiguousNameError, match="by mmeval and script") as caught:
         plugins.load("mmeval.metrics", "exact_match")
     assert caught.value.name == "exact_match"
     assert plugins.load("mmeval.metrics", "script/exact_match").function is half
-    assert plugins.load("mmeval.metrics", "mmeval-harness/exact_match").function is not half
+    assert plugins.load("mmeval.metrics", "mmeval/exact_match").function is not half
 
 
 def test_the_same_definition_again_replaces_the_earlier_one_and_another_is_refused() -> None:

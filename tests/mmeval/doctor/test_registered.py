@@ -4,7 +4,6 @@ import pytest
 
 from mmeval import plugins
 from mmeval.doctor import registered
-from mmeval.installation import DISTRIBUTION
 from mmeval.task.index import TaskIndex
 from tests.support.task_folder import installed, task, write_files
 
@@ -20,13 +19,13 @@ def test_a_plugin_that_does_not_load_is_named_others_counted(tmp_path: Path, mon
     with installed(tmp_path, monkeypatch, {"odd": {}}, more=MORE):
         ill, needy, whole = sorted(registered.loaded(), key=lambda finding: finding.status)
         (clash,) = registered.clashes()
-        own = sum(plugins.distribution_of(entry) == DISTRIBUTION for entry in plugins.entries("mmeval.aggregators"))
+        own = sum(plugins.distribution_of(entry) == "mmeval" for entry in plugins.entries("mmeval.aggregators"))
     assert (ill.status, ill.how_to.endswith("pip uninstall dist-odd")) == ("broken", True)
     assert "dist-odd/ill" in ill.what and "RuntimeError: out of sorts" in ill.what
     assert (needy.status, needy.how_to, "dist-odd/needy" in needy.what) == ("missing", "", True)
     assert (whole.status, whole.what.startswith(f"{own + 1} plugins")) == ("ok", True)
-    assert f"dist-odd 1, {DISTRIBUTION} {own}" in whole.what
-    assert (clash.status, clash.how_to) == ("note", f"write dist-odd/mean or {DISTRIBUTION}/mean")
+    assert f"dist-odd 1, mmeval {own}" in whole.what
+    assert (clash.status, clash.how_to) == ("note", "write dist-odd/mean or mmeval/mean")
 
 
 def test_unreadable_task_files_or_no_plugins_at_all_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

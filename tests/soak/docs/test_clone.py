@@ -79,7 +79,10 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"{tmp_path}/.venv {tmp_path}/mmeval/__init__.py"
 
 
-@pytest.mark.parametrize("command", dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e .")]))
+@pytest.mark.parametrize(
+    "command",
+    dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e ."), *said_in_passing("pip install .")]),
+)
 def test_the_clone_is_installed_with_its_extras(command: str, tmp_path: Path) -> None:
     environment = clone(tmp_path)
     said = bash(command, tmp_path, PATH=f"{environment.python.parent}:{os.environ['PATH']}")

@@ -14,7 +14,6 @@ from mmeval.backend.routes import ROUTES
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.verbs import VERBS
 from mmeval.content.placeholders import SPELLINGS
-from mmeval.installation import DISTRIBUTION
 from mmeval.metric.contract import load_metric
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
@@ -41,7 +40,7 @@ def in_code(text: str) -> set[str]:
 
 
 def ours(group: plugins.PluginGroup) -> set[str]:
-    return {entry.name for entry in plugins.entries(group) if plugins.distribution_of(entry) == DISTRIBUTION}
+    return {entry.name for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"}
 
 
 def options(verb: str) -> set[str]:

@@ -36,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture(scope="module")
 def from_wheel(built: Built, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
     environment = FreshEnvironment.create(tmp_path_factory.mktemp("wheel") / "venv")
-    environment.link(closure(metadata_of(built.wheel).requires or [], ("api",)))
+    environment.link(closure(metadata_of(built.wheel).requires or []))
     environment.install(str(built.wheel))
     return environment
 
@@ -97,7 +97,7 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
 def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
     extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     needed = {extra: closure(requires(DISTRIBUTION) or [], [extra], installed_only=True) for extra in extras}
-    assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev"}
+    assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev", "docs"}
     assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "ray", "gradio"})
 
 
@@ -117,12 +117,20 @@ def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
     assert sorted(names - expected) == []
 
 
-def test_the_source_distribution_holds_no_tests(built: Built) -> None:
+def test_the_source_distribution_holds_the_tree(built: Built) -> None:
     (archive,) = built.wheel.parent.glob("*.tar.gz")
     with tarfile.open(archive) as files:
-        folders = {name.split("/")[1] for name in files.getnames() if "/" in name}
-    assert folders >= {"setup.cfg", "LICENSE", "CHANGELOG.md", *PACKAGES}
-    assert {"benchmarks", "tests"}.isdisjoint(folders)
+        names = {name.partition("/")[2] for name in files.getnames()}
+    assert sorted({path for path in built.paths if path not in (".gitignore", ".pre-commit-config.yaml")} - names) == []
+
+
+def test_the_name_is_one_and_the_extras_of_earlier_versions_are_still_there() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg")
+    extras = parser["options.extras_require"]
+    named = {line.partition("[")[0] for text in extras.values() for line in text.split() if "[" in line}
+    assert {parser["metadata"]["name"], *named} == {DISTRIBUTION}
+    assert {"api", "text", "image", "audio", "doc", "3d", "svg", "hub", "evaluate", "wandb", "trackio"} <= {*extras}
 
 
 def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:
