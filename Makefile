@@ -87,7 +87,7 @@ $(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
 	@touch $(VENV)/demo.stamp $@
 
 $(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
-	$(INSTALL) ".[api,hf,doc,3d,svg]"
+	$(INSTALL) ".[hf]"
 	@touch $@
 
 # Debian keeps the part of venv that brings pip in a package of its own; pip can put itself there just as well.

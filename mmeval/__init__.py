@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mmeval._version import __version__
 from mmeval.doors import door
+from mmeval.installation import refuse_mixture
 
 if TYPE_CHECKING:
     from mmeval.api import Evaluation, evaluate, simple_evaluate
@@ -40,6 +41,7 @@ __all__ = [
     "simple_evaluate",
 ]
 
+refuse_mixture()
 # In a checkout the sub-packages tasks, metrics and model_backends stand beside this one; an installed mmeval has them
 # inside. Extending the path makes `mmeval.tasks` mean the same in both, whatever the current folder holds.
 _root = Path(__file__).resolve().parent.parent

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from mmeval import errors
 from mmeval.cli.streams import print_text, steady
 from mmeval.errors import Interrupted, MmevalError
+from mmeval.installation import refuse_mixture
 from mmeval.report.terminal import write_line
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -21,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without ``argv``, the command of this process, whose threads end with it.
     """
+    refuse_mixture()  # the other project's own __init__.py may stand in the place of ours
     code = _run(list(sys.argv[1:] if argv is None else argv))
     if argv is None:
         _leave_work_behind(code)

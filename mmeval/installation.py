@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+DISTRIBUTION = "mmeval-harness"
+"""The name that pip installs, also in setup.cfg. On the package index ``mmeval`` is another project, OpenMMLab's."""
 ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds the code that runs: a checkout, or site-packages."""
+
+
+def refuse_mixture() -> None:
+    """Raise ImportError where the other project's files lie among ours: some of the same name are gone."""
+    if (ROOT / "mmeval" / "fileio").is_dir():
+        raise ImportError(
+            f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or below it, and both are damaged; run: "
+            f"pip uninstall -y mmeval {DISTRIBUTION}, then {install_command()}"
+        )
 
 
 def is_checkout() -> bool:
@@ -17,8 +27,7 @@ def install_command(extra: str = "") -> str:
     """The command that repeats this installation with an extra.
 
     In a checkout it is the editable installation of that folder; for an installation from a file, a folder or a
-    repository it names the same address. The bare name is only for an installation from an index, as an index may have
-    another project of that name.
+    repository it names the same address.
     """
     brackets = f"[{extra}]" if extra else ""
     if is_checkout():
@@ -28,15 +37,16 @@ def install_command(extra: str = "") -> str:
             folder = str(ROOT)
         return f'pip install -e "{folder}{brackets}"'
     source = _source()
-    return f'pip install "mmeval{brackets} @ {source}"' if source else f'pip install "mmeval{brackets}"'
+    return f'pip install "{DISTRIBUTION}{brackets}{f" @ {source}" if source else ""}"'
 
 
 def _source() -> str:
     """The address from which pip has installed this; empty for an index."""
+    import json
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        written = distribution("mmeval").read_text("direct_url.json")
+        written = distribution(DISTRIBUTION).read_text("direct_url.json")
         if not written:
             return ""
         origin = json.loads(written)

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
+from mmeval.installation import DISTRIBUTION
 
 PluginGroup = Literal[
     "mmeval.tasks",
@@ -120,15 +121,11 @@ def distribution_of(entry: EntryPoint) -> str:
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
-def owner(group: PluginGroup, name: str) -> str:
-    """The distribution that registers a name. Raises as ``load`` does."""
-    return distribution_of(_find(group, name))
-
-
 @cache
 def _name_of(distribution: Distribution) -> str:
-    """Reads its metadata, which takes a while for each of dozens of entry points."""
-    return re.sub(r"[-_.]+", "-", distribution.name).lower()
+    """Reads its metadata, which takes a while for each of dozens of entry points. Ours has the name of its command."""
+    name = re.sub(r"[-_.]+", "-", distribution.name).lower()
+    return "mmeval" if name == DISTRIBUTION else name
 
 
 def names(group: PluginGroup) -> list[str]:

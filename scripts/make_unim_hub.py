@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.system.extras import need
+from PIL import Image
+
 from scripts.make_bundled import Files, write
 from scripts.synthetic_media import (
     BLUE,
@@ -85,8 +86,8 @@ def lines(*rows: Mapping[str, Any]) -> bytes:
 
 def jpg() -> bytes:
     """A picture of a page."""
-    image, out = need("PIL.Image", "image"), io.BytesIO()
-    picture = image.new("RGB", (48, 64), "white")
+    out = io.BytesIO()
+    picture = Image.new("RGB", (48, 64), "white")
     picture.paste((0, 0, 0), (8, 8, 40, 12))
     picture.save(out, "JPEG", quality=80)
     return out.getvalue()

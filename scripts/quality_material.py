@@ -10,10 +10,10 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from mmeval.content.encode import wav
 from mmeval.content.media import Media
-from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +111,7 @@ def cloud(seed: int = 7) -> Floats:
 
 def picture_file(pixels: Pixels, *, jpeg_quality: int = 0) -> Media:
     """The picture as PNG, or as JPEG of a quality from 1 to 95."""
-    image = need("PIL.Image", "image").fromarray(pixels)
+    image = Image.fromarray(pixels)
     file = io.BytesIO()
     if jpeg_quality:
         image.save(file, "JPEG", quality=jpeg_quality)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from PIL import Image
 
 from mmeval import decode
 from mmeval.backend.render import render
 from mmeval.content.media import Media
 from mmeval.report.charts.files import standalone
 from mmeval.report.charts.svg import Drawing
-from mmeval.system.extras import need
 from scripts.quality_damages import PROFILES, Point, Study
 from scripts.quality_material import RATE
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 PANEL, HEIGHT, LEFT, TOP, GAP, FOOT = 200.0, 150.0, 46.0, 42.0, 36.0, 84.0
 """Units: the axes of a panel, what stands around them, and between two."""
@@ -80,9 +76,8 @@ def _line(drawing: Drawing, number: int, left: float, values: Sequence[float | N
 
 def gallery(studies: Sequence[Study]) -> bytes:
     """A gallery of the media as a PNG: a row of tiles for each study, a tile for each strength."""
-    pictures = need("PIL.Image", "image")
     columns = max(len(study.steps) for study in studies)
-    whole = pictures.new("RGB", (columns * (TILE + 4) - 4, len(studies) * (TILE + 4) - 4), (255, 255, 255))
+    whole = Image.new("RGB", (columns * (TILE + 4) - 4, len(studies) * (TILE + 4) - 4), (255, 255, 255))
     for row, study in enumerate(studies):
         for column, step in enumerate(study.steps):
             whole.paste(_tile(study.made(step), study), (column * (TILE + 4), row * (TILE + 4)))
@@ -91,13 +86,13 @@ def gallery(studies: Sequence[Study]) -> bytes:
     return file.getvalue()
 
 
-def _tile(media: Media, study: Study) -> Image:
+def _tile(media: Media, study: Study) -> Image.Image:
     if study.kind == "image":
         return decode.image(media).convert("RGB").crop((0, 0, TILE, TILE))
     return _heard(media) if study.kind == "audio" else _seen(media)
 
 
-def _heard(media: Media) -> Image:
+def _heard(media: Media) -> Image.Image:
     """The spectrogram: frequencies from 40 Hz to 20 kHz upwards, the darker the louder."""
     samples = decode.audio(media).samples[:, 0]
     starts = np.linspace(0, len(samples) - WINDOW, TILE).astype(int)
@@ -106,11 +101,10 @@ def _heard(media: Media) -> Image:
     bins = np.geomspace(40, 20_000, TILE) / RATE * WINDOW
     decibels = 10 * np.log10(np.stack([np.interp(bins, np.arange(power.shape[1]), row) for row in power]) + 1e-6)
     share = np.clip((decibels + FLOOR) / (2 * FLOOR), 0, 1).T[::-1, :, None]
-    image: Image = need("PIL.Image", "image").fromarray(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
-    return image
+    return Image.fromarray(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
 
 
-def _seen(media: Media) -> Image:
+def _seen(media: Media) -> Image.Image:
     """The view from above."""
     picture = decode.image(render(decode.mesh_arrays(media)).picture)
     return picture.crop((0, 0, picture.height, picture.height)).resize((TILE, TILE))

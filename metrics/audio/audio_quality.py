@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import NEEDS
 from mmeval.metrics.audio.quality.combination import FINAL_POWER, Combination, Heard, combined, factors_of, scores_of
 from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
@@ -66,7 +65,6 @@ def _power_fault(value: float | None) -> str:
     range=(0, 1),
     version="1",
     source="UniM, quality of audio (section 4.1); official: released quality scorer, audio v4.7",
-    needs=NEEDS,
     profiles={
         "official": {
             "hpss_margin": 1.0,

@@ -10,7 +10,7 @@ from mmeval.content import Interleaved, Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Decoder, audio, decoded_once
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
 from mmeval.records import Score, Trial
-from mmeval.system import Checked, need
+from mmeval.system import Checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 RATE = 22050
 """Hz."""
-NEEDS = ("soundfile:audio", "soxr:audio")
-"""What a metric that decodes a clip imports, for ``@metric(needs=...)``."""
-MODEL_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
-"""The same for a metric that gives the clip to a model."""
+MODEL_NEEDS = ("torch:hf", "transformers:hf")
+"""What a metric that gives the clip to a model imports, for ``@metric(needs=...)``."""
 
 
 Count = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
@@ -90,9 +88,9 @@ def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
     if rate == wanted:
         return samples
     import numpy
+    import soxr
 
-    # A library without types.
-    found: Samples = need("soxr", "audio").resample(samples, rate, wanted, quality="soxr_hq")
+    found: Samples = soxr.resample(samples, rate, wanted, quality="soxr_hq")
     count = math.ceil(len(samples) * wanted / rate)
     return numpy.pad(found[:count], (0, max(0, count - len(found))))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import NEEDS, RATE, Count, Positive, the_only_clip
+from mmeval.metrics.audio.clips import RATE, Count, Positive, the_only_clip
 from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
 from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
 from mmeval.metrics.produced import wrong
@@ -40,7 +40,6 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, task Music Intensity; official: audio evaluators 54527db8",
-    needs=NEEDS,
     profiles={"official": {"short_end": "whole"}},
     check=_sample_fault,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmeval.metric import metric
 from mmeval.metrics.audio import silence
-from mmeval.metrics.audio.clips import NEEDS, Count, Positive, the_only_clip
+from mmeval.metrics.audio.clips import Count, Positive, the_only_clip
 from mmeval.records import Score, Trial
 
 
@@ -12,7 +12,6 @@ from mmeval.records import Score, Trial
     range=(0, 1),
     version="1",
     source="MMMG, task Sound Silence, its segments; official: audio evaluators 54527db8",
-    needs=NEEDS,
 )
 def silence_segments(
     trial: Trial,

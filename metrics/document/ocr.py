@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
-"""The packages for OCR, besides those that open pictures."""
 MAX_SIDE = 2000
 """Pixels, each way; a larger picture is made smaller first."""
 MAX_ASPECT = 4
@@ -45,7 +44,6 @@ def read_words(picture: Picture) -> list[TextBox]:
     """
     import numpy as np
 
-    need("PIL", "image")
     pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # the engine takes blue first
     with _lock:
         found = _loaded()(np.ascontiguousarray(pixels))

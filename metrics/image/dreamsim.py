@@ -9,7 +9,6 @@ from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.editing import Against, Margin, Region, box_fault, cropped, edit_of
 from mmeval.metrics.image.pictures import (
-    NEEDS,
     given,
     input_picture,
     picture,
@@ -39,7 +38,6 @@ DREAMSIM = HubModel(
     "dino_vitbase16_pretrain.pth of github.com/facebookresearch/dino into its folder checkpoints/, and name the folder "
     "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
-DREAMSIM_NEEDS = (*NEEDS, "torch:hf", "safetensors:hf")
 Which = Literal["only", "last"]
 _AT_ONCE = 16
 
@@ -59,7 +57,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(-1, 1),
     version="1",
     source="DreamSim (NeurIPS 2023), as MMMG uses it for edits and code; official: image evaluators 6c7142e8",
-    needs=DREAMSIM_NEEDS,
+    needs=("torch:hf", "safetensors:hf"),
     check=_fault,
     batch=16,
 )

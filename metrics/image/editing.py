@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import (
-    NEEDS,
     given,
     input_picture,
     picture,
@@ -49,7 +48,6 @@ Margin = Annotated[int, Checked(lambda value: "" if value >= 1 else "at least 1"
     range=(-1, 1),
     version="1",
     source="MMMG, image editing (outside the edited region); official: image evaluators 6c7142e8",
-    needs=NEEDS,
     check=lambda sample, switches: box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]),
 )
 def edit_outside_ssim(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
-from mmeval.metrics.image.pictures import NEEDS, the_only
+from mmeval.metrics.image.pictures import the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
@@ -40,7 +40,7 @@ def _check_color(sample: Sample, switches: Mapping[str, Any]) -> str:
     return color_fault(sample, switches["color_key"], switches["colors"])
 
 
-@metric(range=(0, 1), version="1", source=_SOURCE, needs=NEEDS, check=_check_region)
+@metric(range=(0, 1), version="1", source=_SOURCE, check=_check_region)
 def region_fill(
     trial: Trial,
     *,
@@ -84,7 +84,7 @@ def region_fill(
     return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
 
 
-@metric(range=(0, 1), version="1", source=_SOURCE, needs=NEEDS, check=_check_color)
+@metric(range=(0, 1), version="1", source=_SOURCE, check=_check_color)
 def border_fill(
     trial: Trial,
     *,

@@ -8,7 +8,7 @@ from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, within
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import picture, stored_rgb
-from mmeval.metrics.image.quality.niqe import NIQE_NEEDS, niqe_of
+from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
@@ -29,7 +29,6 @@ Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a 
     range=(0, 1),
     version="1",
     source="UniM, section 4.1 and appendix C (NIQE); official: the released quality scorer of pictures",
-    needs=NIQE_NEEDS,
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
     reference_free=True,
     looks_at="image",

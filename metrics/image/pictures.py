@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
     """Of shape (height, width, 3)."""
 
-NEEDS = ("PIL:image",)
-"""What a metric that decodes a picture imports, for ``@metric(needs=...)``."""
-
 
 def _size(pixels: Pixels) -> int:
     return pixels.nbytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized
+from mmeval.metrics.image.pictures import given, pictures_of, produced, resized
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
@@ -33,7 +33,6 @@ _STRIP = 2**17
     range=(-1, 1),
     version="1",
     source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); computed as scikit-image 0.26 does",
-    needs=NEEDS,
 )
 def ssim(trial: Trial) -> Score:
     """Mean structural similarity of the answer's and reference's pictures, in order.

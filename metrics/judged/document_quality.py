@@ -94,7 +94,7 @@ SCALES: Mapping[Rubric, Scale] = {
     range=(0, 1),
     version="1",
     source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
-    needs=lambda switches: ("pypdfium2:doc", "PIL:image", *(OCR_NEEDS if switches["ocr"] != "none" else ())),
+    needs=lambda switches: OCR_NEEDS if switches["ocr"] != "none" else (),
     profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
     supposed=as_the_reference,
     reference_free=True,

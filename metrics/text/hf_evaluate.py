@@ -16,7 +16,7 @@ from mmeval.records import Score, Trial
 from mmeval.system import PathOrName, need
 
 
-@metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:evaluate",))
+@metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:datasets",))
 def hf_evaluate(
     trial: Trial,
     *,
@@ -75,7 +75,7 @@ def _load(name: str) -> Any:
 
     Loading takes seconds, and failing may take a network timeout: each name is tried once a process.
     """
-    library = need("evaluate", "evaluate")
+    library = need("evaluate", "datasets")
     try:
         return library.load(name)
     except ImportError as error:

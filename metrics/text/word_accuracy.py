@@ -8,14 +8,10 @@ from typing import Any, Literal, NamedTuple
 from mmeval.metric import metric
 from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, Normaliser
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import need
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]
 """How blanks are treated when characters are compared: dropped on both sides, only in the wanted text, or kept."""
-
-NEEDS = ("jiwer:text",)
-"""The packages of a metric that compares words, for ``@metric(needs=...)``."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -27,7 +23,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, audio evaluators 54527db8",
-    needs=lambda switches: (*NEEDS, *(SPEECH_NEEDS if switches["normalise"] == "speech" else ())),
+    needs=lambda switches: SPEECH_NEEDS if switches["normalise"] == "speech" else (),
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
 )
@@ -116,7 +112,8 @@ def _errors(found: str, wanted: str, unit: Unit) -> tuple[int, int]:
     """The errors, and the words or characters of the wanted text."""
     if not wanted.strip() or not found.strip():  # the library counts an empty wanted text in its own way
         return _length(found, unit) + _length(wanted, unit), _length(wanted, unit)
-    jiwer = need("jiwer", "text")
+    import jiwer
+
     counts = jiwer.process_words(wanted, found) if unit == "word" else jiwer.process_characters(wanted, found)
     return counts.substitutions + counts.deletions + counts.insertions, _length(wanted, unit)
 

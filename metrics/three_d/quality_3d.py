@@ -74,7 +74,6 @@ class _Rules(NamedTuple):
     range=(0, 1),
     version="1",
     source="UniM, generation quality of 3D items; official: released quality scorer (NR3D-Q v3)",
-    needs=("trimesh:3d",),
     profiles={
         "official": {
             "ply": "cloud",

@@ -13,7 +13,6 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Part, media_part, text_part
 from mmeval.decode import DecodeLimits, SoundStart, document_start, image, pages, sound_start
 from mmeval.decode.office.read import OFFICE
-from mmeval.system.extras import need
 
 MAX_SIDE = 4096
 """Pixels of a picture, each way."""
@@ -56,7 +55,9 @@ def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     heard = _heard(media, limits)
     samples = heard.samples
     if heard.rate != AUDIO_RATE:
-        samples = need("soxr", "audio").resample(samples, heard.rate, AUDIO_RATE, quality="soxr_hq")
+        import soxr
+
+        samples = soxr.resample(samples, heard.rate, AUDIO_RATE, quality="soxr_hq")
     seconds = f"its first {MAX_AUDIO_SECONDS} seconds" if heard.more else "the whole"
     return [media_part(wav(samples[: MAX_AUDIO_SECONDS * AUDIO_RATE], AUDIO_RATE))], f"{seconds} at {AUDIO_RATE:,} Hz"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mmeval.content.encode import rgb_png
+from mmeval.content.encode import png
 from mmeval.content.media import Media
 from mmeval.decode import MeshArrays
 
@@ -70,6 +70,7 @@ class Render(NamedTuple):
 def render(geometry: MeshArrays) -> Render:
     """The three views of a mesh; of its vertices where its faces are none or too many."""
     import numpy
+    from PIL import Image
 
     vertices = _placed(geometry.vertices)
     faces = geometry.faces if 0 < len(geometry.faces) <= MAX_FACES else geometry.faces[:0]
@@ -78,7 +79,7 @@ def render(geometry: MeshArrays) -> Render:
     views = [_view(shown, faces if solid else faces[:0], view, cloud=not solid) for view in VIEWS]
     rule = numpy.full((SIDE, 1, 3), _RULE, numpy.uint8)
     whole = numpy.concatenate([views[0], rule, views[1], rule, views[2]], axis=1)
-    return Render(rgb_png(whole.tobytes(), whole.shape[1]), _about(geometry, solid, len(shown)))
+    return Render(png(Image.fromarray(whole)), _about(geometry, solid, len(shown)))
 
 
 def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:

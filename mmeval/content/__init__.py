@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.content.encode import png, rgb_png, wav
+    from mmeval.content.encode import png, wav
     from mmeval.content.media import MEDIA_KINDS, Media, kind_for, may_be, path_inside
     from mmeval.content.media_type import UNKNOWN_MIME, suffix_for
     from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
@@ -31,7 +31,6 @@ __all__ = [
     "path_inside",
     "png",
     "render",
-    "rgb_png",
     "suffix_for",
     "text_part",
     "wav",

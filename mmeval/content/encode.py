@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import struct
 import wave
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
@@ -25,26 +23,6 @@ def png(picture: Image) -> Media:
     file = io.BytesIO()
     bare.save(file, "PNG", compress_level=PNG_LEVEL)
     return Media.from_bytes(file.getvalue())
-
-
-def rgb_png(pixels: bytes, width: int) -> Media:
-    """Pixels as PNG, without pillow (an extra): 8 bits of red, green, blue, by rows.
-
-    ``width`` is the pixels of a row. Raises ValueError for pixels that do not fill their rows, and for no pixels.
-    """
-    stride = 3 * width
-    if width <= 0 or not pixels or len(pixels) % stride:
-        raise ValueError(f"no picture: {len(pixels)} bytes in rows of {width} pixels")
-    rows = b"".join(b"\0" + pixels[at : at + stride] for at in range(0, len(pixels), stride))
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, len(pixels) // stride, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(rows, PNG_LEVEL)),
-        (b"IEND", b""),
-    )
-    file = b"\x89PNG\r\n\x1a\n"
-    for name, body in chunks:
-        file += struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-    return Media.from_bytes(file)
 
 
 def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:

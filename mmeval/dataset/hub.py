@@ -13,10 +13,12 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError
-from mmeval.system.extras import need
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import RepoFile
 
 RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
@@ -48,7 +50,8 @@ class Listing(NamedTuple):
 
 def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     """The files of a repository with sizes. Raises as ``snapshot``, and when offline."""
-    hub = need("huggingface_hub", "hub")
+    import huggingface_hub as hub
+
     if offline(kind):
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
     with _explaining(f"{repo} at {revision}", kind, cache_too=False):
@@ -65,10 +68,8 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     return Listing(commit, files)
 
 
-def _file(item: Any) -> HubFile:
-    """``Any``: the library is absent where types are checked."""
-    large = item.lfs is not None
-    return HubFile(str(item.path), int(item.size), str(item.lfs.sha256 if large else item.blob_id), large)
+def _file(item: RepoFile) -> HubFile:
+    return HubFile(item.path, item.size, item.lfs.sha256 if item.lfs else item.blob_id, item.lfs is not None)
 
 
 def snapshot(
@@ -87,12 +88,13 @@ def snapshot(
 
     Cached files are not fetched again, and an interrupted download goes on where it ended.
 
-    Raises MissingDataError for what is missing, StorageError when the disk is full, MissingExtraError without
-    huggingface_hub.
+    Raises MissingDataError for what is missing, StorageError when the disk is full.
     """
-    hub = need("huggingface_hub", "hub")
+    import huggingface_hub as hub
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
     if not sys.stderr.isatty():  # progress bars are for people
-        need("huggingface_hub.utils", "hub").disable_progress_bars()
+        disable_progress_bars()
     with _explaining(f"{repo} at {revision}", kind):
         folder = hub.snapshot_download(
             repo,
@@ -107,11 +109,9 @@ def snapshot(
 
 
 def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
-    """The files of a repository; an empty list where the hub cannot be asked.
+    """The files of a repository; an empty list where the hub cannot be asked."""
+    import huggingface_hub as hub
 
-    Raises MissingExtraError without huggingface_hub.
-    """
-    hub = need("huggingface_hub", "hub")
     if offline(kind):
         return []
     with Caught():  # no network, no access: ``snapshot`` names a file that is missing then
@@ -130,7 +130,8 @@ def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterato
 def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
     """An error with one message for the user; ``cache_too`` if the cache was searched.
     The most special class is tested first, because they inherit from each other."""
-    errors = need("huggingface_hub.errors", "hub")
+    from huggingface_hub import errors
+
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
         return MissingDataError(
@@ -167,7 +168,9 @@ def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too
 def offline(kind: RepoKind) -> str:
     """The variable that forbids the network, or nothing.
     Where HF_HUB_OFFLINE is not set, the library reads TRANSFORMERS_OFFLINE instead, for data sets too."""
-    if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+
+    if HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
     own = _OWN_OFFLINE[kind]
     return own if os.environ.get(own, "").upper() in _TRUE else ""

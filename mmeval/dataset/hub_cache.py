@@ -11,14 +11,15 @@ import re
 from pathlib import Path
 
 from mmeval.dataset.hub import HubFile, RepoKind
-from mmeval.system.extras import need
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def cache_folder() -> Path:
-    """The folder of the hub's files. Raises MissingExtraError without huggingface_hub."""
-    return Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
+    """The folder of the hub's files."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE)
 
 
 def repo_folder(repo: str, kind: RepoKind) -> Path:

@@ -20,7 +20,6 @@ from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.office.read import OFFICE, office_text
 from mmeval.errors import CorruptMediaError
-from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -50,8 +49,8 @@ def pages(
 ) -> Iterator[Image]:
     """The pages of a PDF as RGB pictures, one at a time; ``numbers`` count from 0.
     All pages are given by default. Raises the errors of this package."""
-    need("pypdfium2", "doc")
-    pictures = need("PIL.Image", "image")
+    import PIL.Image
+
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     with contextlib.closing(
@@ -60,7 +59,7 @@ def pages(
         for step in steps:
             clock.check()
             facts = step.facts
-            yield pictures.frombytes("RGB", facts["size"], step.buffers[0], "raw", facts["layout"], facts["stride"], 1)
+            yield PIL.Image.frombytes("RGB", facts["size"], step.buffers[0], "raw", facts["layout"], facts["stride"], 1)
 
 
 def _kept_size(text: str) -> int:
@@ -103,7 +102,6 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
     For a page of very many pieces, its lines one below the other; none for a page that is only a picture. Raises the
     errors of this package.
     """
-    need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     with contextlib.closing(steps_apart("mmeval.decode.document:box_steps", media, data, limits)) as steps:
@@ -114,7 +112,6 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """How many pages a PDF has, without drawing. Raises the errors of this package."""
-    need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
         return int(next(steps).facts["pages"])
@@ -139,7 +136,6 @@ def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
 
 
 def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
-    need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     words: list[str] = []
@@ -157,13 +153,15 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: the pieces of its text as JSON. Runs apart."""
-    pdfium = need("pypdfium2", "doc")
+    import pypdfium2 as pdfium
+
     return (_boxes(media, document, number, limits) for document, number in _pages(media, pdfium, limits))
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """One step: the number of pages. Runs apart."""
-    pdfium = need("pypdfium2", "doc")
+    import pypdfium2 as pdfium
+
     return _counted(media, pdfium, limits)
 
 
@@ -176,7 +174,8 @@ def page_steps(
     media: Media, limits: DecodeLimits, *, scale: float, numbers: Sequence[int] | None = None
 ) -> Iterator[Step]:
     """A step for each page: its pixels, row by row. Runs apart."""
-    pdfium = need("pypdfium2", "doc")
+    import pypdfium2 as pdfium
+
     return (
         _rendered(media, document, number, scale, limits)
         for document, number in _pages(media, pdfium, limits)
@@ -186,12 +185,13 @@ def page_steps(
 
 def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: its words. Runs apart."""
-    pdfium = need("pypdfium2", "doc")
+    import pypdfium2 as pdfium
+
     return (_words(document, number) for document, number in _pages(media, pdfium, limits))
 
 
 def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number (untyped: the package is optional)."""
+    """The opened PDF with each page's number."""
     with _opened(media, pdfium, limits) as document:
         for number in range(len(document)):
             yield document, number

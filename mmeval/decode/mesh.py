@@ -14,7 +14,6 @@ from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.mesh_header import declared_counts
 from mmeval.errors import CorruptMediaError
-from mmeval.system.extras import need, need_installed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +46,6 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
     together where it places them, vertices at one place are merged. Colours of vertices and faces are kept. Decoded
     once; every call gives a copy of its own. Raises the errors of this package.
     """
-    need("trimesh", "3d")
     step = _built(media, limits)
     with decoding(media, "a mesh"):
         return _from_step(step)
@@ -88,7 +86,6 @@ def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Mesh
 def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
     import numpy as np
 
-    need_installed("trimesh", "3d")
     points, faces, _ = _built(media, limits, **options).buffers
     return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3))
 
@@ -113,7 +110,7 @@ def _from_step(step: Step) -> trimesh.Trimesh | trimesh.PointCloud:
         for data, kind, width in zip(step.buffers, (np.float64, np.int64, np.uint8), (3, 3, 4), strict=True)
     )
     if not len(faces):
-        cloud: trimesh.PointCloud = need("trimesh", "3d").PointCloud(points, colors=colours if len(colours) else None)
+        cloud: trimesh.PointCloud = trimesh.PointCloud(points, colors=colours if len(colours) else None)
         return cloud
     per_vertex, per_face = (
         colours if len(colours) and step.facts["colours"] == of else None for of in ("vertex", "face")
@@ -128,9 +125,10 @@ def mesh_steps(
 
     Runs in the decoding process. ``plain``: nothing merged, no colours; without ``faces``, the vertices alone.
     """
-    trimesh = need("trimesh", "3d")
+    import trimesh
+
     _import_readers()
-    bare = {"skip_materials": True} if kind in ("obj", "glb") else {}
+    bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
         declared = declared_counts(media.read(), media.mime)
@@ -223,7 +221,7 @@ def _cloud(media: Media, parts: Sequence[Any]) -> trimesh.PointCloud:
 
     whole = parts[0]
     if len(parts) > 1 or isinstance(whole, trimesh.Trimesh) or not hasattr(whole, "colors"):
-        whole = need("trimesh", "3d").PointCloud(np.concatenate([part.vertices for part in parts]))
+        whole = trimesh.PointCloud(np.concatenate([part.vertices for part in parts]))
     _check_finite(media, whole.vertices)
     cloud: trimesh.PointCloud = whole
     return cloud

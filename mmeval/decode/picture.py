@@ -13,7 +13,6 @@ from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
 from mmeval.errors import Caught, CorruptMediaError, MediaLimitError
-from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +54,8 @@ def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Imag
 
 
 def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
-    pictures = need("PIL.Image", "image")
+    import PIL.Image
+
     data = whole_bytes(media, limits)
     kind = PICTURE_FORMATS.get(media.mime)
     if media.mime == _SVG:
@@ -67,12 +67,12 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
     with decoding(media, "a picture"), quiet():
         check_pieces(data, kind)
         try:
-            with pictures.open(io.BytesIO(data), formats=(kind,)) as picture:
+            with PIL.Image.open(io.BytesIO(data), formats=(kind,)) as picture:
                 within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
                 _check_memory(media, limits, picture, _loading(picture, kind))
                 picture.load()
                 return _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
-        except pictures.DecompressionBombError as error:
+        except PIL.Image.DecompressionBombError as error:
             pixels = re.search("[0-9]+", str(error))
             within(media, "max_pixels", limits.max_pixels, int(pixels[0]) if pixels else 0, "pixels")
             # Pillow's own limit, when ours is set above it.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import struct
-from pathlib import Path
 
 from mmeval.content.media import Media
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits, within
-from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError
-from mmeval.system.extras import need
+from mmeval.errors import MediaLimitError
 
 PICTURE_FORMATS = {
     "image/png": "PNG",
@@ -35,12 +32,18 @@ _SCAN, _END = 0xDA, 0xD9
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
     """Raises MediaLimitError for a picture that declares too many pixels.
 
-    CorruptMediaError for one whose header cannot be read. The pixels are not read. Without the extra ``image``, formats
-    other than PNG and GIF pass.
+    CorruptMediaError for one whose header cannot be read. The pixels are not read.
     """
+    import PIL.Image
+
     if media.path is None:
         return
-    width, height = _plain_size(media, media.path) or _size(media, media.path)
+    with decoding(media, "a picture"), quiet():
+        try:
+            with PIL.Image.open(media.path, formats=(PICTURE_FORMATS[media.mime],)) as picture:
+                width, height = picture.size
+        except PIL.Image.DecompressionBombError as error:
+            raise MediaLimitError(f"{media.label}: {error}") from None
     within(media, "max_pixels", limits.max_pixels, width * height, "pixels")
 
 
@@ -50,34 +53,6 @@ def check_pieces(data: bytes, kind: str) -> None:
         _check_png(data)
     elif kind == "JPEG":
         _check_jpeg(data)
-
-
-def _plain_size(media: Media, path: Path) -> tuple[int, int] | None:
-    """The size in a PNG or GIF, where it stands at one place; None for other formats."""
-    layout = {"image/png": (16, ">II"), "image/gif": (6, "<HH")}.get(media.mime)
-    if layout is None:
-        return None
-    offset, numbers = layout
-    with path.open("rb") as file:
-        head = file.read(offset + struct.calcsize(numbers))
-    if len(head) < offset + struct.calcsize(numbers):
-        raise CorruptMediaError(f"{media.label}: it ends within its header")
-    width, height = struct.unpack_from(numbers, head, offset)
-    return width, height
-
-
-def _size(media: Media, path: Path) -> tuple[int, int]:
-    """As the reader of its format finds it; 0 by 0 where that is not installed."""
-    try:
-        pictures = need("PIL.Image", "image")
-    except MissingExtraError:
-        return 0, 0
-    with decoding(media, "a picture"), quiet():
-        try:
-            with pictures.open(path, formats=(PICTURE_FORMATS[media.mime],)) as picture:
-                return picture.width, picture.height
-        except pictures.DecompressionBombError as error:
-            raise MediaLimitError(f"{media.label}: {error}") from None
 
 
 def _check_png(data: bytes) -> None:

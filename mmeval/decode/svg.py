@@ -20,7 +20,6 @@ from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding
 from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError
-from mmeval.system.extras import need
 
 FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 """The only font, so that a drawing looks the same on every machine; all families and styles are drawn with it."""
@@ -66,7 +65,6 @@ def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
     Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
     MediaLimitError above a limit.
     """
-    need("resvg_py", "svg")
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
         return step.buffers[0]
@@ -75,14 +73,14 @@ def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
 
 def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """One step: the PNG. Runs in the decoding process."""
-    resvg = need("resvg_py", "svg")
+    import resvg_py
 
     def draw() -> Iterator[Step]:
         with decoding(media, "a drawing"):
             size = checked_size(media.read())
             if size is not None:
                 within(media, "max_drawn_pixels", limits.max_drawn_pixels, size.width * size.height, "pixels")
-        png: bytes = resvg.svg_to_bytes(
+        png: bytes = resvg_py.svg_to_bytes(
             svg_string=media.read().decode("utf-8-sig"),
             dpi=_UNITS_AN_INCH,
             skip_system_fonts=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import platform
-import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distributions
@@ -12,10 +11,9 @@ from pathlib import Path
 
 from mmeval._version import __version__
 from mmeval.doctor.finding import Finding
-from mmeval.installation import ROOT, install_command, is_checkout
+from mmeval.installation import DISTRIBUTION, ROOT, install_command, is_checkout
 from mmeval.wording import some
 
-NAME = "mmeval"
 OLDEST_PYTHON = (3, 11)
 _NAMED = 5
 
@@ -40,12 +38,13 @@ def metadata() -> Iterator[Finding]:
             "broken", "mmeval is not installed, so that none of its tasks and metrics are found", _reinstall()
         )
     for position, one in enumerate(found):
-        where = _where(one)
-        if not any(entry.group == "mmeval.tasks" for entry in one.entry_points):
-            message = f"the distribution mmeval {one.version} in {where} is another project of the same name"
-            yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
-        elif position == 0 or is_checkout():
-            yield from _stale(one, where, shadowed=position > 0)
+        if position == 0 or is_checkout():
+            yield from _stale(one, _where(one), shadowed=position > 0)
+    for one in distributions(name="mmeval"):
+        message = (
+            f"the distribution mmeval {one.version} in {_where(one)} is another project, or an old version of this"
+        )
+        yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
 
 
 def copies() -> Iterator[Finding]:
@@ -53,19 +52,16 @@ def copies() -> Iterator[Finding]:
     here = {ROOT}
     for entry in sys.path:
         folder = Path(entry or ".").resolve()
-        if folder in here or not (folder / NAME / "__init__.py").is_file():
+        if folder in here or not (folder / "mmeval" / "__init__.py").is_file():
             continue
         here.add(folder)
         message = f"another copy of the package is in {folder}; the one that runs is in {ROOT}"
-        yield Finding("note", message, "remove one of them: pip uninstall mmeval, or leave PYTHONPATH out")
+        yield Finding("note", message, f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH out")
 
 
 def own_distributions() -> list[Distribution]:
     """The installed distributions of our name; Python uses the first."""
-    found: dict[str, Distribution] = {}
-    for one in distributions():
-        if re.sub(r"[-_.]+", "-", one.name or "").lower() == NAME:
-            found.setdefault(_where(one), one)  # a folder may be on the path twice
+    found = {_where(one): one for one in distributions(name=DISTRIBUTION)}  # a folder may be on the path twice
     return list(found.values())
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mmeval.doctor.finding import Finding
-from mmeval.errors import Caught
-from mmeval.system.extras import need
 from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.wording import size
 
@@ -37,10 +35,9 @@ def disks(output_path: Path) -> Iterator[Finding]:
     """Check the disks of runs, models and data."""
     yield _disk("runs", output_path, "--output_path FOLDER")
     yield _disk("our cache", own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
-    with Caught() as failure:  # which is told with the extra hub
-        hub = Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
-    if not failure:
-        yield _disk("the hub's cache", hub, "HF_HOME=FOLDER")
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    yield _disk("the hub's cache", Path(HF_HUB_CACHE), "HF_HOME=FOLDER")
 
 
 def _disk(what: str, folder: Path, elsewhere: str) -> Finding:

@@ -4,98 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from mmeval.doctor.finding import Finding
 from mmeval.doctor.installation import own_distributions
-from mmeval.installation import install_command, is_checkout
+from mmeval.installation import DISTRIBUTION, install_command, is_checkout
 
-SUMS = ("all",)
-"""Extras that contain only other extras."""
-FOR_DEVELOPERS = ("dev", "docs")
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
-
-class Needed(NamedTuple):
-    """A package of an extra, and the versions that it needs."""
-
-    name: str
-    versions: str
-    extras: tuple[str, ...]
-
-
-class _Problem(NamedTuple):
-    package: str
-    fault: str
-    versions: str
+FOR_DEVELOPERS = "dev"
 
 
 def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
-    """Check the packages that are always needed, and those of each extra.
+    """Check the packages that are always needed, and those of each extra, by the installed metadata.
     An extra that is not installed is missing if a task, model or role has ``asked`` for it; else it is a note."""
-    needed = _needed()
-    yield _finding("", needed, asked)
-    for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
-        yield _finding(extra, needed, asked)
-
-
-def _finding(extra: str, needed: Mapping[str, Sequence[Needed]], asked: Collection[str]) -> Finding:
-    packages = sorted(set(_all_of(extra, needed)))
-    found = {item.name: _installed(item.name) for item in packages}
-    here = ", ".join(f"{name} {number}" for name, number in found.items() if number)
-    problems = [problem for item in packages if (problem := _problem(item, found[item.name]))]
-    what = f"extra {extra}" if extra else "always needed"
-    if not problems:
-        return Finding("ok", f"{what}: {here}")
-    faults = ", ".join(problem.fault for problem in problems)
-    if not extra or all(found[problem.package] for problem in problems):  # the installed versions are too old
-        wanted = " ".join(f'"{problem.package}{problem.versions}"' for problem in problems)
-        return Finding("broken", f"{what}: {faults}", f"pip install -U {wanted}")
-    return Finding("missing" if extra in asked else "note", f"{what}: {faults}", install_command(extra))
-
-
-def _problem(item: Needed, installed: str) -> _Problem | None:
-    if not installed:
-        return _Problem(item.name, f"{item.name} is not installed", item.versions)
-    from packaging.specifiers import SpecifierSet
-
-    if item.versions and not SpecifierSet(item.versions).contains(installed, prereleases=True):
-        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}", item.versions)
-    return None
-
-
-def _installed(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
-
-
-def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Needed]:
-    """The packages of an extra and of the extras in it."""
-    for item in needed.get(extra, ()):
-        if item.name != "mmeval":
-            yield item._replace(extras=())
-        for inner in item.extras if item.name == "mmeval" else ():
-            yield from _all_of(inner, needed)
-
-
-def _needed() -> dict[str, list[Needed]]:
-    """The packages named by the installed metadata, by extra (empty: always needed)."""
     from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
 
-    found: dict[str, list[Needed]] = {}
-    own = own_distributions()
-    if not own:
-        return found
-    named = own[0].metadata.get_all("Provides-Extra", [])
-    for wanted in map(Requirement, own[0].requires or ()):
-        item = Needed(canonicalize_name(wanted.name), str(wanted.specifier), tuple(sorted(wanted.extras)))
-        marker = wanted.marker
-        if marker is None or marker.evaluate({"extra": ""}):
-            found.setdefault("", []).append(item)
+    for own in own_distributions()[:1]:
+        lines = [Requirement(line) for line in own.requires or ()]
+        always = [item for item in lines if _applies(item, "")]
+        needed = {"": always}
+        for extra in sorted(own.metadata.get_all("Provides-Extra") or ()):
+            needed[extra] = [item for item in lines if _applies(item, extra) and item not in always]
+        for extra, items in needed.items():
+            own_items = any(item.name != DISTRIBUTION for item in items)  # else it only stands for other extras
+            if own_items and (extra != FOR_DEVELOPERS or is_checkout()):
+                yield _finding(extra, {item.name.lower(): item for item in _all_of(items, needed)}, asked)
+
+
+def _applies(item: Requirement, extra: str) -> bool:
+    return item.marker is None or item.marker.evaluate({"extra": extra})
+
+
+def _all_of(items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirement]]) -> Iterator[Requirement]:
+    """The packages of an extra and of the extras in it."""
+    for item in items:
+        if item.name != DISTRIBUTION:
+            yield item
             continue
-        for extra in named:
-            if marker.evaluate({"extra": extra}):
-                found.setdefault(extra, []).append(item)
-    return found
+        for inner in item.extras:
+            yield from _all_of(needed[inner], needed)
+
+
+def _finding(extra: str, items: Mapping[str, Requirement], asked: Collection[str]) -> Finding:
+    what = f"extra {extra}" if extra else "always needed"
+    here: list[str] = []
+    missing: list[str] = []
+    faults: dict[str, str] = {}
+    for _, item in sorted(items.items()):
+        try:
+            number = version(item.name)
+        except PackageNotFoundError:
+            missing.append(item.name)
+            faults[f'"{item.name}{item.specifier}"'] = f"{item.name} is not installed"
+            continue
+        here.append(f"{item.name} {number}")
+        if not item.specifier.contains(number, prereleases=True):
+            faults[f'"{item.name}{item.specifier}"'] = f"{item.name} {number} is not {item.specifier}"
+    if not faults:
+        return Finding("ok", f"{what}: {', '.join(here)}")
+    shown = f"{what}: {', '.join(faults.values())}"
+    if not extra or not missing:  # the installed versions are too old
+        return Finding("broken", shown, f"pip install -U {' '.join(faults)}")
+    return Finding("missing" if extra in asked else "note", shown, install_command(extra))

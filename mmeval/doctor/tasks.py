@@ -13,7 +13,7 @@ from mmeval.errors import MissingDataError, MmevalError
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import WantedTask, data_source
 from mmeval.run.availability import undescribed
-from mmeval.task.data import bundled_folder, is_hub_name
+from mmeval.task.data import bundled_folder
 from mmeval.task.file import word_for
 from mmeval.task.task import FixedKinds, TaskMetric
 from mmeval.wording import of_several
@@ -22,9 +22,7 @@ MODEL = "model"
 
 
 def extras(item: WantedTask) -> Iterator[str]:
-    """The extras that a task needs: for data of the hub, and for its metrics."""
-    if item.data.bundled is None and item.data.data_dir is None and is_hub_name(item.data.path):
-        yield "hub"
+    """The extras that the metrics of a task need."""
     for metric in item.task.metrics:
         for missing in metric.bound.missing():
             yield missing.extra

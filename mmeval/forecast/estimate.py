@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from mmeval.content.encode import rgb_png
+from mmeval.content.encode import png
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.records.request import Request
@@ -152,5 +152,7 @@ def _stand_in_medium(kind: PartKind, size: int) -> Media:
     """A medium that claims this size; a picture can be decoded, as metrics do that."""
     if kind != "image":
         return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
-    grey = rgb_png(b"\x80" * (3 * _STAND_IN_SIDE**2), _STAND_IN_SIDE).read()
+    from PIL import Image
+
+    grey = png(Image.new("RGB", (_STAND_IN_SIDE, _STAND_IN_SIDE), "grey")).read()
     return Media(data=grey, mime="image/png", size=size)

@@ -143,8 +143,9 @@ class BoundMetric:
 
         The reason names what to supply: a package, a role besides the model, or a model of its own.
         """
-        for missing in self.missing():
-            return str(missing)
+        if lacking := [*self.missing()]:
+            extras = dict.fromkeys(error.extra for error in lacking if error.extra)
+            return str(MissingExtraError(lacking[0].package, ",".join(extras)))
         return self._without_roles(roles) or self.without_models(task)
 
     def _without_roles(self, present: Collection[str]) -> str:

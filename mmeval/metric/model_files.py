@@ -71,7 +71,7 @@ def named_model(written: str) -> NamedModel:
 
 
 def places(model: NamedModel) -> Iterator[Placed]:
-    """Where a model may be. Raises MissingExtraError without the library of the hub."""
+    """Where a model may be."""
     if model.folder is not None:
         yield Placed(model.folder)
         return

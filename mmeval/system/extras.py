@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import Any
 
 from mmeval.errors import MissingExtraError
@@ -18,13 +17,3 @@ def need(module: str, extra: str) -> Any:
         if (error.name or "").partition(".")[0] != module.partition(".")[0]:
             raise
         raise MissingExtraError(module.partition(".")[0], extra) from None
-
-
-def need_installed(package: str, extra: str) -> None:
-    """As :func:`need`, but only searched: for a package that another process imports."""
-    try:
-        found = importlib.util.find_spec(package)
-    except ValueError:  # its place holds None, as in tests without a package
-        found = None
-    if found is None:
-        raise MissingExtraError(package, extra)

@@ -1,4 +1,4 @@
-"""Small media for conformance checks, made without any extra, and unreadable ones."""
+"""Small media for conformance checks, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mmeval.content.encode import rgb_png, wav
+from mmeval.content.encode import png, wav
 from mmeval.content.media import Media
 from mmeval.content.parts import PartKind
 
@@ -19,8 +19,10 @@ RATE = 16_000
 def small_media(kind: PartKind) -> Media:
     """A picture of colour gradients, a second of a tone, or any bytes for other kinds."""
     if kind == "image":
+        from PIL import Image
+
         gradients = ((5 * x, 5 * y, 255 - 2 * x - 2 * y) for y in range(SIDE) for x in range(SIDE))
-        return rgb_png(b"".join(map(bytes, gradients)), SIDE)
+        return png(Image.frombytes("RGB", (SIDE, SIDE), b"".join(map(bytes, gradients))))
     if kind == "audio":
         return wav((np.sin(np.arange(RATE) / 6) / 4).astype(np.float32), RATE)
     return Media.from_bytes(f"a medium of the kind {kind}".encode())

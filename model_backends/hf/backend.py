@@ -97,7 +97,7 @@ class HFBackend:
         self.adapter_name = adapter_name(self.files, adapter)
         made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)
         self.adapter = made
-        self._adapter_source = _foreign_source(self.adapter_name, made)
+        self._adapter_source = _foreign_source(made)
         self._capabilities = widened(overruled(made.capabilities, self.settings), self.settings.convert)
         self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 
@@ -204,12 +204,13 @@ def adapter_name(files: ModelFiles, given: str) -> str:
     return files.model_type if files.model_type in known else GENERIC
 
 
-def _foreign_source(name: str, adapter: Adapter) -> str:
+def _foreign_source(adapter: Adapter) -> str:
     """The digest of a third-party adapter's file, since an edit may change answers.
     Empty for one of ours, which has a version, and without a file."""
-    if plugins.owner("mmeval.hf_adapters", name) == "mmeval":
+    module = type(adapter).__module__
+    if module.startswith("mmeval."):
         return ""
-    file = getattr(sys.modules.get(type(adapter).__module__), "__file__", None)
+    file = getattr(sys.modules.get(module), "__file__", None)
     if not file or not Path(file).is_file():
         return ""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:DIGEST_CHARS]

@@ -56,8 +56,7 @@ class OpenAIBackend:
     :param image_response_format: sent to the image endpoints when set; ``b64_json`` for servers that give links.
     :param max_reply_bytes: larger replies are errors.
 
-    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local,
-    MissingExtraError without aiohttp.
+    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
-from mmeval.errors import ContentError, MissingExtraError
+from mmeval.errors import ContentError
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
 
@@ -177,6 +177,4 @@ def _drawn(media: Media) -> bytes:
         image(media).save(out, "PNG")
     except ContentError as error:
         raise CallError("bad_request", str(error)) from None
-    except MissingExtraError as error:
-        raise CallError("unsupported", str(error)) from None
     return out.getvalue()

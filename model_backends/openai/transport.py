@@ -14,7 +14,6 @@ from urllib.request import getproxies, proxy_bypass
 from mmeval import __version__
 from mmeval.model_backends.openai.failures import REDACTED, CallError, bad_reply
 from mmeval.model_backends.openai.settings import Settings, is_local
-from mmeval.system import need
 
 if TYPE_CHECKING:
     import aiohttp
@@ -49,10 +48,12 @@ class Received(NamedTuple):
 
 
 class Transport:
-    """Sends bodies to one server. Raises MissingExtraError without aiohttp."""
+    """Sends bodies to one server."""
 
     def __init__(self, settings: Settings) -> None:
-        self._aiohttp: Any = need("aiohttp", "api")
+        import aiohttp
+
+        self._aiohttp: Any = aiohttp
         self._settings = settings
         self._secret = settings.api_key.encode() if len(settings.api_key) >= MIN_SECRET_CHARS else b""
         self._urls: dict[str, URL] = {}
@@ -98,8 +99,9 @@ class Transport:
         return session
 
     def _url(self, path: str) -> URL:
-        url: URL = need("yarl", "api").URL(f"{self._settings.base_url}/{path}")
-        self._urls[path] = url
+        from yarl import URL
+
+        self._urls[path] = url = URL(f"{self._settings.base_url}/{path}")
         return url
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:

@@ -72,7 +72,7 @@ class HubCopy:
         return tuple(name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values())
 
     def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-        parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+        parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
         for file in self.files:
             try:
                 with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
@@ -85,7 +85,7 @@ class HubCopy:
                 ) from None
 
     def _schema(self, file: Path) -> Any:  # pyarrow is not installed where types are checked
-        with need("pyarrow.parquet", "hub").ParquetFile(file) as table:
+        with need("pyarrow.parquet", "datasets").ParquetFile(file) as table:
             return table.schema_arrow
 
     @staticmethod
@@ -119,19 +119,11 @@ class CategoryMedia:
 def find_copy(folder: Path) -> HubCopy | None:
     """The copy in the user's folder, else in the hub's cache; None without one.
     In the folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself."""
-    places = [folder / REPOSITORY, folder, _cached()]
+    from mmeval.dataset import cached_snapshot
+
+    places = [folder / REPOSITORY, folder, cached_snapshot(REPOSITORY, "main", "dataset")]
     for place in places:
         files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()
         if files:
             return HubCopy(files)
     return None
-
-
-def _cached() -> Path | None:
-    from mmeval.dataset import cached_snapshot
-    from mmeval.errors import MissingExtraError
-
-    try:
-        return cached_snapshot(REPOSITORY, "main", "dataset")
-    except MissingExtraError:  # without the hub's library its cache is empty
-        return None

@@ -1,4 +1,4 @@
-"""The line that adds an extra to this installation: never one by which pip takes another project of the same name."""
+"""The name that pip installs, and the line that adds an extra to this installation."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from mmeval import installation
-from mmeval.installation import install_command
+from mmeval.__main__ import main
+from mmeval.installation import DISTRIBUTION, install_command
 
 FROM_FILE = {"url": "file:///wheels/mmeval-0.1.0-py3-none-any.whl", "archive_info": {}}
 FROM_GIT = {"url": "https://example.org/mmeval.git", "vcs_info": {"vcs": "git", "commit_id": "4f2a"}}
@@ -17,9 +18,21 @@ def test_a_checkout_is_named_by_its_folder_or_as_itself(tmp_path: Path, monkeypa
     (tmp_path / "setup.cfg").touch()
     (tmp_path / "tasks").mkdir()
     monkeypatch.setattr(installation, "ROOT", tmp_path)
-    assert install_command("hub") == f'pip install -e "{tmp_path}[hub]"'
+    assert install_command("hf") == f'pip install -e "{tmp_path}[hf]"'
     monkeypatch.chdir(tmp_path)
-    assert (install_command("hub"), install_command()) == ('pip install -e ".[hub]"', 'pip install -e "."')
+    assert (install_command("hf"), install_command()) == ('pip install -e ".[hf]"', 'pip install -e "."')
+
+
+def test_another_projects_files_among_ours_are_refused_with_the_commands_that_part_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation.refuse_mixture()
+    (tmp_path / "mmeval" / "fileio").mkdir(parents=True)  # a package of OpenMMLab's mmeval 0.2.1
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
+    for refused in (installation.refuse_mixture, lambda: main(["--version"])):
+        with pytest.raises(ImportError) as caught:
+            refused()
+        assert f"pip uninstall -y mmeval {DISTRIBUTION}" in str(caught.value)
 
 
 def test_an_installation_is_named_by_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +44,4 @@ def test_an_installation_is_named_by_its_origin(tmp_path: Path, monkeypatch: pyt
     ):
         written = SimpleNamespace(read_text={"direct_url.json": origin and json.dumps(origin)}.get)
         monkeypatch.setattr("importlib.metadata.distribution", lambda name, written=written: written)
-        assert install_command("hub") == f'pip install "mmeval[hub]{place}"'
+        assert install_command("hf") == f'pip install "mmeval-harness[hf]{place}"'

@@ -31,7 +31,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 def test_a_plugin_of_a_distribution_is_found_by_its_name_and_unknown_ones_are_refused(install: Install) -> None:
     install("my-bench", "flat = mmeval.aggregate.aggregators:median")
     assert plugins.load(GROUP, "flat") is median
-    assert ("flat" in plugins.names(GROUP), plugins.owner(GROUP, "flat")) == (True, "my-bench")
+    assert "flat" in plugins.names(GROUP)
     for name in ("meen", "other/mean"):
         with pytest.raises(UnknownNameError) as caught:
             plugins.load(GROUP, name)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metric import HubModel, metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
 from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
 from mmeval.metrics.audio.speech.wanted_level import Wanted, band_fault, share_of, wanted, wanted_fault
@@ -30,7 +30,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
-    needs=lambda switches: (*(NEEDS if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch"),
+    needs=lambda switches: (*(() if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch"),
     check=_sample_fault,
     batch=8,
 )

@@ -11,7 +11,6 @@ from mmeval.metric import HubModel, loaded, metric, remembered_all
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_decodable
 from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
-from mmeval.metrics.text.word_accuracy import NEEDS as WORD_NEEDS
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import need
@@ -93,7 +92,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, the speech tasks; official: audio evaluators 54527db8",
-    needs=(*MODEL_NEEDS, *WORD_NEEDS),
+    needs=MODEL_NEEDS,
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
     batch=_BATCH,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import NEEDS, stored_rgb
+from mmeval.metrics.image.pictures import stored_rgb
 from mmeval.metrics.image.quality.pristine import pristine
 from mmeval.metrics.image.quality.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
@@ -22,7 +22,6 @@ NIQE_SOURCE = (
     'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image Quality Analyzer, 2013; its original '
     "pristine model, from mmagic 1.2.0"
 )
-NIQE_NEEDS = (*NEEDS, "scipy")
 
 
 class Distance(NamedTuple):
@@ -52,7 +51,6 @@ class Distance(NamedTuple):
     higher_is_better=False,
     version="1",
     source=NIQE_SOURCE,
-    needs=NIQE_NEEDS,
     reference_free=True,
     looks_at="image",
 )

@@ -23,7 +23,7 @@ from mmeval.metrics.judged.pictures.asking import (
 from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_count
 from mmeval.metrics.judged.pictures.form import Look, question, supposing, text_under
 from mmeval.metrics.judged.pictures.places import PlacePrompts, ask_places, exactly_one, pairs_of
-from mmeval.metrics.judged.pictures.readings import NEEDS, ask_one_place
+from mmeval.metrics.judged.pictures.readings import ask_one_place
 from mmeval.metrics.judged.pictures.shown import answer_of, last_picture
 from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.produced import wrong
@@ -236,7 +236,6 @@ def judge_self_position(
 
 @question(
     source="MMMG, Self OCR; official: interleaved evaluators 30c9f602",
-    needs=NEEDS,
     check=text_under("object_key"),
     supposed=supposing(lambda _, switches: f"<text>{' '.join(['word'] * switches['least'])}</text>"),
     statements=True,

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from mmeval.content import Interleaved, Media, text_part
 from mmeval.judge import Repeats
 from mmeval.metric import Metric, SampleCheck, Supposed, metric
-from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import Asking, Lost
 from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
 from mmeval.metrics.judged.reading import Reading
@@ -68,7 +67,6 @@ def question(
     supposed: Supposed | None = None,
     statements: bool = False,
     second_judge: bool = False,
-    needs: Sequence[str] = NEEDS,
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
     """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
@@ -104,7 +102,6 @@ def question(
             range=(0, 1),
             version="1",
             source=source,
-            needs=needs,
             profiles={"official": profile},
             check=check,
             supposed=supposed,

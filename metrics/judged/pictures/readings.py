@@ -7,16 +7,12 @@ from typing import Any, Literal
 
 from mmeval.content import Media
 from mmeval.metrics.image.editing import box_fault
-from mmeval.metrics.image.pictures import NEEDS as PICTURE_NEEDS
 from mmeval.metrics.judged.pictures.asking import About, Asking, Finding, Written, ask_words
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
-from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
 from mmeval.program import Program
 from mmeval.records import Sample, Score
 
-NEEDS = (*PICTURE_NEEDS, *TEXT_NEEDS)
-"""The packages of a metric that has pictures read."""
 Common = Literal["text", "set"]
 """The common characters of two readings: as a text, or as a set."""
 

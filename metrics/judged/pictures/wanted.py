@@ -27,7 +27,6 @@ from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_coun
 from mmeval.metrics.judged.pictures.form import Look, question, text_under
 from mmeval.metrics.judged.pictures.places import PlacePrompts, ask_places, places_of
 from mmeval.metrics.judged.pictures.readings import (
-    NEEDS,
     Common,
     ask_one_place,
     common_characters,
@@ -208,9 +207,7 @@ def judge_position(
     return (yield from ask_places(look.asking, prompts, places_of(look.labels[constraint_key]), look.picture))
 
 
-@question(
-    source="MMMG, text rendering and Text Editing; official: image evaluators 6c7142e8", needs=NEEDS, check=text_fault
-)
+@question(source="MMMG, text rendering and Text Editing; official: image evaluators 6c7142e8", check=text_fault)
 def judge_ocr(
     look: Look,
     *,
@@ -260,7 +257,6 @@ def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @question(
     source="MMMG, Multi-Lingual Text Rendering; official: image evaluators 6c7142e8",
-    needs=NEEDS,
     check=_one_text_fault,
     second_judge=True,
     official={"common": "set"},

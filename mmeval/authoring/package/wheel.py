@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from mmeval.decode.archives.unpack import extract
 from mmeval.errors import UsageError
+from mmeval.installation import DISTRIBUTION
 from mmeval.plugins import GROUPS
 from mmeval.wording import counted, some
 
@@ -103,8 +104,9 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[Wheel
             yield WheelLine("inside", where, "entry points")
     if project is not None:
         yield from _compared(project, wheel)
-    if not any(re.match(r"mmeval(?![\w.-])", line, re.I) for line in wheel.distribution.requires or ()):
-        yield WheelLine("warning", 'it does not say that it needs mmeval; write dependencies = ["mmeval"]', "requires")
+    if not any(re.match(rf"{DISTRIBUTION}(?![\w.-])", line, re.I) for line in wheel.distribution.requires or ()):
+        message = f'it does not say that it needs mmeval; write dependencies = ["{DISTRIBUTION}"]'
+        yield WheelLine("warning", message, "requires")
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
             yield WheelLine(

@@ -14,6 +14,7 @@ from mmeval._version import __version__
 from mmeval.authoring.scaffold.names import PackageKind, PackageName
 from mmeval.authoring.scaffold.samples import BUNDLED, ROWS, ExampleRow, row_file, rows_of
 from mmeval.errors import StorageError, UsageError
+from mmeval.installation import DISTRIBUTION
 
 MAX_SUBTASKS = 200
 _SUFFIX = ".jinja"
@@ -66,6 +67,7 @@ def _content(kind: PackageKind, name: PackageName, subtasks: Sequence[str]) -> I
         "module": name.module,
         "class": name.class_name,
         "version": ".".join(__version__.split(".")[:2]),
+        "mmeval": DISTRIBUTION,
         "subtasks": subtasks,
         "rows": ROWS,
     }

@@ -1,4 +1,4 @@
-"""First rows of a new benchmark with their media, made without any extra."""
+"""First rows of a new benchmark with their media."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mmeval.content.encode import rgb_png, wav
+from mmeval.content.encode import png, wav
 
 ROWS = 4
 """Rows of a task: two with a picture, two with a sound, in four orders."""
@@ -119,7 +119,9 @@ def _described(hertz: int) -> ExampleRow:
 
 
 def _square(colour: str, side: int = _SIDE) -> bytes:
-    return rgb_png(bytes(_COLOURS[colour]) * side * side, side).read()
+    from PIL import Image
+
+    return png(Image.new("RGB", (side, side), _COLOURS[colour])).read()
 
 
 def _tone(hertz: int) -> bytes:

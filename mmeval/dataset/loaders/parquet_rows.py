@@ -35,7 +35,7 @@ def read_parquet(file: Path) -> Iterator[DataRow]:
     Media columns become the row's ``media``; null values are left out; dates become ISO text and NaN null, because
     metadata are JSON. Raises UsageError for a file that cannot be read or a column of bytes that is no medium.
     """
-    parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+    parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
             media = _media_columns(table.schema_arrow, arrow.types)
@@ -52,7 +52,7 @@ def read_parquet(file: Path) -> Iterator[DataRow]:
 
 def count_parquet(file: Path) -> int:
     """The number of rows, by the file's index. Raises UsageError if it is no parquet."""
-    parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+    parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         return int(parquet.read_metadata(file).num_rows)
     except (arrow.ArrowException, OSError) as error:

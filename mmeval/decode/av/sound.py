@@ -111,7 +111,6 @@ def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Aud
     """The sound block by block; ``whole`` checks its declared size by the limits."""
     data = whole_bytes(media, limits)
     if media.mime in _SOUND_FILE_MIMES:
-        need("soundfile", "audio")
         return _sound_file_blocks(media, data, limits, whole=whole)
     if media.mime in AV_FORMATS:
         return _sound_track_blocks(media, data, limits)

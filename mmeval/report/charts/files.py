@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from mmeval.report.charts.svg import Drawing
-from mmeval.system.extras import need
 
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"
@@ -32,9 +31,10 @@ def standalone(drawing: Drawing) -> str:
 
 
 def png(drawing: Drawing) -> bytes:
-    """The drawing as a PNG. Raises MissingExtraError with the install command."""
-    resvg = need("resvg_py", "svg")
-    drawn: bytes | list[int] = resvg.svg_to_bytes(
+    """The drawing as a PNG."""
+    import resvg_py
+
+    drawn: bytes | list[int] = resvg_py.svg_to_bytes(
         svg_string=standalone(drawing),
         font_files=[str(FONT)],
         font_family=FAMILY,

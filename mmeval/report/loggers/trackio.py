@@ -18,11 +18,11 @@ class TrackioLogger:
     """
 
     def __init__(self, **init: Any) -> None:
-        need_package("trackio", "trackio")
+        need_package("trackio", "loggers")
         self._init = init
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
-        trackio = need("trackio", "trackio")
+        trackio = need("trackio", "loggers")
         given = {"project": "mmeval", "name": outcome.model_name, **self._init}
         trackio.init(**{**given, "config": {**described(published), **given.get("config", {})}})
         try:

@@ -19,11 +19,11 @@ class WandbLogger:
     """
 
     def __init__(self, **init: Any) -> None:
-        need_package("wandb", "wandb")
+        need_package("wandb", "loggers")
         self._init = init
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
-        wandb = need("wandb", "wandb")
+        wandb = need("wandb", "loggers")
         given = {"project": "mmeval", "name": outcome.model_name, "job_type": "evaluation", **self._init}
         with wandb.init(**{**given, "config": {**described(published), **given.get("config", {})}}) as run:
             columns, rows = table_rows(outcome)

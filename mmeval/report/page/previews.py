@@ -160,7 +160,7 @@ class Previews:
 
 def too_large(media: Media) -> str:
     """Why a browser is not given a picture; empty where nothing speaks against it.
-    Its header declares too many pixels, or no size at all. Without the extra ``image`` only PNG and GIF are read."""
+    Its header declares too many pixels, or no size at all."""
     from mmeval.decode.picture_header import check_size
 
     try:

@@ -166,9 +166,9 @@ class _Writer:
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
-            from mmeval.system import need
+            import soxr
 
-            mono = need("soxr", "audio").resample(mono, sound.rate, rate)
+            mono = soxr.resample(mono, sound.rate, rate)
         lacking = int(LEAST_SECONDS * rate) - len(mono)
         if lacking > 0:
             self.warnings.append(f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms")

@@ -129,11 +129,13 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(tmp_path: Path, mo
 
 def test_a_metric_that_cannot_be_computed_here_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "jiwer" else there(name))
-    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows").replace("exact_match", "wer")})
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "evaluate" else there(name))
+    write_files(
+        tmp_path, {"t.yaml": task("t", "dataset_path: rows").replace("exact_match", "hf_evaluate\n    name: wer")}
+    )
     write_rows(tmp_path / "rows", ROW)
     (found,) = check(["t"], [tmp_path])
-    assert (found.check, found.severity, install_command("text") in found.message) == ("metrics", "warning", True)
+    assert (found.check, found.severity, install_command("datasets") in found.message) == ("metrics", "warning", True)
 
 
 def test_a_task_package_that_cannot_be_imported_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_count
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(_media: Media) -> None:
-        raise MissingExtraError("PIL", "image")
+        raise MissingExtraError("av", "video")
 
     write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
     media = {"image1": "p.png", "image2": "q.png"}
@@ -69,7 +69,7 @@ def test_media_that_are_not_decoded_here_or_not_in_time_are_a_warning_that_count
         assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
     lacking, last = capsys.readouterr().out.splitlines()
     assert (lacking.startswith("warning: image: "), last) == (True, "0 errors, 1 warning")
-    assert install_command("image") in lacking
+    assert install_command("video") in lacking
     monkeypatch.setattr(validate, "CheckTally", lambda: CheckTally(look=MediaLook(seconds=1e-9)))
     assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
     late, last = capsys.readouterr().out.splitlines()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content.encode import png, rgb_png, wav
+from mmeval.content.encode import png, wav
 from mmeval.decode import audio, image
 
 
@@ -13,11 +13,6 @@ def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
     assert image(png(picture)).tobytes() == picture.tobytes()
     assert png(noted).sha256 == png(picture).sha256
     assert noted.info  # the caller's own stays
-    noise = Image.effect_noise((5, 3), 80).convert("RGB")
-    assert image(rgb_png(noise.tobytes(), 5)).tobytes() == noise.tobytes()
-    for count, width in ((0, 1), (3, 0), (4, 1)):  # they fill no rows
-        with pytest.raises(ValueError, match=f"{count} bytes .* {width} "):
-            rgb_png(bytes(count), width)
 
 
 def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() -> None:

@@ -33,11 +33,11 @@ def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
 
 def test_a_package_that_is_not_installed_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(_media: Media) -> None:
-        raise MissingExtraError("PIL", "image")
+        raise MissingExtraError("av", "video")
 
     monkeypatch.setattr(check, "_DECODERS", {"image": absent, "audio": absent})
     look = MediaLook()
     assert [look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())] == ["", ""]
     (warning,) = look.warnings()
     assert warning.startswith("audio, image: ")
-    assert "PIL" in warning
+    assert "av" in warning

@@ -8,6 +8,7 @@ from mmeval import installation as place
 from mmeval._version import __version__
 from mmeval.doctor import installation
 from mmeval.doctor.finding import Finding
+from mmeval.installation import DISTRIBUTION
 from tests.support.task_folder import write_files
 
 SETUP = (
@@ -27,12 +28,17 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def metadata(monkeypatch: pytest.MonkeyPatch, *found: Path) -> list[Finding]:
-    monkeypatch.setattr(installation, "distributions", lambda: [PathDistribution(folder) for folder in found])
+    def distributions(name: str) -> list[PathDistribution]:
+        return [one for one in map(PathDistribution, found) if one.metadata["Name"] == name]
+
+    monkeypatch.setattr(installation, "distributions", distributions)
     return list(installation.metadata())
 
 
-def written(folder: Path, *, version: str = __version__, entries: str = ENTRIES, extras: str = "a-b") -> Path:
-    meta = f"Metadata-Version: 2.1\nName: mmeval\nVersion: {version}\nProvides-Extra: {extras}\n"
+def written(
+    folder: Path, *, name: str = DISTRIBUTION, version: str = __version__, entries: str = ENTRIES, extras: str = "a-b"
+) -> Path:
+    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: {extras}\n"
     return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
 
 
@@ -56,7 +62,8 @@ def test_stale_metadata_are_broken_and_a_note_where_others_come_first(
 
 
 def test_others_of_our_name_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
-    (stranger,) = metadata(monkeypatch, written(tmp_path / "x.dist-info", version="0.2.1", entries=""))
+    ours = written(tmp_path / "y.dist-info")
+    _, stranger = metadata(monkeypatch, ours, written(tmp_path / "x.dist-info", name="mmeval", version="0.2.1"))
     assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
     assert stranger.how_to.startswith("pip uninstall mmeval,")
     (checkout / "setup.cfg").unlink()

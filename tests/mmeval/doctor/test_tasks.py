@@ -115,18 +115,11 @@ def test_a_metric_that_lacks_something_blocks_alone_or_if_strict(small: Path, mo
     ]
     assert [one.status for one in metrics(small)] == ["note"]
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "jiwer" else there(name))
-    (lacking,) = metrics(small, "wer")
-    assert (lacking.blocks, lacking.how_to) == (True, install_command("text"))
-    assert list(tasks.extras(item(str(small)))) == ["text"]
-
-
-def test_a_task_needs_the_extras_of_its_data_and_metrics(small: Path, tmp_path: Path) -> None:
-    found = [list(tasks.extras(item(str(small))))]
-    small.write_text(task("t", "dataset_path: org/name"))
-    assert [*found, *(list(tasks.extras(item(str(small), **more))) for more in ({}, {"data_dir": tmp_path}))] == [
-        *([], ["hub"], [])
-    ]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "evaluate" else there(name))
+    assert list(tasks.extras(item(str(small)))) == []
+    (lacking,) = metrics(small, "hf_evaluate\n    name: wer")
+    assert (lacking.blocks, lacking.how_to) == (True, install_command("datasets"))
+    assert list(tasks.extras(item(str(small)))) == ["datasets"]
 
 
 def data(file: Path | str, **overrides: Any) -> Finding:

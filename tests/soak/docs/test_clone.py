@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from mmeval.installation import DISTRIBUTION
 from tests.support.doc_examples import Command, blocks, blocks_run_by, commands, matches, said_in_passing
 from tests.support.embedded import embedded_cache
 from tests.support.fresh_environment import OFFLINE_PIP, ROOT, FreshEnvironment, clean_environ, closure, copy_of_tree
@@ -38,7 +39,7 @@ def clone(folder: Path) -> FreshEnvironment:
     """A copy of the checkout with an environment ``.venv`` that holds pip, and all that mmeval needs but mmeval."""
     copy_of_tree(folder)
     environment = FreshEnvironment.create(folder / ".venv")
-    needed = closure(requires("mmeval") or [], ("all",), installed_only=True) - {"mmeval"}
+    needed = closure(requires(DISTRIBUTION) or [], ("all",), installed_only=True) - {DISTRIBUTION}
     environment.link({*needed, "pip", "setuptools"})
     environment.add_commands("pip")
     return environment
@@ -78,11 +79,14 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"{tmp_path}/.venv {tmp_path}/mmeval/__init__.py"
 
 
-@pytest.mark.parametrize("command", dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e .")]))
+@pytest.mark.parametrize(
+    "command",
+    dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e ."), *said_in_passing("pip install .")]),
+)
 def test_the_clone_is_installed_with_its_extras(command: str, tmp_path: Path) -> None:
     environment = clone(tmp_path)
     said = bash(command, tmp_path, PATH=f"{environment.python.parent}:{os.environ['PATH']}")
-    assert "Successfully installed mmeval" in said
+    assert f"Successfully installed {DISTRIBUTION}" in said
     assert environment.run("mmeval", "ls", "groups", cwd=tmp_path).returncode == 0
 
 

@@ -1,6 +1,7 @@
 """What users install: the wheel holds the tree, and works from any folder in every way of installing it."""
 
 import configparser
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from mmeval.installation import DISTRIBUTION
 from tests.support.fresh_environment import ROOT, FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
 
 PACKAGES = {"mmeval": "mmeval", "tasks": "mmeval/tasks", "metrics": "mmeval/metrics"} | {
@@ -35,7 +37,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture(scope="module")
 def from_wheel(built: Built, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
     environment = FreshEnvironment.create(tmp_path_factory.mktemp("wheel") / "venv")
-    environment.link(closure(metadata_of(built.wheel).requires or [], ("api",)))
+    environment.link(closure(metadata_of(built.wheel).requires or []))
     environment.install(str(built.wheel))
     return environment
 
@@ -68,7 +70,7 @@ def mapped(path: str) -> str | None:
 
 def installed_claims() -> Iterator[dict[str, dict[str, str]]]:
     """Group, name and target of every entry point, for each installation of mmeval that Python sees."""
-    for found in distributions(name="mmeval"):
+    for found in distributions(name=DISTRIBUTION):
         claims: dict[str, dict[str, str]] = {}
         for entry in found.entry_points:
             claims.setdefault(entry.group, {})[entry.name] = entry.value
@@ -80,7 +82,7 @@ def succeeded(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
-def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
+def test_the_installed_entry_points_are_those_of_setup_cfg_whose_name_is_one() -> None:
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
     parser.read(ROOT / "setup.cfg")
@@ -88,24 +90,26 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
         group: dict(line.split(" = ", 1) for line in lines.strip().splitlines())
         for group, lines in parser["options.entry_points"].items()
     }
+    named = re.findall(r"(\S+)\[", "\n".join(parser["options.extras_require"].values()))
+    assert {parser["metadata"]["name"], *named} == {DISTRIBUTION}
     seen = list(installed_claims())
     assert seen
     assert all(claims == table for claims in seen), "the installation is older than setup.cfg; run: pip install -e ."
 
 
 def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
-    extras = metadata("mmeval").get_all("Provides-Extra") or []
-    needed = {extra: closure(requires("mmeval") or [], [extra], installed_only=True) for extra in extras}
-    assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev"}
+    extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+    needed = {extra: closure(requires(DISTRIBUTION) or [], [extra], installed_only=True) for extra in extras}
+    assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev", "docs"}
     assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "ray", "gradio"})
 
 
 def test_the_constraints_name_each_requirement_once() -> None:
     lines = (ROOT / "constraints-ci.txt").read_text().splitlines()
     pinned = [line.partition("==")[0].lower().replace("_", "-") for line in lines if line and line[0] != "#"]
-    extras = metadata("mmeval").get_all("Provides-Extra") or []
+    extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     assert len(pinned) == len(set(pinned))
-    assert closure(requires("mmeval") or [], extras, installed_only=True) <= {"mmeval", *pinned}
+    assert closure(requires(DISTRIBUTION) or [], extras, installed_only=True) <= {DISTRIBUTION, *pinned}
 
 
 def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
@@ -116,12 +120,11 @@ def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
     assert sorted(names - expected) == []
 
 
-def test_the_source_distribution_holds_no_tests(built: Built) -> None:
+def test_the_source_distribution_holds_the_tree(built: Built) -> None:
     (archive,) = built.wheel.parent.glob("*.tar.gz")
     with tarfile.open(archive) as files:
-        folders = {name.split("/")[1] for name in files.getnames() if "/" in name}
-    assert folders >= {"setup.cfg", "LICENSE", "CHANGELOG.md", *PACKAGES}
-    assert {"benchmarks", "tests"}.isdisjoint(folders)
+        names = {name.partition("/")[2] for name in files.getnames()}
+    assert sorted({path for path in built.paths if path not in (".gitignore", ".pre-commit-config.yaml")} - names) == []
 
 
 def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval.metrics.audio.quality.frequencies.tuning import STEPS
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,8 +68,9 @@ def chroma(samples: Samples, tuning: float) -> Samples:
 def halved(samples: Samples) -> Samples:
     """Samples at half the rate with the same energy, as by librosa: length rounded up."""
     import numpy
+    import soxr
 
-    found: Samples = need("soxr", "audio").resample(samples, 2, 1, quality="soxr_hq")
+    found: Samples = soxr.resample(samples, 2, 1, quality="soxr_hq")
     wanted = (len(samples) + 1) // 2
     found = found[:wanted] if len(found) >= wanted else numpy.pad(found, (0, wanted - len(found)))
     found *= numpy.sqrt(numpy.float32(2))

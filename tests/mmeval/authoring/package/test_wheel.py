@@ -47,7 +47,9 @@ def project(kind: PackageKind, folder: Path) -> Path:
     return write_package(kind, package_name(kind, "her-own"), folder).folder
 
 
-def built(folder: Path, *, without: Collection[str] = (), requires: str = "mmeval>=0.1", entries: str = "") -> Path:
+def built(
+    folder: Path, *, without: Collection[str] = (), requires: str = "mmeval-harness>=0.1", entries: str = ""
+) -> Path:
     """The wheel of a project in its folder dist, without the files of some suffixes."""
     groups = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"].items()
     lines = [line for group, found in groups for line in (f"[{group}]", *(f"{k} = {v}" for k, v in found.items()))]
@@ -131,7 +133,7 @@ def test_an_entry_point_that_leads_nowhere_is_an_error(entries: str, reason: str
 
 
 def test_a_package_that_does_not_require_mmeval_is_warned_of(tmp_path: Path) -> None:
-    asked = ("mmeval", "MMEval[image]>=1", "mmevals")
+    asked = ("mmeval-harness", "MMEval-Harness[hf]>=1", "mmeval>=0.2")
     found = [
         lines_of(check(built(project("metric", tmp_path / str(at)), requires=one)), "requires")
         for at, one in enumerate(asked)

@@ -85,7 +85,8 @@ def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
 def png_of(width: int, height: int) -> bytes:
     """The beginning of a PNG that declares a size."""
     header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    checked = header + struct.pack(">I", zlib.crc32(header))
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + checked + b"\0\0\0\1IDAT"
 
 
 @pytest.mark.parametrize(
