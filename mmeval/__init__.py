@@ -41,9 +41,10 @@ __all__ = [
 ]
 
 # In a checkout the sub-packages tasks, metrics and model_backends stand beside this one; an installed mmeval has them
-# inside. Extending the path makes `mmeval.tasks` mean the same in both, whatever the current folder holds.
+# inside. This path makes `mmeval.tasks` mean the same in both, whatever the current folder holds. An editable
+# installation finds this file by a link (setup.py); every other module is loaded from where it is.
 _root = Path(__file__).resolve().parent.parent
 if (_root / "setup.cfg").is_file() and (_root / "tasks").is_dir():
-    __path__.append(str(_root))
+    __path__[:] = [str(_root / "mmeval"), str(_root)]
 
 __getattr__, __dir__ = door(__name__)

@@ -1,7 +1,9 @@
 """What users install: the wheel holds the tree, and works from any folder in every way of installing it."""
 
 import configparser
+import re
 import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -16,6 +18,13 @@ from tests.support.fresh_environment import ROOT, FreshEnvironment, build_wheel,
 PACKAGES = {"mmeval": "mmeval", "tasks": "mmeval/tasks", "metrics": "mmeval/metrics"} | {
     "model_backends": "mmeval/model_backends"
 }
+PLUGIN = """from mmeval.metrics.text.choice import choice
+from mmeval.model_backends.empty import EmptyBackend
+from mmeval.tasks.unim.loader import load
+choice.nothing
+EmptyBackend.nothing
+load.nothing
+"""
 DEMO = ("--tasks", "unim_hard,mmmg_audio", "--model", "reference", "--data", "bundled", "--output_path", "runs")
 
 
@@ -124,8 +133,26 @@ def test_the_source_distribution_holds_no_tests(built: Built) -> None:
     assert {"benchmarks", "tests"}.isdisjoint(folders)
 
 
-def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:
+def test_the_wheel_says_all_that_it_needs(built: Built, from_wheel: FreshEnvironment) -> None:
     assert "No broken requirements" in from_wheel.pip("check")
+    files = built.wheel.parent.iterdir()
+    for command in (["twine", "check", "--strict", *files], ["check_wheel_contents", built.wheel]):
+        checked = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(("checker", "option"), [("mypy", "--python-executable"), ("pyright", "--pythonpath")])
+@pytest.mark.parametrize("environment", ["from_wheel", "editable"])
+def test_a_checker_of_types_sees_the_whole_package_from_a_plugin(
+    environment: str, checker: str, option: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    command = [sys.executable, "-m", checker]  # pyright's own program comes from another index when it is first asked
+    if checker == "pyright" and subprocess.run([*command, "--version"], capture_output=True).returncode:
+        pytest.skip("no network")
+    fresh: FreshEnvironment = request.getfixturevalue(environment)
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    done = subprocess.run([*command, option, fresh.python, "plugin.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert re.findall(r"plugin\.py:(\d+):.*error", done.stdout) == ["4", "5", "6"], done.stdout
 
 
 @pytest.mark.parametrize("command", [("mmeval",), ("python", "-m", "mmeval")], ids=["mmeval", "python -m mmeval"])
