@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +32,7 @@ def install_command(extra: str = "") -> str:
 
 def _source() -> str:
     """The address from which pip has installed this; empty for an index."""
+    import json
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

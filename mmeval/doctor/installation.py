@@ -52,7 +52,7 @@ def copies() -> Iterator[Finding]:
     """Check for other copies of the package on Python's path."""
     here = {ROOT}
     for entry in sys.path:
-        file = Path(entry or ".", NAME, "__init__.py").resolve()  # an editable installation has a link to ours
+        file = Path(entry or ".", "mmeval", "__init__.py").resolve()  # an editable installation has a link to ours
         folder = file.parent.parent
         if folder in here or not file.is_file():
             continue
