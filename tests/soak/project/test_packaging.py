@@ -127,8 +127,8 @@ def test_the_name_is_one_and_the_extras_of_earlier_versions_are_still_there() ->
 
 def test_the_wheel_says_all_that_it_needs(built: Built, from_wheel: FreshEnvironment) -> None:
     assert "No broken requirements" in from_wheel.pip("check")
-    files = built.wheel.parent.iterdir()
-    for command in (["twine", "check", "--strict", *files], ["check_wheel_contents", built.wheel]):
+    files = map(str, built.wheel.parent.iterdir())
+    for command in (["twine", "check", "--strict", *files], ["check_wheel_contents", str(built.wheel)]):
         checked = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
         assert checked.returncode == 0, checked.stdout
 
