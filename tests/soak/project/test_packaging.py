@@ -30,7 +30,6 @@ DEMO = ("--tasks", "unim_hard,mmmg_audio", "--model", "reference", "--data", "bu
 
 
 class Built(NamedTuple):
-    tree: Path
     paths: list[str]
     wheel: Path
 
@@ -38,8 +37,7 @@ class Built(NamedTuple):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
-    paths = copy_of_tree(tree)
-    return Built(tree, paths, build_wheel(tree, out))
+    return Built(copy_of_tree(tree), build_wheel(tree, out))
 
 
 @pytest.fixture(scope="module")
