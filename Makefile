@@ -68,10 +68,7 @@ lint: $(VENV)/dev.stamp
 	@rm -rf .layers && mkdir .layers && cp -r mmeval .layers/ && cp -r tasks metrics model_backends .layers/mmeval/
 	cd .layers && $(abspath $(BIN))/lint-imports --config ../.importlinter --no-cache
 
-# The links show the checker what Python sees: tasks, metrics and model_backends as parts of mmeval.
 types: $(VENV)/dev.stamp
-	@rm -rf .typing && mkdir -p .typing/mmeval
-	@ln -s "$(CURDIR)"/mmeval/* "$(CURDIR)/tasks" "$(CURDIR)/metrics" "$(CURDIR)/model_backends" .typing/mmeval/
 	$(BIN)/mypy -p mmeval -p tests -p scripts -p benchmarks
 
 # A warning is an error: a link that leads nowhere, a page that no link reaches.
@@ -80,7 +77,7 @@ docs: $(VENV)/dev.stamp
 	@echo build/docs/index.html
 
 clean:
-	rm -rf .venv .typing .layers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .layers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
 	$(INSTALL) ".[dev]"

@@ -8,12 +8,11 @@
 Importing this package imports the standard library only; its names are loaded when they are used. Everything else is
 in the packages below it (``mmeval.content``, ``mmeval.records``, ``mmeval.program``, ...)."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval._version import __version__
 from mmeval.doors import door
-from mmeval.installation import refuse_mixture
+from mmeval.installation import ROOT, is_checkout, refuse_mixture
 
 if TYPE_CHECKING:
     from mmeval.api import Evaluation, evaluate, simple_evaluate
@@ -43,9 +42,9 @@ __all__ = [
 
 refuse_mixture()
 # In a checkout the sub-packages tasks, metrics and model_backends stand beside this one; an installed mmeval has them
-# inside. Extending the path makes `mmeval.tasks` mean the same in both, whatever the current folder holds.
-_root = Path(__file__).resolve().parent.parent
-if (_root / "setup.cfg").is_file() and (_root / "tasks").is_dir():
-    __path__.append(str(_root))
+# inside. This path makes `mmeval.tasks` mean the same in both, whatever the current folder holds. An editable
+# installation finds this file by a link (setup.py); from here on, modules are found where they are.
+if is_checkout():
+    __path__[:] = [str(ROOT / "mmeval"), str(ROOT)]
 
 __getattr__, __dir__ = door(__name__)

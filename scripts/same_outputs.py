@@ -187,7 +187,7 @@ def make(folder: Path, python: str) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([python, *words], cwd=work, env=environment, capture_output=True, text=True, check=False)
 
-    checkout = run("-c", "import mmeval, pathlib; print(pathlib.Path(mmeval.__file__).parent.parent)").stdout.strip()
+    checkout = run("-c", "import mmeval, pathlib; print(pathlib.Path(mmeval.__path__[0]).parent)").stdout.strip()
     if not checkout:
         sys.exit(f"{python} has no mmeval")
     for name, text in GIVEN.items():

@@ -51,8 +51,9 @@ def copies() -> Iterator[Finding]:
     """Check for other copies of the package on Python's path."""
     here = {ROOT}
     for entry in sys.path:
-        folder = Path(entry or ".").resolve()
-        if folder in here or not (folder / "mmeval" / "__init__.py").is_file():
+        file = Path(entry or ".", "mmeval", "__init__.py").resolve()  # an editable installation has a link to ours
+        folder = file.parent.parent
+        if folder in here or not file.is_file():
             continue
         here.add(folder)
         message = f"another copy of the package is in {folder}; the one that runs is in {ROOT}"

@@ -76,7 +76,9 @@ def test_second_copies_are_a_note_and_old_pythons_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
 ) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
-    monkeypatch.setattr(sys, "path", [str(tmp_path), str(checkout), "", str(second), str(second)])
+    (links := tmp_path / "links/mmeval").mkdir(parents=True)
+    (links / "__init__.py").symlink_to(checkout / "mmeval/__init__.py")
+    monkeypatch.setattr(sys, "path", [*map(str, (tmp_path, checkout, links.parent)), "", str(second), str(second)])
     (found,) = installation.copies()
     assert (found.status, str(second) in found.what, str(checkout) in found.what) == ("note", True, True)
     statuses = []

@@ -3,26 +3,33 @@
 import configparser
 import re
 import subprocess
+import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from importlib.metadata import distributions, metadata, requires
+from importlib.metadata import metadata, requires
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from mmeval.doctor import installation
 from mmeval.installation import DISTRIBUTION
 from tests.support.fresh_environment import ROOT, FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
 
 PACKAGES = {"mmeval": "mmeval", "tasks": "mmeval/tasks", "metrics": "mmeval/metrics"} | {
     "model_backends": "mmeval/model_backends"
 }
+PLUGIN = """from mmeval.metrics.text.choice import choice
+from mmeval.model_backends.empty import EmptyBackend
+from mmeval.tasks.unim.loader import load
+choice.nothing
+EmptyBackend.nothing
+load.nothing
+"""
 DEMO = ("--tasks", "unim_hard,mmmg_audio", "--model", "reference", "--data", "bundled", "--output_path", "runs")
 
 
 class Built(NamedTuple):
-    tree: Path
     paths: list[str]
     wheel: Path
 
@@ -30,8 +37,7 @@ class Built(NamedTuple):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
-    paths = copy_of_tree(tree)
-    return Built(tree, paths, build_wheel(tree, out))
+    return Built(copy_of_tree(tree), build_wheel(tree, out))
 
 
 @pytest.fixture(scope="module")
@@ -68,33 +74,14 @@ def mapped(path: str) -> str | None:
     return f"{PACKAGES[folder]}/{rest}" if rest and folder in PACKAGES else None
 
 
-def installed_claims() -> Iterator[dict[str, dict[str, str]]]:
-    """Group, name and target of every entry point, for each installation of mmeval that Python sees."""
-    for found in distributions(name=DISTRIBUTION):
-        claims: dict[str, dict[str, str]] = {}
-        for entry in found.entry_points:
-            claims.setdefault(entry.group, {})[entry.name] = entry.value
-        yield claims
-
-
 def succeeded(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_installed_entry_points_are_those_of_setup_cfg_whose_name_is_one() -> None:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
-    parser.read(ROOT / "setup.cfg")
-    table = {
-        group: dict(line.split(" = ", 1) for line in lines.strip().splitlines())
-        for group, lines in parser["options.entry_points"].items()
-    }
-    named = re.findall(r"(\S+)\[", "\n".join(parser["options.extras_require"].values()))
-    assert {parser["metadata"]["name"], *named} == {DISTRIBUTION}
-    seen = list(installed_claims())
-    assert seen
-    assert all(claims == table for claims in seen), "the installation is older than setup.cfg; run: pip install -e ."
+def test_the_installed_metadata_are_those_of_setup_cfg() -> None:
+    found = list(installation.metadata())
+    assert {one.status for one in found} == {"ok"}, found
 
 
 def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
@@ -127,8 +114,35 @@ def test_the_source_distribution_holds_the_tree(built: Built) -> None:
     assert sorted({path for path in built.paths if path not in (".gitignore", ".pre-commit-config.yaml")} - names) == []
 
 
-def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:
+def test_the_name_is_one_and_the_extras_of_earlier_versions_are_still_there() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg")
+    extras = parser["options.extras_require"]
+    named = {line.partition("[")[0] for text in extras.values() for line in text.split() if "[" in line}
+    assert {parser["metadata"]["name"], *named} == {DISTRIBUTION}
+    assert {"api", "text", "image", "audio", "doc", "3d", "svg", "hub", "evaluate", "wandb", "trackio"} <= {*extras}
+
+
+def test_the_wheel_says_all_that_it_needs(built: Built, from_wheel: FreshEnvironment) -> None:
     assert "No broken requirements" in from_wheel.pip("check")
+    files = map(str, built.wheel.parent.iterdir())
+    for command in (["twine", "check", "--strict", *files], ["check_wheel_contents", str(built.wheel)]):
+        checked = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(("checker", "option"), [("mypy", "--python-executable"), ("pyright", "--pythonpath")])
+@pytest.mark.parametrize("environment", ["from_wheel", "editable"])
+def test_a_checker_of_types_sees_the_whole_package_from_a_plugin(
+    environment: str, checker: str, option: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    command = [sys.executable, "-m", checker]  # pyright's own program comes from another index when it is first asked
+    if checker == "pyright" and subprocess.run([*command, "--version"], capture_output=True).returncode:
+        pytest.skip("no network")
+    fresh: FreshEnvironment = request.getfixturevalue(environment)
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    done = subprocess.run([*command, option, fresh.python, "plugin.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert re.findall(r"plugin\.py:(\d+):.*error", done.stdout) == ["4", "5", "6"], done.stdout
 
 
 @pytest.mark.parametrize("command", [("mmeval",), ("python", "-m", "mmeval")], ids=["mmeval", "python -m mmeval"])
