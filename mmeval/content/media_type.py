@@ -171,6 +171,30 @@ def handlers(file: BinaryIO, size: int) -> set[bytes]:
     return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
 
 
+class Box(NamedTuple):
+    """A box of an MP4: its name, the start of its content, and the end that it declares, also beyond the file."""
+
+    name: bytes
+    start: int
+    end: int
+
+
+def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
+    """The boxes of an MP4 between two places, up to one that is shorter than its own head.
+    Length 1: a long one follows; 0: all the rest."""
+    while at + 8 <= end:
+        file.seek(at)
+        head = file.read(16)
+        length, start = int.from_bytes(head[:4]), at + 8
+        if length == 1:
+            length, start = int.from_bytes(head[8:16]), at + 16
+        stop = at + length if length else end
+        if stop < start:
+            return
+        yield Box(head[4:8], start, stop)
+        at = stop
+
+
 def _by_brand(head: bytes) -> str:
     """The MIME type of an MP4 or HEIF file, by the brands at its beginning."""
     major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
@@ -202,33 +226,14 @@ def _sniff_text(head: bytes, name: str) -> str:
     return named or "text/plain"
 
 
-class _Box(NamedTuple):
-    kind: bytes
-    start: int
-    end: int
-
-
 def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]) -> Iterator[bytes]:
-    for box in _boxes(file, at, end, budget):
-        if box.kind != path[0]:
+    for box in boxes(file, at, end):
+        if next(budget, None) is None:
+            return
+        if box.name != path[0]:
             continue
         if len(path) > 1:
-            yield from _handlers(file, box.start, box.end, path[1:], budget)
-        elif box.start + 12 <= box.end:
+            yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
+        elif box.start + 12 <= min(box.end, end):
             file.seek(box.start + 8)  # after the version, the flags and a field without meaning
             yield file.read(4)
-
-
-def _boxes(file: BinaryIO, at: int, end: int, budget: Iterator[int]) -> Iterator[_Box]:
-    """The boxes between two places. Length 1: a long one follows; 0: all the rest."""
-    while at + 8 <= end and next(budget, None) is not None:
-        file.seek(at)
-        head = file.read(16)
-        length, start = int.from_bytes(head[:4]), at + 8
-        if length == 1:
-            length, start = int.from_bytes(head[8:16]), at + 16
-        stop = at + length if length else end
-        if stop < start:
-            return
-        yield _Box(head[4:8], start, min(stop, end))
-        at = stop
