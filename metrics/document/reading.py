@@ -48,7 +48,7 @@ class NoOcrError(MediaLimitError):
 
 
 def is_readable(media: Media) -> bool:
-    """Whether this type of document can be read, even damaged (not old office files)."""
+    """Whether this type of document can be read, even damaged (of old office files, Excel's)."""
     return media.mime in OFFICE or is_read(media)
 
 

@@ -16,7 +16,7 @@ Extraction = Literal["by_type", "pictures"]
 """How a document becomes Markdown: ``by_type``, or as a picture, as the release treats every file."""
 NOTHING_SAID = "it says nothing that could be read"
 _MOST_NOTED_CHARS = 300
-_VERSION = 1
+_VERSION = 2
 """The version of the Markdown, raised whenever a verdict could change."""
 
 

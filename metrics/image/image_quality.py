@@ -29,6 +29,7 @@ Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a 
     range=(0, 1),
     version="1",
     source="UniM, section 4.1 and appendix C (NIQE); official: the released quality scorer of pictures",
+    needs=lambda switches: ("cv2:ocr",) if switches["method"] == "released" else (),
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
     reference_free=True,
     looks_at="image",

@@ -118,10 +118,10 @@ def document_quality(
 
     Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
     characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
-    docx, xlsx and pptx; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published heuristics
-    notice about decimals and units. A document that is missing, damaged or empty is 0 without asking the judge, or has
-    no quality where ``unreadable`` is ``unscored``; one above the limits of decoding, or in an old office format, is
-    unscored. Inapplicable without a document.
+    docx, pptx, xlsx, xls and ods; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published
+    heuristics notice about decimals and units. A document that is missing, damaged or empty is 0 without asking the
+    judge, or has no quality where ``unreadable`` is ``unscored``; one above the limits of decoding, or in Word's old
+    format, is unscored. Inapplicable without a document.
 
     It ignores layout, typefaces, colours, pictures inside a document, and whether its content is true.
 

@@ -155,10 +155,10 @@ ROUTES: Mapping[str, Route] = {
     "video->frames": Route(
         "video", "image", _frames, due=lambda media, _limits: media.size > MAX_VIDEO_BYTES, items=FRAMES
     ),
-    "document->text": Route("document", "text", _text, version=2, items=sys.maxsize),
+    "document->text": Route("document", "text", _text, version=3, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),
     "document->excerpt": Route(
-        "document", "text", document_excerpt, version=2, reads=is_read, items=MAX_DOCUMENT_CHARS
+        "document", "text", document_excerpt, version=3, reads=is_read, items=MAX_DOCUMENT_CHARS
     ),
     "3d->renders": Route("3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),

@@ -42,7 +42,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\0\0\x01\xba", "video/mpeg"),
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another of the old office files
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another of the old office files, but Excel
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)", "model/off"),
@@ -64,7 +64,11 @@ _OFFICE: tuple[tuple[bytes, str], ...] = (
     (b"word/document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     (b"xl/workbook", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     (b"ppt/presentation", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "application/vnd.oasis.opendocument.spreadsheet"),
 )
+_EXCEL = "application/vnd.ms-excel"
+_BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
+"""The names that the content of an old Excel file has in its directory."""
 _TEXT_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".md": "text/markdown",
@@ -114,6 +118,8 @@ _SUFFIX_BY_MIME: Mapping[str, str] = {
     _OFFICE[0][1]: ".docx",
     _OFFICE[1][1]: ".xlsx",
     _OFFICE[2][1]: ".pptx",
+    _OFFICE[3][1]: ".ods",
+    _EXCEL: ".xls",
 }
 _OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
 _OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
@@ -124,11 +130,14 @@ _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a file by its first bytes, a zip's end and an MP4's tracks."""
+    """The MIME type of a file by its first bytes, a zip's end, an old office file's directory and an MP4's tracks."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
     if head.startswith(b"PK"):
         file.seek(max(0, size - ZIP_TAIL_BYTES))
         tail = file.read(ZIP_TAIL_BYTES)
+    elif head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
+        file.seek((int.from_bytes(head[48:52], "little") + 1) << (12 if head[30] == 12 else 9))
+        tail = file.read(SNIFF_BYTES)
     mime = sniff_mime(head, name, size=size, tail=tail)
     if mime == "video/mp4":
         tracks = handlers(file, size)
@@ -140,13 +149,15 @@ def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: by
     """The MIME type of content by its first bytes; a name decides only for plain text.
 
     A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in all), an office file whose first
-    entries are large by its ``tail`` (the last bytes). Unknown binary content is ``application/octet-stream``.
+    entries are large by its ``tail`` (the last bytes; of an old one, its directory). Unknown binary content is
+    ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
             # Matroska holds sound alone as often as video; the names of its codecs are near the start.
             sound = mime in ("video/webm", "video/x-matroska") and b"A_" in head and b"V_" not in head
-            return "audio/webm" if sound else mime
+            excel = mime == "application/msword" and any(name in tail for name in _BOOKS)
+            return "audio/webm" if sound else _EXCEL if excel else mime
     if head[4:8] == b"ftyp":
         return _by_brand(head)
     if head[4:8] in (b"moov", b"wide"):
@@ -169,6 +180,30 @@ def handlers(file: BinaryIO, size: int) -> set[bytes]:
     ``size`` is the file's, in bytes. Of a damaged file, those that can be found.
     """
     return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
+
+
+class Box(NamedTuple):
+    """A box of an MP4: its name, the start of its content, and the end that it declares, also beyond the file."""
+
+    name: bytes
+    start: int
+    end: int
+
+
+def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
+    """The boxes of an MP4 between two places, up to one that is shorter than its own head.
+    Length 1: a long one follows; 0: all the rest."""
+    while at + 8 <= end:
+        file.seek(at)
+        head = file.read(16)
+        length, start = int.from_bytes(head[:4]), at + 8
+        if length == 1:
+            length, start = int.from_bytes(head[8:16]), at + 16
+        stop = at + length if length else end
+        if stop < start:
+            return
+        yield Box(head[4:8], start, stop)
+        at = stop
 
 
 def _by_brand(head: bytes) -> str:
@@ -202,33 +237,14 @@ def _sniff_text(head: bytes, name: str) -> str:
     return named or "text/plain"
 
 
-class _Box(NamedTuple):
-    kind: bytes
-    start: int
-    end: int
-
-
 def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]) -> Iterator[bytes]:
-    for box in _boxes(file, at, end, budget):
-        if box.kind != path[0]:
+    for box in boxes(file, at, end):
+        if next(budget, None) is None:
+            return
+        if box.name != path[0]:
             continue
         if len(path) > 1:
-            yield from _handlers(file, box.start, box.end, path[1:], budget)
-        elif box.start + 12 <= box.end:
+            yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
+        elif box.start + 12 <= min(box.end, end):
             file.seek(box.start + 8)  # after the version, the flags and a field without meaning
             yield file.read(4)
-
-
-def _boxes(file: BinaryIO, at: int, end: int, budget: Iterator[int]) -> Iterator[_Box]:
-    """The boxes between two places. Length 1: a long one follows; 0: all the rest."""
-    while at + 8 <= end and next(budget, None) is not None:
-        file.seek(at)
-        head = file.read(16)
-        length, start = int.from_bytes(head[:4]), at + 8
-        if length == 1:
-            length, start = int.from_bytes(head[8:16]), at + 16
-        stop = at + length if length else end
-        if stop < start:
-            return
-        yield _Box(head[4:8], start, min(stop, end))
-        at = stop

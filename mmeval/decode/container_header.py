@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from itertools import islice, takewhile
+from typing import Literal
+
+from mmeval.content.media_type import Box, boxes
 
 _MOST_PIECES = 100_000
 """Chunks or boxes at the top of a file that are read for its length."""
@@ -27,13 +31,6 @@ _OFFSETS = {b"meta": (0, 4)}
 """Where the boxes inside a box begin, if not at once."""
 
 
-class _Box(NamedTuple):
-    name: bytes
-    start: int
-    """Of its content."""
-    end: int
-
-
 def missing_bytes(data: bytes, mime: str) -> int:
     """The bytes that a file lacks of what its container declares; 0 if none."""
     declared = _DECLARED.get(mime)
@@ -46,7 +43,7 @@ def check_tables(data: bytes) -> None:
     They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or are packed.
     """
     promised = 0
-    for number, box in enumerate(_boxes(data, 0, len(data), 0)):
+    for number, box in enumerate(_nested(data, io.BytesIO(data), 0, len(data), 0)):
         if number > _MOST_BOXES:
             raise ValueError(f"it has more than {_MOST_BOXES} boxes")
         if box.name == b"cmov":
@@ -80,20 +77,9 @@ def _riff(data: bytes) -> int:
 
 
 def _iso(data: bytes) -> int:
-    """MP4 and QuickTime: boxes of a size and a name, one after the other."""
-    at = 0
-    for _ in range(_MOST_PIECES):
-        if at + 8 > len(data):
-            break
-        size, name = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
-        if name not in _ISO_BOXES:
-            break
-        if size == 1:
-            size = int.from_bytes(data[at + 8 : at + 16], "big")
-        if size < 8:  # 0: to the end of the file; less than a header: damaged, which the decoder will report
-            return 0
-        at += size
-    return at
+    """MP4 and QuickTime: the end of the last box at the top."""
+    top = islice(boxes(io.BytesIO(data), 0, len(data)), _MOST_PIECES)
+    return max((box.end for box in takewhile(lambda box: box.name in _ISO_BOXES, top)), default=0)
 
 
 def _matroska(data: bytes) -> int:
@@ -147,24 +133,18 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 }
 
 
-def _boxes(data: bytes, start: int, end: int, depth: int) -> Iterator[_Box]:
+def _nested(data: bytes, file: io.BytesIO, start: int, end: int, depth: int) -> Iterator[Box]:
     """The boxes between two places, each before its inner ones; too long ones are cut."""
-    while start + 8 <= end:
-        size, head = _number(data, start), 8
-        if size == 1:
-            size, head = int.from_bytes(data[start + 8 : start + 16], "big"), 16
-        box = _Box(data[start + 4 : start + 8], start + head, min(end, start + size) if size else end)
-        if size and size < head:
-            return
+    for whole in boxes(file, start, end):
+        box = whole._replace(end=min(end, whole.end))
         yield box
         if box.name == b"stsd":
             # Tables inside the description of a codec: what comes before them is of many lengths.
             names = _TABLE_NAME.finditer(data, box.start, box.end)
-            yield from (_Box(name[0], name.end(), box.end) for name in names)
+            yield from (Box(name[0], name.end(), box.end) for name in names)
         elif box.name not in _OPAQUE and box.name not in _TABLES and depth < _DEEPEST:
             for offset in _OFFSETS.get(box.name, (0,)):
-                yield from _boxes(data, box.start + offset, box.end, depth + 1)
-        start = box.end
+                yield from _nested(data, file, box.start + offset, box.end, depth + 1)
 
 
 def _number(data: bytes, at: int) -> int:

@@ -70,8 +70,8 @@ def _kept_size(text: str) -> int:
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
     """The words of a document.
 
-    They are a PDF's text layer, pages joined by line breaks; the words of an office document (docx, xlsx, pptx); or a
-    text file as it is.
+    They are a PDF's text layer, pages joined by line breaks; the words of an office document (docx, pptx, xlsx, xls,
+    ods); or a text file as it is.
 
     Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
     """

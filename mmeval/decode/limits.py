@@ -1,4 +1,4 @@
-"""The limits of decoding, and the checks of a medium or an archive against them."""
+"""The limits of decoding, and the checks of a medium against them."""
 
 from __future__ import annotations
 
@@ -51,35 +51,6 @@ class DecodeLimits:
 
 
 DEFAULT_LIMITS = DecodeLimits()
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveLimits:
-    """How much one archive may unpack to. Every limit is inclusive."""
-
-    max_entries: int = 200_000
-    """Files and folders; of more than ``free_entries``, each has to take 16 packed bytes at least."""
-    free_entries: int = 20_000
-    max_bytes: int = 2**40
-    """Of all files together, unpacked."""
-    max_ratio: float = 200.0
-    """Unpacked bytes for each packed one. Checked for what exceeds ``free_bytes``: small files may be all zeros."""
-    free_bytes: int = 64 * 2**20
-
-    def check_entries(self, found: int, *, packed: int) -> None:
-        """Raises MediaLimitError for so many entries in so many packed bytes."""
-        most = min(self.max_entries, self.free_entries + packed // 16)
-        if found > most:
-            raise MediaLimitError(f"{found} entries found, above the limit max_entries = {most} of a file of its size")
-
-    def check_unpacked(self, found: int, *, packed: int) -> None:
-        """Raises MediaLimitError for so many bytes out of so many packed ones."""
-        if found > self.max_bytes:
-            raise MediaLimitError(f"{found} bytes found, above the limit max_bytes = {self.max_bytes}")
-        if found > self.free_bytes + self.max_ratio * packed:
-            raise MediaLimitError(
-                f"{found} bytes found in {packed} packed ones, above the limit max_ratio = {self.max_ratio:g}"
-            )
 
 
 def within(media: Media, limit: str, most: float, found: float, unit: str) -> None:

@@ -12,7 +12,6 @@ from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.decode.mesh_header import declared_counts
 from mmeval.errors import CorruptMediaError
 
 if TYPE_CHECKING:
@@ -131,13 +130,11 @@ def mesh_steps(
     bare: Any = {"skip_materials": True} if kind in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
-        declared = declared_counts(media.read(), media.mime)
-        within(media, "max_mesh_vertices", limits.max_mesh_vertices, declared.vertices, "vertices")
-        within(media, "max_mesh_faces", limits.max_mesh_faces, declared.faces, "faces")
         data = _with_wide_numbers(media.read()) if plain and kind == "ply" else media.read()
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare)
         geometry = _one_geometry(media, scene, merged=not plain, faces=faces)
         within(media, "max_mesh_vertices", limits.max_mesh_vertices, len(geometry.vertices), "vertices")
+        within(media, "max_mesh_faces", limits.max_mesh_faces, len(getattr(geometry, "faces", ())), "faces")
         yield _as_step(geometry, colours=not plain)
 
     return build()

@@ -2,29 +2,26 @@
 
 import importlib.util
 import io
+import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.support import tiny_media
-from tests.support.tiny_media import packed
+from tests.support.tiny_media import office, related
 
-_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _BY_NAME = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DRAWN = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _SHOWN = "http://schemas.openxmlformats.org/presentationml/2006/main"
 
+OLD_WORKBOOK = Path(__file__).parents[1] / "fixtures" / "office" / "food.xls"
+"""A sheet Food: x and 0.25, the first of May of 2024 and TRUE."""
 FRUIT = (("Item", "Energy", "Share"), ("Apple", "52.1 kcal", "0.25"), ("Pear", "57.25", "7"))
 """Rows of a table with numbers of one and of two decimals, and a unit."""
 FRUIT_TABLE = "| Item | Energy | Share |\n| --- | --- | --- |\n| Apple | 52.1 kcal | 0.25 |\n| Pear | 57.25 | 7 |"
-
-
-def related(*targets: str) -> str:
-    """The relations of an entry to others: ``r1``, ``r2``, ..."""
-    rows = "".join(f'<Relationship Id="r{at}" Target="{target}"/>' for at, target in enumerate(targets, 1))
-    return f'<Relationships xmlns="{_RELATIONS}">{rows}</Relationships>'
 
 
 def workbook(sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: str = "") -> bytes:
@@ -32,15 +29,31 @@ def workbook(sheets: Mapping[str, str], *, strings: Sequence[str] = (), styles: 
     named = "".join(f'<sheet name="{escape(name)}" r:id="r{at}"/>' for at, name in enumerate(sheets, 1))
     shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     entries = {
-        "[Content_Types].xml": "<Types/>",
         "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_BY_NAME}"><sheets>{named}</sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": related(*(f"worksheets/{at}.xml" for at in range(1, len(sheets) + 1))),
+        "xl/_rels/workbook.xml.rels": related(
+            "worksheet", *(f"worksheets/{at}.xml" for at in range(1, len(sheets) + 1))
+        ),
         "xl/sharedStrings.xml": f'<sst xmlns="{_SHEET}">{shared}</sst>',
         "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{styles}</styleSheet>',
     }
     for at, rows in enumerate(sheets.values(), 1):
         entries[f"xl/worksheets/{at}.xml"] = f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
-    return packed(entries)
+    return office({"xl/workbook.xml": "spreadsheetml.sheet.main"}, entries)
+
+
+def open_workbook(rows: str) -> bytes:
+    """An ods file of one sheet, ``S``, with the markup of its rows."""
+    names = "".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" ' for name in ("office", "table", "text")
+    )
+    table = f'<table:table table:name="S">{rows}</table:table>'
+    body = f"<office:body><office:spreadsheet>{table}</office:spreadsheet></office:body>"
+    entries = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": "<manifest/>",
+        "content.xml": f"<office:document-content {names}>{body}</office:document-content>",
+    }
+    return tiny_media.packed(entries, zipfile.ZIP_STORED)
 
 
 def row(number: int, *cells: str) -> str:
@@ -62,12 +75,12 @@ def slides(*shown: str) -> bytes:
     named = "".join(f'<p:sldId id="{at}" r:id="r{at}"/>' for at in range(1, count + 1))
     head = f'xmlns:p="{_SHOWN}" xmlns:r="{_BY_NAME}" xmlns:a="{_DRAWN}"'
     entries = {
-        "[Content_Types].xml": "<Types/>",
         "ppt/presentation.xml": f"<p:presentation {head}><p:sldIdLst>{named}</p:sldIdLst></p:presentation>",
-        "ppt/_rels/presentation.xml.rels": related(*(f"slides/slide{count - at}.xml" for at in range(count))),
+        "ppt/_rels/presentation.xml.rels": related("slide", *(f"slides/slide{count - at}.xml" for at in range(count))),
     }
     files = {f"ppt/slides/slide{count - at}.xml": f"<p:sld {head}>{text}</p:sld>" for at, text in enumerate(shown)}
-    return packed(entries | files)
+    kinds = {"ppt/presentation.xml": "presentationml.presentation.main", **dict.fromkeys(files, "presentationml.slide")}
+    return office(kinds, entries | files)
 
 
 def drawn_table(rows: Sequence[Sequence[str]], *, size: int = 22) -> Image.Image:

@@ -152,9 +152,29 @@ def packed(entries: Mapping[str, str], method: int = zipfile.ZIP_DEFLATED) -> by
     return file.getvalue()
 
 
-def word(*paragraphs: str, xml: str = "", head: str = "", part: str = "word/document") -> bytes:
+def related(kind: str, *targets: str) -> str:
+    """The relations of an office file's entry to others of one kind: ``r1``, ``r2``, ..."""
+    schema = "http://schemas.openxmlformats.org"
+    kind = f"{schema}/officeDocument/2006/relationships/{kind}"
+    rows = "".join(f'<Relationship Id="r{at}" Type="{kind}" Target="{to}"/>' for at, to in enumerate(targets, 1))
+    return f'<Relationships xmlns="{schema}/package/2006/relationships">{rows}</Relationships>'
+
+
+def office(kinds: Mapping[str, str], entries: Mapping[str, str]) -> bytes:
+    """An office file; ``kinds`` has the content types of entries, the main one first."""
+    schema, vendor = "http://schemas.openxmlformats.org/package/2006", "application/vnd.openxmlformats-"
+    types = f'<Default Extension="rels" ContentType="{vendor}package.relationships+xml"/>'
+    types += '<Default Extension="xml" ContentType="application/xml"/>'
+    for name, kind in kinds.items():
+        types += f'<Override PartName="/{name}" ContentType="{vendor}officedocument.{kind}+xml"/>'
+    head = f'<Types xmlns="{schema}/content-types">{types}</Types>'
+    relations = related("officeDocument", next(iter(kinds)))
+    return packed({"[Content_Types].xml": head, "_rels/.rels": relations, **entries})
+
+
+def word(*paragraphs: str, xml: str = "", head: str = "") -> bytes:
     """A Word document of some paragraphs, or with any ``xml`` in its body; ``head`` stands before its root."""
     body = xml or "".join(f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs)
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     text = f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
-    return packed({"[Content_Types].xml": "<Types/>", f"{part}.xml": text})
+    return office({"word/document.xml": "wordprocessingml.document.main"}, {"word/document.xml": text})

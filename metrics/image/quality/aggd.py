@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-    Reals: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 FIRST, LAST, STEP = 0.2, 10.0, 0.001
 """The shapes that are tried."""
-ONE_SIDED = 1e-6
-"""A side whose share of the sum of squares is smaller is summed separately."""
 
 
 class Fit(NamedTuple):
@@ -57,20 +53,9 @@ def shapes() -> Shapes:
     return Shapes(shape, two**2 / (one * three), numpy.sqrt(one / three))
 
 
-class Sums(NamedTuple):
-    """The sums of some sets of numbers, one entry for each.
-    Counts below and above zero and of all; sums of sizes, of squares, of squares with signs. Zeros have no side."""
-
-    below: Numbers
-    above: Numbers
-    size: int
-    sizes: Numbers
-    squares: Numbers
-    signed: Numbers
-
-
 class Moments(NamedTuple):
-    """``Sums`` with the sums of squares below and above zero instead of all."""
+    """The moments of some sets of ``size`` numbers, one entry for each.
+    Counts below and above zero; sum of sizes; sums of squares below and above. Zeros have no side."""
 
     below: Numbers
     above: Numbers
@@ -80,29 +65,14 @@ class Moments(NamedTuple):
     squares_above: Numbers
 
 
-def moments_of(sums: Sums, numbers: Callable[..., Numbers]) -> Moments:
-    """The moments that follow from sums.
-    ``numbers`` gives the set at an index, where the sums are too close to separate its sides."""
+def moments_of(sets: Numbers) -> Moments:
+    """The moments of sets, (sets, numbers)."""
     import numpy
 
-    squares_below = numpy.where(sums.below > 0, (sums.squares - sums.signed) / 2, 0)
-    squares_above = numpy.where(sums.above > 0, (sums.squares + sums.signed) / 2, 0)
-    lopsided = numpy.minimum(squares_below, squares_above) < ONE_SIDED * sums.squares
-    for at in numpy.argwhere(lopsided & (sums.below > 0) & (sums.above > 0)).tolist():
-        # The difference of two nearly equal sums is not accurate.
-        values = numbers(*at)
-        squares_below[*at] = numpy.square(numpy.minimum(values, 0)).sum()
-        squares_above[*at] = numpy.square(numpy.maximum(values, 0)).sum()
-    return Moments(sums.below, sums.above, sums.size, sums.sizes, squares_below, squares_above)
-
-
-def joined(parts: Sequence[Moments]) -> Moments:
-    """Concatenate the moments of equally many sets along the last axis."""
-    import numpy
-
-    below, above, size, *sums = zip(*parts, strict=True)
-    append = functools.partial(numpy.concatenate, axis=-1)
-    return Moments(append(below), append(above), size[0], *map(append, sums))
+    low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
+    below, above = (numpy.count_nonzero(side, axis=1).astype(float) for side in (sets < 0, sets > 0))
+    squares_below, squares_above = ((side[:, None] @ side[:, :, None])[:, 0, 0] for side in (low, high))
+    return Moments(below, above, sets.shape[1], high.sum(axis=1) - low.sum(axis=1), squares_below, squares_above)
 
 
 def fitted(found: Moments) -> Fit:

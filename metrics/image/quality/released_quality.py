@@ -1,7 +1,8 @@
 """The stand-ins for BRISQUE and NIQE of UniM's released scorer of pictures.
 
 Neither is what its name says: no model is trained or fitted, and all pictures get between 86 and 94 of 100, even noise
-and blank ones. They serve to reproduce the released numbers (profile ``official``).
+and blank ones. They serve to reproduce the released numbers (profile ``official``), by OpenCV as the script does: in
+areas that are uniform or rise evenly they measure only the rounding errors of its blur, which its version decides.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.metrics.image.quality.aggd import FIRST, LAST, STEP
-from mmeval.metrics.image.quality.opencv import STRIP, blurred, grey, halved, mirrored
+from mmeval.system import need
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
     from mmeval.metrics.image.quality.aggd import Numbers
 
+STRIP = 2**16
+"""Pixels that are processed in one step, to bound the memory."""
+WINDOW = 7
+"""Pixels of the side of a Gaussian window."""
 SIGMA = 1.16
 """The deviation of the window of the stand-in for BRISQUE."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (-1, 1))
@@ -63,10 +68,14 @@ class Released(NamedTuple):
 def released_quality(pixels: Pixels) -> Released | None:
     """Both stand-ins for a (height, width, 3) picture; None if its half size is empty.
     With that the released script fails. Takes about 14 bytes of memory a pixel, for the values of the whole picture."""
-    if min(pixels.shape[:2]) < 2:
+    cv2 = need("cv2", "ocr")
+    height, width = pixels.shape[:2]
+    if min(height, width) < 2:
         return None
-    picture = grey(pixels)
-    one, two = brisque_features(picture), brisque_features(grey(halved(pixels)))
+    picture, half = (
+        cv2.cvtColor(one, cv2.COLOR_RGB2GRAY) for one in (pixels, cv2.resize(pixels, (width // 2, height // 2)))
+    )
+    one, two = brisque_features(picture), brisque_features(half)
     return Released(brisque_stand_in((*one, *two)), niqe_stand_in(picture), one, two)
 
 
@@ -158,14 +167,16 @@ def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], 
     """The picture minus local mean, over local deviation (at least 1), rows at a time."""
     import numpy
 
+    blur = functools.partial(need("cv2", "ocr").GaussianBlur, ksize=(WINDOW, WINDOW), sigmaX=sigma)
     found = numpy.empty(picture.shape)
     rows = max(1, STRIP // picture.shape[1])
     for top in range(0, len(picture), rows):
-        last = min(top + rows, len(picture))
-        band = mirrored(picture, top, last)
-        mean = blurred(band, sigma)
-        deviation = numpy.sqrt(variance_of(blurred(band * band, sigma) - mean * mean))
-        numpy.divide(picture[top:last] - mean, numpy.maximum(deviation, DEVIATION), out=found[top:last])
+        first = max(0, top - WINDOW // 2)
+        band = picture[first : top + rows + WINDOW // 2].astype(float)
+        inside = slice(top - first, top - first + rows)
+        mean = blur(band)
+        deviation = numpy.sqrt(variance_of(blur(band * band) - mean * mean))
+        found[top : top + rows] = ((band - mean) / numpy.maximum(deviation, DEVIATION))[inside]
     return found
 
 

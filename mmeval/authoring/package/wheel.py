@@ -9,13 +9,14 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mmeval.decode.archives.unpack import extract
 from mmeval.errors import UsageError
 from mmeval.installation import DISTRIBUTION
 from mmeval.plugins import GROUPS
@@ -69,11 +70,14 @@ def find_wheel(place: Path) -> Path:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """The wheel in a temporary folder. Raises UsageError if the file is no wheel.
-    Raises ContentError for an archive that is damaged, too large, or has names that lead elsewhere."""
+    """The wheel in a temporary folder. Raises UsageError if the file is no wheel, or is damaged."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
-        extract(wheel, folder)
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise UsageError(f"{wheel}: it cannot be unpacked ({error}); build it again") from None
         found = list(distributions(path=[str(folder)]))
         if len(found) != 1 or found[0].metadata["Name"] is None:
             raise UsageError(f"{wheel}: is no wheel: it does not hold the metadata of one package")

@@ -1,1 +1,1 @@
-"""Office documents: docx, xlsx and pptx."""
+"""Office documents: text, slides and workbooks."""

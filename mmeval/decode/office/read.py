@@ -1,4 +1,4 @@
-"""Decodes office documents (docx, xlsx, pptx): paragraphs and tables in order."""
+"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables in order."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import json
 import zipfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
-from mmeval.decode.office.sheets import sheet_blocks
-from mmeval.decode.office.text import Entries, body_blocks, slide_blocks
 from mmeval.errors import CorruptMediaError
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-_READERS: Mapping[str, tuple[str, Callable[[Entries], Iterator[list[Any]]]]] = {
-    WORD: ("a Word document", body_blocks),
-    SHEETS: ("a workbook", sheet_blocks),
-    SLIDES: ("a presentation", slide_blocks),
+SHEETS = (
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.oasis.opendocument.spreadsheet",
+    "application/vnd.ms-excel",
+)
+_READERS: Mapping[str, tuple[str, str]] = {
+    WORD: ("a Word document", "body_blocks"),
+    SLIDES: ("a presentation", "slide_blocks"),
+    **dict.fromkeys(SHEETS, ("a workbook", "sheet_blocks")),
 }
 OFFICE = tuple(_READERS)
 """The MIME types that are read."""
-_XML_BYTES_A_CHAR = 40
-"""More markup than this around each allowed character is no document."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
 """The least count of a cell or a paragraph, so that empty ones have a limit too."""
@@ -37,7 +37,7 @@ _MARKUP_CHARS = 4
 
 @dataclass(frozen=True, slots=True)
 class OfficeTable:
-    """Rows of cells, each as it is displayed."""
+    """Rows of cells."""
 
     rows: tuple[tuple[str, ...], ...]
 
@@ -50,6 +50,7 @@ def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Gen
     """The paragraphs and tables of an office document in order, lazily.
 
     They are the body of a Word document, each sheet of a workbook after its name, or each slide of a presentation.
+    Numbers of a workbook are as they are stored, without their formats; a cell that holds an error is empty.
 
     A long table may come in several. Comments, notes, headers and charts are left out. Raises the errors of this
     package.
@@ -85,12 +86,22 @@ def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: i
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each quarter of a megabyte of blocks. Runs in the decoding process."""
-    what, read = _READERS[media.mime]
+    from mmeval.decode.office import blocks
+
+    what, reader = _READERS[media.mime]
+    return _steps(media, limits, what, getattr(blocks, reader))
+
+
+def _steps(
+    media: Media, limits: DecodeLimits, what: str, read: Callable[[BinaryIO], Iterator[list[Any]]]
+) -> Iterator[Step]:
     blocks: list[list[Any]] = []
     count = sent = 0
-    with decoding(media, what), zipfile.ZipFile(io.BytesIO(media.read())) as archive:
-        most = limits.max_text_chars * _XML_BYTES_A_CHAR
-        for block in read(Entries(archive, check=lambda size: within(media, "max_text_chars", most, size, "bytes"))):
+    with decoding(media, what):
+        data = media.read()
+        if data.startswith(b"PK"):
+            _check_entries(media, limits, data)
+        for block in read(io.BytesIO(data)):
             blocks.append(block)
             count += _chars(block)
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
@@ -98,6 +109,15 @@ def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
                 yield _step(blocks)
                 blocks, sent = [], count
         yield _step(blocks)
+
+
+def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
+    """Check the sizes that a zip declares, and that its entries have them, before a library opens it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+        within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")
+        if damaged := archive.testzip():
+            raise ValueError(f"its entry {damaged} is damaged")
 
 
 def _chars(block: list[Any]) -> int:

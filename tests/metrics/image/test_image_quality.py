@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mmeval.metric import bind
 from mmeval.metrics.image.image_quality import enlarged_size, image_quality, quality_of
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
@@ -50,6 +51,7 @@ def test_pictures_without_a_measure_have_no_quality_and_damaged_ones_zero() -> N
 
 
 def test_the_released_quality_is_its_score_with_all_terms() -> None:
+    assert ["cv2:ocr" in bind(image_quality, profile=name).needs for name in ("standard", "official")] == [False, True]
     released = released_quality(SMALL)
     found = item(SMALL, "official")
     assert released is not None

@@ -4,6 +4,7 @@ import pytest
 
 from mmeval.content.media import Media
 from mmeval.content.media_type import MAX_BOXES, SNIFF_BYTES, handlers, sniff_mime, suffix_for
+from tests.support import documents
 from tests.support import tiny_media as tiny
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -22,6 +23,8 @@ MADE = [
     (DOCX, tiny.zipped("[Content_Types].xml", "word/document.xml")),
     (f"{OFFICE}spreadsheetml.sheet", tiny.zipped("xl/workbook.xml", first=200_000)),
     (f"{OFFICE}presentationml.presentation", tiny.zipped("ppt/presentation.xml")),
+    ("application/vnd.oasis.opendocument.spreadsheet", documents.open_workbook("")),
+    ("application/vnd.ms-excel", documents.OLD_WORKBOOK.read_bytes()),
     ("application/zip", tiny.zipped("words.txt")),
     ("model/obj", b"v 0.5 1e-3 -2\n" * 1000 + b"f 1 2 3\n"),  # its faces come late
 ]

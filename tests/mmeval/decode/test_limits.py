@@ -1,12 +1,8 @@
 from dataclasses import asdict
 
-import pytest
-
 from mmeval.content import media_type, placeholders
 from mmeval.decode import apart, check, code, container_header, memo, picture_header, svg
-from mmeval.decode.archives import names, stream
-from mmeval.decode.limits import ArchiveLimits, DecodeLimits
-from mmeval.errors import MediaLimitError
+from mmeval.decode.limits import DecodeLimits
 
 MIB = 2**20
 
@@ -18,27 +14,15 @@ def test_the_limits_are_the_documented_ones() -> None:
         **{"max_video_pixels": 9_437_184, "max_mesh_vertices": 2_000_000, "max_mesh_faces": 4_000_000},
         **{"max_text_chars": 20_000_000, "max_seconds": 120, "max_step_seconds": 1.25, "max_step_bytes": 184 * MIB},
     }
-    assert ArchiveLimits() == ArchiveLimits(200_000, 20_000, 2**40, 200.0, 64 * MIB)
     assert (svg.MAX_SVG_BYTES, svg.MAX_ELEMENTS, svg.MAX_ATTRIBUTES) == (8 * MIB, 100_000, 500)
     assert (svg.MAX_DRAWN_ELEMENTS, svg.MAX_DEPTH, svg.MAX_CHAIN) == (200_000, 200, 40)
-    assert (names.MAX_NAME_CHARS, names.MAX_STEP_BYTES, names.MAX_DEPTH, names.FREE_FOLDERS) == (1000, 255, 32, 1000)
-    assert (stream._XZ_MEMORY, stream._MOST_HEADER) == (128 * MIB, MIB)
     assert (picture_header.MAX_SCANS, picture_header.MAX_PIECES, container_header.MAX_EDITS) == (200, 100_000, 1000)
     assert (apart.IDLE_SECONDS, check.SECONDS, memo.MAX_KEPT_BYTES, code.MAX_TOKENS) == (60, 60, 64 * MIB, 5000)
     assert (media_type.SNIFF_BYTES, media_type.ZIP_TAIL_BYTES, media_type.MAX_BOXES) == (4096, 65536, 10_000)
     assert placeholders.MAX_INDEX_DIGITS == 9
 
 
-def test_larger_files_have_more_time_and_memory_and_small_archives_may_be_packed_more_densely() -> None:
+def test_larger_files_have_more_time_and_memory() -> None:
     limits = DecodeLimits()
     assert (limits.step_seconds(4 * MIB), limits.step_seconds(6 * MIB)) == (1.25, 2.25)
     assert (limits.step_bytes(4 * MIB), limits.step_bytes(4 * MIB + 1)) == (184 * MIB, 184 * MIB + 24)
-    archive = ArchiveLimits(max_entries=10, free_entries=4, max_bytes=1000, max_ratio=2.0, free_bytes=100)
-    for entries, packed in ((6, 32), (10, 1600)):
-        archive.check_entries(entries, packed=packed)
-        with pytest.raises(MediaLimitError, match="max_entries"):
-            archive.check_entries(entries + 1, packed=packed)
-    for size, packed, limit in ((300, 100, "max_ratio"), (1000, 450, "max_bytes")):
-        archive.check_unpacked(size, packed=packed)
-        with pytest.raises(MediaLimitError, match=limit):
-            archive.check_unpacked(size + 1, packed=9999 if limit == "max_bytes" else packed)

@@ -6,12 +6,13 @@ import base64
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tests.support import tiny_media as tiny
-from tests.support.hostile import archives
 
+Makers = Mapping[str, Callable[[], bytes]]
+"""What makes the bytes of each file, by its name."""
 _LARGE = 300_000_000
 
 
@@ -25,11 +26,11 @@ class Hostile(NamedTuple):
 
 def corpus() -> list[Hostile]:
     """All files, each with a name of its own."""
-    parts: Iterable[tuple[str, tuple[str, ...], archives.Makers]] = (
+    parts: Iterable[tuple[str, tuple[str, ...], Makers]] = (
         *(("picture", ("image",), _PICTURES), ("drawing", ("image",), _DRAWINGS), ("sound", ("audio",), _SOUNDS)),
         ("video", ("video", "video_info", "audio"), _VIDEOS),
         ("document", ("pages", "document_text"), _DOCUMENTS),
-        *(("mesh", ("mesh",), _MESHES), ("archive", ("archive",), {**archives.SMALL, **archives.LARGE})),
+        ("mesh", ("mesh",), _MESHES),
     )
     return [Hostile(f"{kind}: {name}", to, make) for kind, to, makers in parts for name, make in makers.items()]
 
@@ -93,7 +94,7 @@ def _tiff(side: int, *tags: tuple[int, int, int, int], tail: bytes = bytes(32), 
 
 
 _TIFF_PIXELS = zlib.compress(bytes(5000 * 5000 * 2), 9)
-_PICTURES: archives.Makers = {
+_PICTURES: Makers = {
     "png of 8K in sixteen bits": _png(0, depth=16),
     "png of 8K, interlaced": _png(2, interlaced=1),
     "png, small, with a bomb of pixels": lambda: _chunks(_IHDR, (b"IDAT", _bomb())),
@@ -134,7 +135,7 @@ def _filtered(steps: str, start: str = "0", size: str = "100%") -> Callable[[], 
     return lambda: _svg(f'<filter id="a" {region}>{steps}</filter>{shape}', 3000)
 
 
-_DRAWINGS: archives.Makers = {
+_DRAWINGS: Makers = {
     "a declaration elsewhere": lambda: b'<!DOCTYPE svg SYSTEM "http://127.0.0.1:9/a.dtd">' + _svg("<rect/>"),
     "a drawing within as data": lambda: _svg(_data(_svg("<rect/>"), "image/svg+xml")),
     "a picture of 12000 x 12000 within": lambda: _svg(_data(tiny.declared_png(12000, 12000))),
@@ -170,7 +171,7 @@ def _flac_silence() -> bytes:
     return out.getvalue()
 
 
-_SOUNDS: archives.Makers = {
+_SOUNDS: Makers = {
     "wav with a million chunks": lambda: _wav(b"junk\0\0\0\0" * 1_000_000),
     "flac of endless notes": lambda: b"fLaC" + b"\x04\0\0\0" * 1_000_000,
     "flac of fifty minutes of silence": _flac_silence,
@@ -198,7 +199,7 @@ def _large_inside() -> bytes:
     return data[:at] + struct.pack("<HH", 16383, 16383) + data[at + 4 :]
 
 
-_VIDEOS: archives.Makers = {
+_VIDEOS: Makers = {
     "mp4 of endless boxes": lambda: _FTYP + b"\0\0\0\x08free" * 1_000_000,
     "mp4 whose fragment has forty million samples": _fragment,
     "mp4 of eight thousand tracks": lambda: _FTYP + _box(b"moov", _box(b"trak", _box(b"mdia", bytes(8))) * 8000),
@@ -247,7 +248,7 @@ def _office() -> bytes:
 
 _PICTURE = b"/Type/XObject/Subtype/Image/Width 60000/Height 60000/BitsPerComponent 8/ColorSpace/DeviceRGB"
 _TILES = b"/Type/Pattern/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 9 9]/XStep 0.0001/YStep 0.0001/Resources<<>>"
-_DOCUMENTS: archives.Makers = {
+_DOCUMENTS: Makers = {
     "pages that form a loop": lambda: _pdf(_CATALOG, b"<</Type/Pages/Count 9/Kids[2 0 R 2 0 R]>>"),
     "four hundred thousand times one page": lambda: tiny.pdf(pages=400_000),
     "a page that is 1e6 x 1e6": lambda: tiny.pdf(size=(1_000_000, 1_000_000)),
@@ -292,7 +293,7 @@ def _shown_large() -> bytes:
     return tiny.glb(blob=blob, **room, accessors=[_accessor(count=3000)], nodes=nodes, scenes=scenes)
 
 
-_MESHES: archives.Makers = {
+_MESHES: Makers = {
     "obj of a number of a million digits": lambda: tiny.PLAIN_OBJ + b"v " + b"9" * 1_000_000 + b" 0 0\n",
     "obj of one face of a million vertices": lambda: tiny.PLAIN_OBJ + b"f" + b" 1" * 1_000_000,
     "ply without an end": lambda: b"ply\nformat ascii 1.0\n" + b"comment a\n" * 500_000,

@@ -17,7 +17,6 @@ from mmeval.content.media import Media
 from mmeval.errors import ContentError
 from tests.support import documents
 from tests.support import tiny_media as tiny
-from tests.support.hostile import archives
 from tests.support.hostile.opening import OPENERS
 
 SLOW_SECONDS = 2.0
@@ -48,9 +47,6 @@ def media() -> Iterator[Whole]:
     plain = {"obj": tiny.PLAIN_OBJ, "off": tiny.PLAIN_OFF, "ply": tiny.PLAIN_PLY, "stl": tiny.PLAIN_STL}
     for name, mesh in {**plain, "binary stl": tiny.binary_stl(3), "glb": tiny.glb()}.items():
         yield Whole(name, ("mesh",), mesh)
-    packed = {"zip": archives.small_zip(), "tar": archives.small_tar(), "tar.gz": archives.small_tar("gz")}
-    for name, archive in packed.items():
-        yield Whole(name, ("archive",), archive)
     for name, office in {"docx": tiny.word("Dear guest"), "xlsx": _SHEET, "pptx": _SLIDE}.items():
         yield Whole(name, ("document_text",), office)
     yield Whole("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())

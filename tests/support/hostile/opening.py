@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,6 @@ from typing import NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.decode import document_text
-from mmeval.decode.archives.unpack import extract
 from mmeval.errors import ContentError
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
@@ -42,14 +40,7 @@ class Opened(NamedTuple):
     grown: int
 
 
-def _archive(media: Media) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder, "a")
-        archive.write_bytes(media.read())
-        extract(archive, Path(folder, "in", "out"))
-
-
-OPENERS: Mapping[str, Callable[[Media], object]] = {**DECODERS, "document_text": document_text, "archive": _archive}
+OPENERS: Mapping[str, Callable[[Media], object]] = {**DECODERS, "document_text": document_text}
 
 
 def main(kinds: list[str]) -> None:

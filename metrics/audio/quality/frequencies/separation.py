@@ -10,12 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 from mmeval.metrics.audio.quality.frames import TINY
-from mmeval.metrics.audio.quality.frequencies.running_median import HALF, reflected, running_median
 from mmeval.metrics.audio.quality.frequencies.spectrum import amplitudes, blocks, frame_count
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
+HALF = 15
+"""Rows on each side of the middle of a running median."""
 NO_MARGIN = 1.0
 """The margin of the released code, at which the two masks sum to one."""
 
@@ -34,14 +35,24 @@ def separated_snr(samples: Samples, margin: float) -> float:
         before, after = min(HALF, first), min(HALF, count - last)
         block = amplitudes(samples, first - before, last + after)
         here = block[before : before + last - first]
-        lasting = running_median(reflected(block, HALF - before, HALF - after))
-        spread = numpy.ascontiguousarray(running_median(reflected(numpy.ascontiguousarray(here.T))).T)
+        lasting = running_median(block, HALF - before, HALF - after)
+        spread = running_median(here.T, HALF, HALF).T
         both = here * soft_mask(lasting, spread, margin)
         both += here * soft_mask(spread, lasting, margin)
         left = numpy.maximum(here - both, 0)
         kept += float(numpy.vdot(both, both))
         rest += float(numpy.vdot(left, left))
     return 10 * math.log10(kept / (rest + TINY)) if kept else -math.inf
+
+
+def running_median(rows: Samples, before: int, after: int) -> Samples:
+    """Medians of 31 neighbours along axis 0, with so many more rows mirrored at both ends, the outermost one twice."""
+    import bottleneck
+    import numpy
+
+    padded = numpy.pad(rows, ((before, after), (0, 0)), mode="symmetric")
+    found: Samples = bottleneck.move_median(padded, 2 * HALF + 1, axis=0)[2 * HALF :]
+    return found
 
 
 def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gamma
 
-from mmeval.metrics.image.quality.aggd import Moments, Sums, fitted, moments_of, nearest_ratios, shapes
+from mmeval.metrics.image.quality.aggd import fitted, moments_of, nearest_ratios, shapes
 
 
 def by_hand(values: Any) -> tuple[float, float, float]:
@@ -21,14 +21,6 @@ def by_hand(values: Any) -> tuple[float, float, float]:
     return shape, left * factor, right * factor
 
 
-def moments(sets: Any) -> Moments:
-    """Of each row, by their sums."""
-    below, above = (side.sum(axis=1).astype(float) for side in (sets < 0, sets > 0))
-    sizes = np.abs(sets)
-    sums = Sums(below, above, sets.shape[1], sizes.sum(axis=1), (sets**2).sum(axis=1), (sets * sizes).sum(axis=1))
-    return moments_of(sums, sets.__getitem__)
-
-
 def drawn(seed: int, power: float, lean: float, size: int = 500) -> Any:
     values = np.random.RandomState(seed).standard_normal(size)
     values = np.sign(values) * np.abs(values) ** power
@@ -39,22 +31,22 @@ def drawn(seed: int, power: float, lean: float, size: int = 500) -> Any:
 @given(st.integers(0, 10**6), st.floats(0.3, 4), st.floats(0.01, 100))
 def test_it_is_the_published_recipe(seed: int, power: float, lean: float) -> None:
     values = drawn(seed, power, lean)
-    fit = fitted(moments(values[None]))
+    fit = fitted(moments_of(values[None]))
     assert (fit.shape[0], fit.left[0], fit.right[0]) == pytest.approx(by_hand(values), rel=1e-9)
 
 
 def test_zeros_belong_to_no_side_and_a_side_next_to_nothing_is_exact() -> None:
-    found = moments(np.array([[0.0, 0, -2, 1, 1]]))
+    found = moments_of(np.array([[0.0, 0, -2, 1, 1]]))
     assert [found.below[0], found.above[0], found.size] == [1, 2, 5]
     assert [found.sizes[0], found.squares_below[0], found.squares_above[0]] == [4, 4, 2]
     for values in ([1.0, 2, 3], [-1.0, -2, -3], [0.0, 0, 0]):
-        fit = fitted(moments(np.array([values])))
+        fit = fitted(moments_of(np.array([values])))
         assert np.isnan([fit.shape[0], fit.left[0] + fit.right[0], fit.mean[0]]).all()
     for small in (1e-30, 1e-3):
-        found = moments(np.array([[-small, 1, 2, 3], [small, -1, -2, -3]]))
+        found = moments_of(np.array([[-small, 1, 2, 3], [small, -1, -2, -3]]))
         assert found.squares_below == pytest.approx([small**2, 14], rel=1e-9, abs=0)
         assert found.squares_above == pytest.approx([14, small**2], rel=1e-9, abs=0)
-    fit = fitted(moments(drawn(1, 1, 3)[None]))
+    fit = fitted(moments_of(drawn(1, 1, 3)[None]))
     shape, left, right = fit.shape[0], fit.left[0], fit.right[0]
     assert fit.mean[0] == pytest.approx((right - left) * gamma(2 / shape) / gamma(1 / shape))
     assert fit.mean[0] > 0

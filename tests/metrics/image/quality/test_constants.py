@@ -2,10 +2,8 @@ from types import ModuleType
 from typing import Any
 
 from mmeval.metrics.image.image_quality import image_quality
-from mmeval.metrics.image.quality import aggd, niqe, opencv, released_quality, scene_statistics
+from mmeval.metrics.image.quality import aggd, niqe, released_quality, scene_statistics
 
-WIDE = ("0x1.2c18a51a3e5e7p-5", "0x1.c7ce552574441p-4", "0x1.bbe4f897eb627p-3", "0x1.152db38ecae3ep-2")
-NARROW = ("0x1.8e692155eb036p-7", "0x1.3f3deab9801b2p-4", "0x1.e6a68641759c0p-3", "0x1.60d3f24c6ba65p-2")
 SHAPES = {"FIRST": 0.2, "LAST": 10.0, "STEP": 0.001}
 BRISQUE = {"SIGMA": 1.16, "NOTHING": (1.0, 0.1), "WORST_BRISQUE": 100.0, "PER_FEATURE": 20.0, "DEVIATION": 1.0}
 PATCHES = {"PATCH": 96, "STRIDE": 48, "MOST_PATCHES": 100, "FLAT": 0.5, "QUARTILES": (25, 75), "NIQE_SIGMA": 1.5}
@@ -17,10 +15,6 @@ NUMBERS: dict[ModuleType, dict[str, Any]] = {
         **{"RED": 299, "GREEN": 587, "BLUE": 114, "WHOLE": 1000, "SHARP": -0.5},
     },
     niqe: {"FEWEST_PATCHES": 2},
-    opencv: {
-        **{"RED": 9798, "GREEN": 19235, "BLUE": 3735, "GREY_BITS": 15, "SHARE_BITS": 11, "REACH": 3},
-        "WINDOWS": {1.16: NARROW, 1.5: WIDE},
-    },
     released_quality: {
         **SHAPES,
         **BRISQUE,

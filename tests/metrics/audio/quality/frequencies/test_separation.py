@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy.ndimage import median_filter
 
-from mmeval.metrics.audio.quality.frequencies.separation import separated_snr, soft_mask
+from mmeval.metrics.audio.quality.frequencies.separation import HALF, running_median, separated_snr, soft_mask
 from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import sine, white
 
@@ -18,3 +19,10 @@ def test_a_mask_is_a_share_of_squares_that_leaves_noise_neither_harmonic_nor_per
     # 260 frames: the second block is shorter than half a window.
     long = (sine(seconds=3) + white(3 * RATE))[: 259 * 512]
     assert separated_snr(long, 3.0) == pytest.approx(separated_snr(long[: 255 * 512], 3.0), abs=0.2)
+
+
+def test_a_running_median_is_that_of_scipy_and_mirrors_the_outermost_row() -> None:
+    image = np.random.default_rng(0).integers(0, 50, (333, 40)).astype(np.float32)
+    wanted = median_filter(image, size=(31, 1), mode="reflect")
+    assert np.array_equal(running_median(image, HALF, HALF), wanted)
+    assert np.array_equal(running_median(image, 0, HALF), wanted[HALF:])

@@ -1,1 +1,0 @@
-"""Archives (tar and zip), unpacked within limits."""
