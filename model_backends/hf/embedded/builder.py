@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.system import need
 
 CODES = 64
@@ -66,8 +65,9 @@ def build(folder: Path) -> None:
     """Write the model into a folder, as ``save_pretrained`` would. The same bytes on every call on one machine.
     Raises MissingExtraError without torch or transformers, OSError when the disk is full."""
     torch, transformers, safetensors = need("torch", "hf"), need("transformers", "hf"), need("safetensors", "hf")
+    transformers.utils.logging.disable_progress_bar()  # the run has its own
     processor = _processor(transformers)
-    with quietly(), torch.random.fork_rng(devices=[]), torch.no_grad():
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(SEED)
         model = _model(transformers, processor.tokenizer)
         _say_what_follows(model, processor.tokenizer.get_vocab())
