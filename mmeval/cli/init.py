@@ -62,5 +62,4 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
     else:
         yield f"  mmeval --tasks rubric_example --model {module}"
-    yield f"  pip wheel --no-deps -w {place}/dist {place}/"
     yield f"  mmeval validate --dist {place}"

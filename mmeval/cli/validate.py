@@ -7,8 +7,8 @@
 Where nothing is wrong, the bounds are shown: what each metric gives to the references, to the references of other
 samples, and to empty answers. With a judge, metrics that ask one ask it for these.
 
---dist lists what a built wheel holds (the newest in dist of a project's folder, or one that is named), checks its tasks
-as they would be installed, and says what is missing.
+--dist builds the wheel of a project into its folder dist (or takes one that is named), lists what it holds, checks its
+tasks as they would be installed, and says what is missing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OWN_FLAGS = (
     ),
     Flag(
         "dist", "", "what to check", values.path, None, "command.dist",
-        "check a built wheel, or the newest in dist of this project, with the tasks in it", "PATH",
+        "build the wheel of this project and check it with the tasks in it, or check a built one", "PATH",
     ),
 )  # fmt: skip
 """The flags that ``validate`` alone has, and one that means something else here."""
@@ -117,9 +117,9 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
 
 def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
     """Print a wheel's contents, what is missing, and what ``validate`` finds in it."""
-    from mmeval.authoring.package.wheel import check_contents, find_wheel, unpacked
+    from mmeval.authoring.package.wheel import check_contents, unpacked, wheel_of
 
-    file = find_wheel(place)
+    file = wheel_of(place)
     with unpacked(file) as wheel:
         name, here = wheel.distribution.name, f"{wheel.folder}/"
         print_text(f"{file}: {name} {wheel.distribution.version}\n")

@@ -26,7 +26,7 @@ def spent_words(bills: Sequence[Bill]) -> str:
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
-    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown.
+    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown, ``prices`` where one is from.
     ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``"""
     known = [bill.usd for bill in bills if bill.usd is not None]
     total = sum((bill.spent for bill in bills), Spent())
@@ -38,6 +38,7 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
                 "role": bill.payee.role,
                 "model": bill.payee.model,
                 "usd": None if bill.usd is None else round(bill.usd, 6),
+                **({"prices": bill.source} if bill.source else {}),
                 **_counts(bill.spent),
             }
             for bill in bills

@@ -1,4 +1,4 @@
-"""Prices of models, from our dated file and the user's file over it.
+"""Prices of models, from the package genai-prices and the user's file over it.
 
 A file holds ``models``, a mapping from names to prices::
 
@@ -9,6 +9,8 @@ A file holds ``models``, a mapping from names to prices::
 ``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each picture that is made, ``per_call``
 for each answer; ``as_of`` is the day of the price. A name is that of a model and its dated versions
 (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``), or a pattern with ``*``.
+
+The package's prices are those of its release, which is recorded; nothing is looked up on the network.
 """
 
 from __future__ import annotations
@@ -27,7 +29,6 @@ from mmeval.errors import MissingDataError, did_you_mean
 from mmeval.store.spending import Payee, Spending, Spent
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
 
-OURS = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000
 
 _AMOUNTS = ("input", "output", "per_image", "per_call")
@@ -39,13 +40,13 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars: for a million tokens in and out, for each picture, for each answer.
-    ``as_of`` is the day of the price (ISO; empty: not stated)."""
+    ``source`` says where the price is from: the package and its version, or the day in the user's file."""
 
     input: float
     output: float
     per_image: float = 0.0
     per_call: float = 0.0
-    as_of: str = ""
+    source: str = ""
 
     def cost(self, spent: Spent) -> float:
         """US dollars."""
@@ -62,7 +63,7 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Prices:
-    """The price of each model that is known."""
+    """The prices of the user's file, and for other models those of the package."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
@@ -71,24 +72,47 @@ class Prices:
         return FREE if payee.local else self.of_model(payee.model)
 
     def of_model(self, name: str) -> Price | None:
-        """The price of a name, else of the name without date, else of the longest pattern."""
-        found = self.models.get(name) or self.models.get(_DATED.sub("", name))
-        if found is not None:
+        """The user's price of a name, else of the name without date, else of the longest pattern; else the package's
+        of the name, or of the name without date."""
+        undated = _DATED.sub("", name)
+        if found := self.models.get(name) or self.models.get(undated):
             return found
-        fitting = [pattern for pattern in self.models if "*" in pattern and fnmatchcase(name, pattern)]
-        return self.models[max(fitting, key=len)] if fitting else None
+        if fitting := [pattern for pattern in self.models if "*" in pattern and fnmatchcase(name, pattern)]:
+            return self.models[max(fitting, key=len)]
+        return _listed(name) or _listed(undated)
+
+
+def _listed(name: str) -> Price | None:
+    """The list price of today by the package; None for a model that it does not know, or not by tokens.
+
+    The lowest tier counts where long prompts cost more. Usage does not tell tokens of pictures or sounds from those of
+    words, so that each token of an answer counts as the dearest kind.
+    """
+    import genai_prices  # heavy, and needed only for a server's models
+
+    try:
+        listed = genai_prices.calc_price(genai_prices.Usage(), name).model_price
+    except LookupError:
+        return None
+    # what is written in the table, and not by request: a price is a number, or has tiers
+    rates = {key: float(getattr(rate, "base", rate)) for key, rate in vars(listed).items() if rate is not None}
+    made = [rate for key, rate in rates.items() if key.startswith("output_") and key.endswith("mtok")]
+    if "input_mtok" not in rates or not made:
+        return None
+    per_call = rates.get("requests_kcount", 0.0) / 1000
+    return Price(rates["input_mtok"], max(made), per_call=per_call, source=f"genai-prices {genai_prices.__version__}")
 
 
 def load_prices(own: Path | None = None) -> Prices:
-    """Read our prices, with those of the user's file over them.
+    """The prices, with those of the user's file over the package's.
 
     Raises MissingDataError for a missing file, TaskFileError with the line of a fault.
     """
     if own is None:
-        return Prices(_read(OURS))
+        return Prices()
     if not own.is_file():
         raise MissingDataError(f"--model_cost_config: {own} does not exist")
-    return Prices({**_read(OURS), **_read(own)})
+    return Prices(_read(own))
 
 
 def is_billed(backend: object) -> bool:
@@ -101,17 +125,22 @@ def is_billed(backend: object) -> bool:
 
 
 class Bill(NamedTuple):
-    """The usage and cost of calls to one payee; ``usd`` is None for an unknown price."""
+    """The usage and cost of calls to one payee; ``usd`` is None for an unknown price.
+    ``source`` is that of the price."""
 
     payee: Payee
     spent: Spent
     usd: float | None
+    source: str = ""
 
 
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
     """The bill of each payee of a run folder."""
     found = ((payee, spent, prices.of(payee)) for payee, spent in spending)
-    return [Bill(payee, spent, None if price is None else price.cost(spent)) for payee, spent, price in found]
+    return [
+        Bill(payee, spent, None) if price is None else Bill(payee, spent, price.cost(spent), price.source)
+        for payee, spent, price in found
+    ]
 
 
 def line_to_add(name: str) -> str:
@@ -128,7 +157,8 @@ def _read(file: Path) -> dict[str, Price]:
     found: Mapping[str, Mapping[str, Any]] = document.data.get("models") or {}
     return {
         name: Price(
-            **{key: float(value) for key, value in row.items() if key != "as_of"}, as_of=str(row.get("as_of", ""))
+            **{key: float(value) for key, value in row.items() if key != "as_of"},
+            source=f"as of {row['as_of']}" if "as_of" in row else "",
         )
         for name, row in found.items()
     }

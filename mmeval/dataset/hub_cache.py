@@ -1,9 +1,4 @@
-"""Reads the cache of the Hugging Face Hub on this machine; never asks the hub.
-
-<cache>/<kind>s--<owner>--<name>/refs/<branch>          the commit that a branch was
-<cache>/<kind>s--<owner>--<name>/snapshots/<commit>/    the files
-<cache>/<kind>s--<owner>--<name>/blobs/<digest>         their contents, shared by commits
-"""
+"""What the cache of the Hugging Face Hub on this machine holds; the hub is never asked."""
 
 from __future__ import annotations
 
@@ -22,37 +17,27 @@ def cache_folder() -> Path:
     return Path(HF_HUB_CACHE)
 
 
-def repo_folder(repo: str, kind: RepoKind) -> Path:
-    return cache_folder() / f"{kind}s--{repo.replace('/', '--')}"
-
-
-def commit_of(repo: str, revision: str, kind: RepoKind) -> str:
-    """The commit of a revision when it was fetched; empty when it never was."""
-    if _COMMIT.fullmatch(revision):
-        return revision
-    try:
-        found = (repo_folder(repo, kind) / "refs" / revision).read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return ""
-    return found if _COMMIT.fullmatch(found) else ""
-
-
-def snapshot_folder(repo: str, commit: str, kind: RepoKind) -> Path:
-    """Where the files of a commit are, if any were fetched."""
-    return repo_folder(repo, kind) / "snapshots" / commit
-
-
 def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
-    """The folder of files fetched at a revision, complete or not; None without any."""
-    commit = commit_of(repo, revision, kind)
-    folder = snapshot_folder(repo, commit, kind)
-    return folder if commit and folder.is_dir() else None
+    """The folder of files fetched at a revision, complete or not; None without any.
+    Its name is the commit of the revision when it was fetched."""
+    from huggingface_hub import errors, snapshot_download
+
+    try:  # with no file wanted, none is missed
+        folder = Path(
+            snapshot_download(repo, repo_type=kind, revision=revision, local_files_only=True, allow_patterns=[])
+        )
+    except (errors.LocalEntryNotFoundError, errors.HFValidationError, OSError, ValueError):
+        return None
+    return folder if _COMMIT.fullmatch(folder.name) else None
 
 
-def is_cached(file: HubFile, repo: str, commit: str, kind: RepoKind) -> bool:
-    """Whether a file need not be fetched: its content is here, even by another commit."""
-    places = (snapshot_folder(repo, commit, kind) / file.path, repo_folder(repo, kind) / "blobs" / file.etag)
-    return any(size_on_disk(path) == file.size for path in places)
+def is_cached(file: HubFile, repo: str, snapshot: Path | None, kind: RepoKind) -> bool:
+    """Whether a file need not be fetched: its content is in the snapshot of its commit, or of another one.
+    The library's own answers take a request for each file, or a scan of all that was ever fetched."""
+    from huggingface_hub.file_download import repo_folder_name
+
+    shared = cache_folder() / repo_folder_name(repo_id=repo, repo_type=kind) / "blobs" / file.etag
+    return any(size_on_disk(path) == file.size for path in (snapshot and snapshot / file.path, shared) if path)
 
 
 def size_on_disk(path: Path) -> int:

@@ -96,8 +96,8 @@ def _money(forecast: Forecast) -> Iterator[str]:
                 f"--model_cost_config:  {_shown(line_to_add(model))}"
             )
         else:
-            as_of = f", as of {price.as_of}" if price.as_of else ""
-            yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{as_of}"
+            source = f", {price.source}" if price.source else ""
+            yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{source}"
     costs = [forecast.dollars(role, load) for task in forecast.tasks for role, load in task.loads.items()]
     total = sum((cost for cost in costs if cost is not None), NOTHING)
     if total.high and None not in costs:

@@ -77,10 +77,10 @@ def places(model: NamedModel) -> Iterator[Placed]:
         return
     if own := os.environ.get(WEIGHTS_DIR):
         yield Placed(Path(own).expanduser() / model.name)
-    from mmeval.dataset.hub_cache import commit_of, snapshot_folder
+    from mmeval.dataset.hub_cache import cache_folder, cached_snapshot
 
-    commit = commit_of(model.name, model.revision or USUAL_REVISION, "model")
-    yield Placed(snapshot_folder(model.name, commit or "none", "model"), commit)
+    found = cached_snapshot(model.name, model.revision or USUAL_REVISION, "model")
+    yield Placed(found, found.name) if found is not None else Placed(cache_folder() / model.name)
 
 
 def weights_dir_fault() -> str:

@@ -52,7 +52,8 @@ def measured(source: Source) -> Measured:
     source = _chosen(source, listing)
     files = tuple(file for file in listing.files if not source.only or file.path in source.only)
     listing = Listing(listing.commit, files)
-    return Measured(source, listing, tuple(file for file in files if not _is_here(file, source, listing.commit)))
+    snapshot = source.into or cached_snapshot(source.repo, listing.commit, source.kind)
+    return Measured(source, listing, tuple(file for file in files if not _is_here(file, source, snapshot)))
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
@@ -96,7 +97,7 @@ def _require_here(source: Source, otherwise: str) -> None:
         raise MissingDataError(otherwise)
 
 
-def _is_here(file: HubFile, source: Source, commit: str) -> bool:
+def _is_here(file: HubFile, source: Source, folder: Path | None) -> bool:
     if source.into is not None:
         return size_on_disk(source.into / file.path) == file.size
-    return is_cached(file, source.repo, commit, source.kind)
+    return is_cached(file, source.repo, folder, source.kind)

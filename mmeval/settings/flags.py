@@ -255,7 +255,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "model_cost_config", "", _HOW, values.path, None, "options.model_cost_config",
-        "YAML file with prices of models, over those that ship with mmeval", "FILE",
+        "YAML file with prices of models, over the list of genai-prices", "FILE",
     ),
     Flag(
         "batch_size", "b", _HOW, values.batch_size, AUTO, "options.batch_size",

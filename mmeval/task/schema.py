@@ -13,7 +13,7 @@ from mmeval.content.parts import PART_KINDS
 from mmeval.content.placeholders import SPELLINGS
 from mmeval.errors import did_you_mean
 from mmeval.metric.profiles import Profile
-from mmeval.system.version_requirement import parse_specifier
+from mmeval.system.version_requirement import satisfies
 
 PER_SAMPLE = "per_sample"
 """``output_modalities: per_sample``: each sample has its kinds in its metadata, under ``output_modalities``."""
@@ -64,7 +64,7 @@ def _is_spelling(value: str) -> str:
 
 def _is_specifier(value: str) -> str:
     try:
-        parse_specifier(value)
+        satisfies("0", value)
     except ValueError as error:
         raise _fault(str(error)) from None
     return value

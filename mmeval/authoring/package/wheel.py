@@ -1,23 +1,21 @@
-"""A built wheel: found, unpacked, and compared with its entry points and project."""
+"""A wheel: built, unpacked, and compared with its entry points and project."""
 
 from __future__ import annotations
 
-import filecmp
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mmeval.errors import UsageError
+from mmeval.errors import MissingError, UsageError
 from mmeval.installation import DISTRIBUTION
 from mmeval.plugins import GROUPS
 from mmeval.wording import counted, some
@@ -56,16 +54,39 @@ class UnpackedWheel(NamedTuple):
         )
 
 
-def find_wheel(place: Path) -> Path:
-    """The wheel itself, or the newest in a project's ``dist``; else a UsageError."""
-    found = [place] if place.is_file() else sorted(place.glob("dist/*.whl"), key=lambda file: file.stat().st_mtime)
-    if not found:
-        folder = shlex.quote(str(place))
+def wheel_of(place: Path) -> Path:
+    """The wheel itself; of a project's folder the one that is built into its ``dist``.
+    It is built with what is installed here, or where a requirement is missing, in an environment that is made for it.
+
+    Raises UsageError for a project that cannot be built, MissingError without the package build.
+    """
+    if place.is_file():
+        return place
+    if not place.is_dir():
+        raise UsageError(f"{place}: there is no such wheel, and no folder of a project")
+    try:
+        import build
+        from build.env import DefaultIsolatedEnv
+        from pyproject_hooks import quiet_subprocess_runner as quietly
+    except ModuleNotFoundError:
+        raise MissingError(
+            f"{place}: a project is built by the package build: pip install build, or name a wheel that is built"
+        ) from None
+    try:
+        with ExitStack() as stack:
+            project = build.ProjectBuilder(place, runner=quietly)
+            if any(any(build.check_dependency(wanted)) for wanted in project.build_system_requires):
+                made = stack.enter_context(DefaultIsolatedEnv())
+                project = build.ProjectBuilder.from_isolated_env(made, place, runner=quietly)
+                made.install(project.build_system_requires)
+                made.install(project.get_requires_for_build("wheel"))
+            return Path(project.build("wheel", place / "dist"))
+    except (build.BuildException, build.BuildBackendException, build.FailedProcessError) as error:
+        said = getattr(getattr(error, "exception", None), "output", None) or b""
+        reason = said.decode(errors="replace").strip().rpartition("\n")[2] or str(error)
         raise UsageError(
-            f"{place}: there is no wheel in its folder dist; build it by: pip wheel --no-deps -w {folder}/dist "
-            f"{folder}/, or by: python -m build --wheel {folder}"
-        )
-    return found[-1]
+            f"{place}: its wheel cannot be built ({reason}); 'python -m build {place}' says more"
+        ) from None
 
 
 @contextmanager
@@ -119,22 +140,19 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[Wheel
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
-    """The files of the project's packages that the wheel lacks, or holds differently."""
+    """The files of the project's packages that the wheel lacks."""
     entries = wheel.distribution.entry_points
     tasks = tuple(f"{entry.module.replace('.', '/')}/" for entry in entries if entry.group == "mmeval.tasks")
     tops = {entry.module.partition(".")[0] for entry in entries} | {
         path.name for path in wheel.folder.iterdir() if path.is_dir() and path.suffix not in (".dist-info", ".data")
     }
     missing: dict[tuple[str, str], list[str]] = {}
-    changed: list[str] = []
     for top in sorted(tops):
         for source in filter(Path.is_dir, (project / top, project / "src" / top, project / "lib" / top)):
             for file in _files(source):
                 name = Path(top, file.relative_to(source)).as_posix()
                 if not (wheel.folder / name).is_file():
                     missing.setdefault((top, f"*{file.suffix}" if file.suffix else file.name), []).append(name)
-                elif not filecmp.cmp(file, wheel.folder / name, shallow=False):
-                    changed.append(name)
     for (top, pattern), names in sorted(missing.items()):
         setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'
         if pattern == "*.py":
@@ -142,10 +160,6 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
         needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
         message = f"missing from the wheel: {some(names, _SHOWN)} (where setuptools builds it, add to {setting})"
         yield WheelLine("error" if needed else "warning", message, "files")
-    if changed:
-        yield WheelLine(
-            "warning", f"changed since the wheel was built: {some(changed, _SHOWN)}; build it again", "files"
-        )
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket
 from tests.support.toy import Toy, ToyLocal, reply, request
 
-PRICES = Prices({"toy-1": Price(input=0, output=1_000_000, as_of="2025-01-01")})
+PRICES = Prices({"toy-1": Price(input=0, output=1_000_000)})
 """A dollar a token that comes out."""
 
 

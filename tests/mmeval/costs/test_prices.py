@@ -1,3 +1,4 @@
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,25 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     ]
 
 
-def test_the_users_file_lies_over_ours_if_it_is_there(tmp_path: Path) -> None:
-    own = written(tmp_path, "models:\n  gpt-4o: {input: 1, output: 2}\n  mine: {input: 0, output: 0}\n")
-    found = load_prices(own)
-    assert (found.of_model("gpt-4o"), found.of_model("mine")) == (Price(1, 2), Price(0, 0))
-    assert found.of_model("gpt-4o-mini") == load_prices().of_model("gpt-4o-mini") is not None
+def test_the_users_file_lies_over_the_list_and_what_neither_knows_is_unknown(tmp_path: Path) -> None:
+    found = load_prices(written(tmp_path, "models:\n  gpt-4o*: {input: 1, output: 2, as_of: 2026-01-01}\n"))
+    assert found.of_model("gpt-4o-2024-05-13") == Price(1, 2, source="as of 2026-01-01")
+    source = f"genai-prices {version('genai-prices')}"
+    listed = {
+        "o3": (2, 8),
+        "gemini-2.5-pro": (1.25, 10),
+        "claude-opus-4-1-20250805": (15, 75),
+        "o4-mini-latest": (1.1, 4.4),
+    }
+    for name, (given, made) in listed.items():
+        assert found.of_model(name) == Price(given, made, source=source)
+    painter = found.of_model("gemini-2.5-flash-image")
+    assert painter is not None and painter.output == 30, "a picture's tokens, not those of words"
+    assert [found.of_model(name) for name in ("whisper-1", "gpt-4o", "org/mine")] == [
+        None,
+        found.models["gpt-4o*"],
+        None,
+    ]
     with pytest.raises(MissingDataError, match=r"none\.yaml"):
         load_prices(tmp_path / "none.yaml")
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from mmeval.dataset import hub
-from mmeval.dataset.hub_cache import cached_snapshot, commit_of, is_cached
+from mmeval.dataset.hub_cache import cached_snapshot, is_cached
 from tests.support.fake_hub import FakeHub, at_hub
 
 COMMIT = "a" * 40
@@ -12,13 +12,16 @@ def test_what_the_cache_holds_is_known_without_the_hub(tmp_path: Path) -> None:
     with FakeHub({"me/tiny": {COMMIT: FILES}}) as running, at_hub(running.url, tmp_path):
         commit, files = hub.listing("me/tiny", "main")
         assert (cached_snapshot("me/tiny", "main", "dataset"), commit) == (None, COMMIT)
-        assert [is_cached(file, "me/tiny", commit, "dataset") for file in files] == [False, False]
+        assert [is_cached(file, "me/tiny", None, "dataset") for file in files] == [False, False]
         folder = hub.snapshot("me/tiny", "main", only=["*.jsonl"])
     with at_hub("", tmp_path, offline=True):
-        assert [is_cached(file, "me/tiny", commit, "dataset") for file in files] == [True, False]
-        assert is_cached(files[0], "me/tiny", "b" * 40, "dataset"), "the same content of another commit"
-        assert cached_snapshot("me/tiny", "main", "dataset") == folder
-        assert commit_of("me/tiny", "main", "dataset") == COMMIT
+        assert cached_snapshot("me/tiny", "main", "dataset") == cached_snapshot("me/tiny", COMMIT, "dataset") == folder
+        for snapshot in (folder, None):  # the content of another commit is here too
+            assert [is_cached(file, "me/tiny", snapshot, "dataset") for file in files] == [True, False]
+        assert [cached_snapshot(*asked, "dataset") for asked in (("me/tiny", "other"), ("a/b/c", "main"))] == [
+            None,
+            None,
+        ]
     described = [(file.path, file.size, len(file.etag), file.is_large) for file in files]
     assert described == [("test.jsonl", 3, 40, False), ("img/a.png", 7, 40, False)]
 
@@ -27,5 +30,4 @@ def test_a_revision_cannot_lead_out_of_the_cache(tmp_path: Path) -> None:
     (tmp_path / "hub/datasets--me--tiny/refs").mkdir(parents=True)
     (tmp_path / "secret").write_text("../../../..")
     with at_hub("", tmp_path):
-        assert commit_of("me/tiny", "../../../../secret", "dataset") == ""
         assert cached_snapshot("me/tiny", "../../../../secret", "dataset") is None

@@ -1,4 +1,4 @@
-"""The embedded model and its kin in full: built anew, and against every rule of backends, which takes half a minute."""
+"""The embedded model and its kin in full: built anew, and against every rule of backends."""
 
 from pathlib import Path
 

@@ -29,6 +29,5 @@ def test_its_tests_pass_ruff_and_mypy_find_nothing_and_its_wheel_is_sound(
     cache = ("--cache-dir", str(tmp_path.parent / "mypy"))
     succeeds("mypy", "--strict", "--follow-imports=silent", *cache, "her_own", "tests", cwd=folder)
     succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=folder)
-    succeeds("pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "dist", "./", cwd=folder)
     checked = mmeval_process("validate", "--dist", folder)
     assert checked.code == 0, checked.out + checked.err

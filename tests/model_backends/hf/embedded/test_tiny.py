@@ -1,16 +1,15 @@
 import shutil
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from safetensors import SafetensorError
 
 from mmeval.content.parts import PartKind
-from mmeval.errors import MmevalError, StorageError
+from mmeval.errors import StorageError
 from mmeval.model_backends.hf import HFBackend
-from mmeval.model_backends.hf.embedded import builder as tiny_builder
 from mmeval.model_backends.hf.embedded import tiny
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams, Request, Response, user
@@ -52,79 +51,37 @@ def test_it_is_called_tiny_and_warned_of(monkeypatch: pytest.MonkeyPatch, caplog
     assert any("mean nothing" in message for message in caplog.messages)
 
 
-@pytest.fixture
-def builder(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """A builder that copies what was built once, and notes where."""
+def test_many_may_ask_for_it_and_each_version_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Path] = []
-    made = embedded_tiny()
+    together, made = Barrier(4), embedded_tiny()
 
     def copy(folder: Path) -> None:
         built.append(folder)
-        shutil.copytree(made, folder, ignore=shutil.ignore_patterns(tiny._MANIFEST), dirs_exist_ok=True)
+        shutil.copytree(made, folder)
+        together.wait()
 
-    monkeypatch.setattr(tiny, "_build_apart", copy)
-    yield built
-
-
-def cut(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-1])
-
-
-def changed(file: Path) -> None:
-    file.write_bytes(b"x" + file.read_bytes()[1:])
-
-
-@pytest.mark.parametrize(
-    ("damage", "name"), [(Path.unlink, "config.json"), (cut, tiny._MANIFEST), (changed, "model.safetensors")]
-)
-def test_only_damage_remakes_it(damage: Callable[[Path], None], name: str, tmp_path: Path, builder: list[Path]) -> None:
-    assert tiny_model(tmp_path) == tiny_model(tmp_path)
-    assert len(builder) == 1
-    damage(tiny_model(tmp_path) / name)
-    again = tiny_model(tmp_path)
-    assert len(builder) == 2
-    assert (again / "model.safetensors").read_bytes() == (embedded_tiny() / "model.safetensors").read_bytes()
-
-
-@pytest.mark.usefixtures("builder")
-def test_many_may_ask_for_it_and_each_version_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        (folder,) = set(pool.map(lambda _: tiny_model(tmp_path), range(8)))
-    assert tiny._whole(folder)
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
-    before = tiny_model(tmp_path)
+    monkeypatch.setattr(tiny, "build", copy)
+    with ThreadPoolExecutor(4) as pool:
+        (folder,) = set(pool.map(lambda _: tiny_model(tmp_path), range(4)))
+    assert ([path.name for path in folder.parent.iterdir()], tiny_model(tmp_path), len(built)) == (
+        [folder.name],
+        folder,
+        4,
+    )
+    together = Barrier(1)
     monkeypatch.setattr(tiny, "VERSION", tiny.VERSION + 1)
-    assert tiny_model(tmp_path) != before
+    assert tiny_model(tmp_path) != folder
 
 
-def test_another_process_may_be_first(tmp_path: Path, builder: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tiny_model(tmp_path)
-    made = shutil.copytree(folder, tmp_path / "made")
-    monkeypatch.setattr(Path, "exists", lambda _path: False)  # as it was when it was looked for
-    tiny._replace(folder, made)
-    assert tiny._whole(folder)
-
-
-class Full:
-    def save_pretrained(self, folder: Path) -> None:
-        raise SafetensorError("No space left on device (os error 28)")
-
-
-def die(folder: Path) -> None:
+def full(_model: object, folder: Path) -> None:
+    folder.mkdir()
     (folder / "config.json").write_text("{}")
-    raise MmevalError("died")
+    raise SafetensorError("No space left on device (os error 28)")
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "word"),
-    [(die, MmevalError, "died"), (lambda folder: tiny_builder._save(Full(), folder), StorageError, "No space left")],
-    ids=["failed", "full disk"],
-)
-def test_a_broken_attempt_leaves_nothing(
-    build: Callable[[Path], None], error: type[MmevalError], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tiny, "_build_apart", build)
-    with pytest.raises(error, match=word):
+def test_a_broken_attempt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.PreTrainedModel.save_pretrained", full)
+    with pytest.raises(StorageError, match="No space left"):
         tiny_model(tmp_path)
     assert list((tmp_path / "models").iterdir()) == []
 
