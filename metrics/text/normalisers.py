@@ -62,8 +62,9 @@ def _whisper() -> Callable[[str], str]:
     The released scorer takes the latter: ``colour`` stays, and so do four contractions."""
     from whisper_normalizer.english import EnglishTextNormalizer
 
-    made: Callable[[str], str] = EnglishTextNormalizer()
+    made = EnglishTextNormalizer()
     made.standardize_spellings.mapping = {}
     for word in ("cause", "dunno", "kinda", "sorta"):
         made.replacers.pop(rf"\b{word}\b", None)
-    return made
+    normaliser: Callable[[str], str] = made
+    return normaliser

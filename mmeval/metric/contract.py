@@ -57,7 +57,8 @@ class Metric:
     switches, the reason why no answer could be scored. ``range_of`` gives the range of a derived metric where it
     depends on its pieces; one that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer
     for a dry run. One that is ``reference_free`` reads the answer alone, so that it may give the right answer to
-    another question the same score. ``looks_at`` is the only kind of part that it reads."""
+    another question the same score. ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values
+    of switches with which its number does not compare with published ones."""
 
     name: str
     function: Callable[..., Any]
@@ -77,6 +78,7 @@ class Metric:
     takes_missing: bool = False
     reference_free: bool = False
     looks_at: PartKind | None = None
+    stand_ins: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def judged(self) -> bool:
@@ -141,6 +143,7 @@ def metric(
     takes_missing: bool = False,
     reference_free: bool = False,
     looks_at: PartKind | None = None,
+    stand_ins: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; keyword-only arguments are switches, others roles.
 
@@ -152,7 +155,8 @@ def metric(
 
     ``reference_free`` metrics read neither the question nor a reference: ``mmeval validate`` then does not expect lower
     scores for the references of other samples. ``looks_at`` is the kind of part that it reads, where it is only one:
-    ``mmeval metric`` treats FILEs as parts of that kind.
+    ``mmeval metric`` treats FILEs as parts of that kind. With a switch set to its value in ``stand_ins``, results are
+    marked as not comparable.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -179,6 +183,7 @@ def metric(
             takes_missing=takes_missing,
             reference_free=reference_free,
             looks_at=looks_at,
+            stand_ins=stand_ins or {},
         )
 
     return describe
