@@ -43,6 +43,8 @@ Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
 RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
 """The range of a derived metric, from those of its pieces and its switches."""
+DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
+"""Whether higher is better, where it depends on a metric's switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 """The modules that a metric imports, where they depend on its switches."""
 
@@ -55,10 +57,11 @@ class Metric:
     gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
     once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
     switches, the reason why no answer could be scored. ``range_of`` gives the range of a derived metric where it
-    depends on its pieces; one that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer
-    for a dry run. One that is ``reference_free`` reads the answer alone, so that it may give the right answer to
-    another question the same score. ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values
-    of switches with which its number does not compare with published ones."""
+    depends on its pieces, ``direction_of`` whether higher is better where it depends on switches; one that
+    ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer for a dry run. One that is
+    ``reference_free`` reads the answer alone, so that it may give the right answer to another question the same score.
+    ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values of switches with which its number
+    does not compare with published ones."""
 
     name: str
     function: Callable[..., Any]
@@ -74,6 +77,7 @@ class Metric:
     check: SampleCheck | None = None
     batch: int = 0
     range_of: RangeOf | None = None
+    direction_of: DirectionOf | None = None
     supposed: Supposed | None = None
     takes_missing: bool = False
     reference_free: bool = False
@@ -132,7 +136,7 @@ def metric(
     range: Range | RangeOf,
     version: str,
     source: str,
-    higher_is_better: bool = True,
+    higher_is_better: bool | DirectionOf = True,
     name: str = "",
     needs: Sequence[str] | NeedsOf = (),
     outputs: Sequence[str] = (),
@@ -152,6 +156,7 @@ def metric(
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
     ranges of its pieces. With ``takes_missing`` it also gets the pieces that are unavailable or inapplicable.
+    ``higher_is_better`` may be a function of the switches.
 
     ``reference_free`` metrics read neither the question nor a reference: ``mmeval validate`` then does not expect lower
     scores for the references of other samples. ``looks_at`` is the kind of part that it reads, where it is only one:
@@ -168,7 +173,7 @@ def metric(
             name=given,
             function=function,
             range=(-math.inf, math.inf) if callable(range) else range,
-            higher_is_better=higher_is_better,
+            higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
             needs=needs if callable(needs) else tuple(needs),
@@ -179,6 +184,7 @@ def metric(
             check=check,
             batch=batch or 0,
             range_of=range if callable(range) else None,
+            direction_of=higher_is_better if callable(higher_is_better) else None,
             supposed=supposed,
             takes_missing=takes_missing,
             reference_free=reference_free,

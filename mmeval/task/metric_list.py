@@ -53,7 +53,7 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
     keys, path = file.keys.metric_list[position], ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
-        metric = replace(metric, higher_is_better=keys.higher_is_better)
+        metric = replace(metric, higher_is_better=keys.higher_is_better, direction_of=None)
     where = (*path, "aggregation")
     aggregator = plugin_at(load_aggregator, keys.aggregation.name, name_path(file, where))
     check_options(aggregator, keys.aggregation.options, where)
