@@ -156,12 +156,10 @@ def metric(
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
     ranges of its pieces. With ``takes_missing`` it also gets the pieces that are unavailable or inapplicable.
-    ``higher_is_better`` may be a function of the switches.
 
-    ``reference_free`` metrics read neither the question nor a reference: ``mmeval validate`` then does not expect lower
-    scores for the references of other samples. ``looks_at`` is the kind of part that it reads, where it is only one:
-    ``mmeval metric`` treats FILEs as parts of that kind. With a switch set to its value in ``stand_ins``, results are
-    marked as not comparable.
+    ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics read neither the question nor a
+    reference: ``mmeval validate`` then does not expect lower scores for the references of other samples. ``looks_at``
+    is its only kind of part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
