@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.content import Interleaved, Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, decoded_once, image, stored_image
 from mmeval.errors import ContentError
-from mmeval.metrics.produced import decoded, media_of, the_only_medium
+from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
+from mmeval.metrics.sides import sides_of
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
     """Of shape (height, width, 3)."""
+    Measure: TypeAlias = Callable[[Pixels, Pixels], float | Score]
+    """A number for a picture of the answer and one of the reference, or why there is none."""
 
 
 def _size(pixels: Pixels) -> int:
@@ -92,6 +96,41 @@ def reference_picture(sample: Sample) -> Media | Score:
         return Score.unscored("the sample has no reference to compare with")
     found = pictures_of(sample.references[0])
     return found[0] if found else Score.unscored("the reference has no picture to compare with")
+
+
+def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
+    """The mean of a measure over the pictures of an answer and of the first reference, in order.
+
+    Other pictures of the answer than the reference has, or damaged ones, are wrong: 0, with the reason. Unscored
+    without a reference's picture, or with one that cannot be decoded or has a side under ``smallest`` pixels. Evidence:
+    the values, under ``name``.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    wanted, found = pictures_of(sides.references[0]), pictures_of(sides.answer)
+    if not wanted:
+        return Score.unscored("the reference has no picture to compare with")
+    if len(found) != len(wanted):
+        return wrong(f"the answer has {len(found)} pictures, the reference {len(wanted)}")
+    values: list[float] = []
+    for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
+        value = _pair(one, other, number, measure, smallest)
+        if isinstance(value, Score):
+            return value
+        values.append(value)
+    return Score(sum(values) / len(values), evidence={name: values})
+
+
+def _pair(found: Media, wanted: Media, number: int, measure: Measure, smallest: int) -> float | Score:
+    reference = given(wanted)
+    if isinstance(reference, Score):
+        return reference
+    height, width = reference.shape[:2]
+    if min(height, width) < smallest:
+        return Score.unscored(f"reference picture {number} is {width} x {height}: no side may be under {smallest}")
+    answer = produced(found)
+    return answer if isinstance(answer, Score) else measure(answer, reference)
 
 
 def resized(pixels: Pixels, like: Pixels, filter: str) -> Pixels:

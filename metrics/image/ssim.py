@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import given, pictures_of, produced, resized
-from mmeval.metrics.produced import wrong
-from mmeval.metrics.sides import sides_of
+from mmeval.metrics.image.pictures import compared, resized
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.content import Media
     from mmeval.metrics.image.pictures import Pixels
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -44,32 +41,7 @@ def ssim(trial: Trial) -> Score:
 
     Evidence: ``ssim``, the value of each pair.
     """
-    sides = sides_of(trial)
-    if isinstance(sides, Score):
-        return sides
-    wanted, found = pictures_of(sides.references[0]), pictures_of(sides.answer)
-    if not wanted:
-        return Score.unscored("the reference has no picture to compare with")
-    if len(found) != len(wanted):
-        return wrong(f"the answer has {len(found)} pictures, the reference {len(wanted)}")
-    values: list[float] = []
-    for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
-        value = _pair(one, other, number)
-        if isinstance(value, Score):
-            return value
-        values.append(value)
-    return Score(sum(values) / len(values), evidence={"ssim": values})
-
-
-def _pair(found: Media, wanted: Media, number: int) -> float | Score:
-    reference = given(wanted)
-    if isinstance(reference, Score):
-        return reference
-    height, width = reference.shape[:2]
-    if min(height, width) < SMALLEST:
-        return Score.unscored(f"reference picture {number} is {width} x {height}: no side may be under {SMALLEST}")
-    answer = produced(found)
-    return answer if isinstance(answer, Score) else ssim_of(resized(answer, reference, FILTER), reference)
+    return compared(trial, "ssim", lambda one, other: ssim_of(resized(one, other, FILTER), other), SMALLEST)
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:

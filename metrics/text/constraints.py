@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric import metric
-from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, lacking, speech
+from mmeval.metrics.text.normalisers import NORMALISERS, speech
 from mmeval.metrics.text.words import count_words
 from mmeval.records import Sample, Score, Trial
 
@@ -25,17 +25,16 @@ LONGEST = 10_000
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     label = sample.metadata.get(switches["constraint_key"])
     try:
-        constraints = constraints_of(label)
+        constraints_of(label)
     except UsageError as error:
         return f"the row's label {switches['constraint_key']!r}: {error}"
-    return lacking("speech") if any(one.kind in _NORMALISED for one in constraints) else ""
+    return ""
 
 
 @metric(
     range=(0, 1),
     version="1",
     source="MMMG, Transcript Generation and Transcript Editing; official: audio evaluators 54527db8",
-    needs=lambda switches: SPEECH_NEEDS if switches["normalise"] == "speech" else (),
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_check,
 )
@@ -51,10 +50,10 @@ def text_constraints(
 
     Range 0 to 1, higher is better. The text is that of the answer's text parts, in small letters, without white space
     at its ends. A constraint is a list that begins with its kind, and the label holds one or a list of them:
-    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech (this takes the extra ``hf``);
-    ``keyword_include`` and ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
-    ``keyword_count`` with a keyword and how often it must occur; ``length_word`` with how many words there must be.
-    Numbers are written as ``== 10`` or ``>= 20 and count <= 35``. Unscored for any other label.
+    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech; ``keyword_include`` and
+    ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere; ``keyword_count`` with a keyword and
+    how often it must occur; ``length_word`` with how many words there must be. Numbers are written as ``== 10`` or
+    ``>= 20 and count <= 35``. Unscored for any other label.
 
     Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that are transcripts already, or
     ``speech`` to normalise the answer as one. ``lower_keywords`` puts keywords in small letters like the text; the

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any
 
+from mmeval.aggregate import Estimate, Scores
 from mmeval.errors import UsageError
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
 from mmeval.system import PathOrName, need
 
+TOGETHER = "hf_evaluate"
+"""The aggregator that computes one number of all answers."""
 
-@metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:datasets",))
+
+@metric(range=(-inf, inf), version="2", source="the evaluate library", needs=("evaluate:datasets",))
 def hf_evaluate(
     trial: Trial,
     *,
@@ -25,18 +29,22 @@ def hf_evaluate(
     kwargs: Mapping[str, Any] | None = None,
     all_references: bool = False,
     trust_remote_code: bool = False,
+    aggregation: str = "mean",
 ) -> Score:
-    """One number that a metric of the ``evaluate`` library gives for one answer.
+    """One number that a metric of the ``evaluate`` library gives, for each answer or for all together.
 
     Range and direction are those of the metric that is named; say the direction with ``higher_is_better`` in the
-    task's ``metric_list``. The answer's text is the prediction, the first reference's text the reference. Unscored
-    without references, unavailable when the metric cannot be loaded (no network and not in the cache).
+    task's ``metric_list``. The answer's text is the prediction, the first reference's text the reference. With
+    ``aggregation: hf_evaluate`` all of them are computed in one call, as a metric of a corpus (BLEU) has to be; a
+    single answer has no value then. With any other aggregation each answer is computed alone. Unscored without
+    references, unavailable when the metric cannot be loaded (no network and not in the cache).
 
     Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs here only with the user's consent:
     a metric of a user on the hub (``owner/name``), or the path of a folder with a metric script, beginning with ``/``
     or ``.`` (then relative to the file in which it stands). The consent is ``trust_remote_code``, which the flag of
     that name sets and no file can. ``field`` picks a number of the result (needed when there are several); ``kwargs``
-    go to its ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result.
+    go to its ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result, or the
+    ``prediction`` and its ``reference``.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -45,9 +53,35 @@ def hf_evaluate(
     if isinstance(module, Score):
         return module
     texts = [reference.text for reference in sides.references]
-    target = texts if all_references else texts[0]
-    result = module.compute(predictions=[sides.answer.text], references=[target], **(kwargs or {}))
-    return _picked(result, field)
+    pair = {"prediction": sides.answer.text, "reference": texts if all_references else texts[0]}
+    return Score(evidence=pair) if aggregation == TOGETHER else _picked(_computed(module, [pair], kwargs), field)
+
+
+def together(scores: Scores) -> Estimate:
+    """The number of all scored answers by one call, for ``aggregation: hf_evaluate`` of the metric of that name.
+
+    Without a scored answer it is unknown. Its standard error is bootstrapped: one more call for each draw. Raises
+    UsageError for another metric, for a metric of the library that cannot be loaded, and without its one number.
+    """
+    pairs = [row.evidence for row in scores if row.status == "scored"]
+    if not pairs:
+        return Estimate(None)
+    if not all(pairs):
+        raise UsageError(f"aggregation: {TOGETHER} goes with the metric of that name alone")
+    switches = scores.switches
+    module = _load(_checked(switches["name"], trust_remote_code=switches["trust_remote_code"]))
+    found = module
+    if not isinstance(module, Score):
+        found = _picked(_computed(module, pairs, switches["kwargs"]), switches["field"])
+    if found.value is None:
+        raise UsageError(found.reason)
+    return Estimate(found.value)
+
+
+def _computed(module: Any, pairs: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    sides = {f"{side}s": [pair[side] for pair in pairs] for side in ("prediction", "reference")}
+    result: Mapping[str, Any] = module.compute(**sides, **(kwargs or {}))
+    return result
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
@@ -77,7 +111,7 @@ def _load(name: str) -> Any:
     """
     library = need("evaluate", "datasets")
     try:
-        return library.load(name)
+        return library.load(name, keep_in_memory=True)
     except ImportError as error:
         return Score.unavailable(f"the metric {name!r} needs a package that is not installed: {_said(error)}")
     except OSError as error:

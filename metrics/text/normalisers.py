@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import string
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
-
-from mmeval.errors import MissingExtraError
-from mmeval.system import need
+from typing import Literal
 
 Normaliser = Literal["ocr", "speech", "none"]
 """``ocr`` for text read in a picture, ``speech`` for transcripts, ``none``: unchanged."""
-
-SPEECH_NEEDS = ("transformers:hf",)
-"""The packages of a metric that normalises as ``speech``, for ``@metric(needs=...)``."""
 
 NO_WORDS = "<none>"
 """The result of ``ocr`` for a text without words, so that two empty texts are equal."""
@@ -38,14 +31,13 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Whisper's normaliser of English, without its table of British spellings.
-    Small letters, no punctuation, numbers as digits, contractions written out, nothing that stands in brackets. MMMG
-    uses it for Chinese, too.
+    """Whisper's normaliser of English, as MMMG's released scorer uses it, for Chinese too.
+    Small letters, no punctuation, numbers as digits, contractions written out, nothing that stands in brackets.
 
-    Raises MissingExtraError without transformers (the extra ``hf``).
+    >>> speech("It's twenty-one (or so), Mr. Smith!")
+    'it is 21 mister smith'
     """
-    normalised: str = _whisper()(text)
-    return normalised.strip()
+    return _whisper()(text).strip()
 
 
 def plain(text: str) -> str:
@@ -64,14 +56,15 @@ def han(text: str) -> str:
 NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"ocr": ocr, "speech": speech, "none": plain}
 
 
-def lacking(name: Normaliser) -> str:
-    """A normaliser's missing package, with the install command; empty if none is."""
-    if name != "speech" or importlib.util.find_spec("transformers") is not None:
-        return ""
-    return str(MissingExtraError("transformers", "hf"))
-
-
 @functools.cache
-def _whisper() -> Callable[[str], Any]:  # of a library that is not installed where types are checked
-    made: Callable[[str], Any] = need("transformers.models.whisper.english_normalizer", "hf").EnglishTextNormalizer({})
-    return made
+def _whisper() -> Callable[[str], str]:
+    """The library's normaliser, less what that of transformers without a table of spellings does not do.
+    The released scorer takes the latter: ``colour`` stays, and so do four contractions."""
+    from whisper_normalizer.english import EnglishTextNormalizer
+
+    made = EnglishTextNormalizer()
+    made.standardize_spellings.mapping = {}
+    for word in ("cause", "dunno", "kinda", "sorta"):
+        made.replacers.pop(rf"\b{word}\b", None)
+    normaliser: Callable[[str], str] = made
+    return normaliser

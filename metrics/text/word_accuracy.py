@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, Normaliser
+from mmeval.metrics.text.normalisers import NORMALISERS, Normaliser
 from mmeval.records import Sample, Score, Trial
 
 Unit = Literal["word", "character"]
@@ -23,7 +23,6 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, audio evaluators 54527db8",
-    needs=lambda switches: SPEECH_NEEDS if switches["normalise"] == "speech" else (),
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
 )
@@ -45,7 +44,7 @@ def word_accuracy(
     wanted text is right.
 
     Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII punctuation), ``speech`` (Whisper's
-    normaliser of English; takes the extra ``hf``) or ``none``. ``unit`` is ``word`` or ``character``; ``blanks`` says
+    normaliser of English) or ``none``. ``unit`` is ``word`` or ``character``; ``blanks`` says
     whether characters are compared without blanks on both sides (``drop``), without those of the wanted text alone
     (``drop_wanted``, the released script), or with them (``keep``). Evidence: the errors, the length of the wanted
     text, and both sides as they were compared.

@@ -26,7 +26,8 @@ _NO_LABELS: Mapping[str, Any] = {}
 
 class ScoreRow(NamedTuple):
     """One trial's score by one metric; ``value`` is None unless it is ``scored``.
-    ``faulty`` is a failed trial that could not be asked because of its own data."""
+    ``faulty`` is a failed trial that could not be asked because of its own data. A scored one without a value has
+    ``evidence``, of which an aggregator makes a number of all."""
 
     sample: str
     repeat: int
@@ -35,6 +36,7 @@ class ScoreRow(NamedTuple):
     cluster: str
     labels: Mapping[str, Any]
     faulty: bool = False
+    evidence: Mapping[str, Any] = _NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,12 @@ Aggregator = Callable[..., Estimate]
 class Scores:
     """The scores of one metric over some trials, as columns: a million stay small.
 
-    Iterating gives ``ScoreRow``s in the order of the data set.
+    Iterating gives ``ScoreRow``s in the order of the data set. ``switches`` are those of the metric, where known.
     """
 
     __slots__ = (
         "_clusters",
+        "_evidence",
         "_faulty",
         "_known",
         "_labels",
@@ -73,10 +76,17 @@ class Scores:
         "_values",
         "higher_is_better",
         "range",
+        "switches",
     )
 
-    def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
-        self.range, self.higher_is_better = range, higher_is_better
+    def __init__(
+        self,
+        *,
+        range: tuple[float, float] = (-math.inf, math.inf),
+        higher_is_better: bool = True,
+        switches: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.range, self.higher_is_better, self.switches = range, higher_is_better, switches or {}
         self._values = array("d")
         self._statuses = bytearray()
         self._repeats = array("H")
@@ -86,6 +96,8 @@ class Scores:
         self._known: dict[int, tuple[float, float]] = {}
         """The bounds of unscored trials that have some of their own."""
         self._faulty: set[int] = set()
+        self._evidence: dict[int, Mapping[str, Any]] = {}
+        """The evidence of scored trials without a value."""
 
     def add(
         self,
@@ -107,6 +119,8 @@ class Scores:
         status = score if isinstance(score, str) else score.status
         if isinstance(score, Score) and score.bounds is not None and status == "unscored":
             self._known[len(self)] = score.bounds
+        if isinstance(score, Score) and score.value is None and status == "scored":
+            self._evidence[len(self)] = score.evidence
         value = math.nan if isinstance(score, str) or score.value is None else score.value
         self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels)
 
@@ -132,7 +146,7 @@ class Scores:
     def __iter__(self) -> Iterator[ScoreRow]:
         for i, value in enumerate(self._values):
             status = _CODES[self._statuses[i]]
-            known = value if status == "scored" else None
+            known = value if status == "scored" and i not in self._evidence else None
             yield ScoreRow(
                 self._samples[i],
                 self._repeats[i],
@@ -141,6 +155,7 @@ class Scores:
                 self._clusters[i],
                 self._labels[i],
                 i in self._faulty,
+                self._evidence.get(i, _NO_LABELS),
             )
 
     @property
@@ -183,7 +198,7 @@ class Scores:
 
     def at(self, places: Sequence[int]) -> Scores:
         """Some of the rows, by their places, in this order."""
-        part = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
         part._statuses.extend(map(self._statuses.__getitem__, places))
         part._repeats.extend(map(self._repeats.__getitem__, places))
@@ -194,18 +209,25 @@ class Scores:
             part._known = {new: self._known[old] for new, old in enumerate(places) if old in self._known}
         if self._faulty:
             part._faulty = {new for new, old in enumerate(places) if old in self._faulty}
+        if self._evidence:
+            part._evidence = {new: self._evidence[old] for new, old in enumerate(places) if old in self._evidence}
         return part
+
+    def _empty(self) -> Scores:
+        return Scores(range=self.range, higher_is_better=self.higher_is_better, switches=self.switches)
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
         """A resample: the rows of some clusters, by their places.
         A cluster that is drawn twice is two clusters, so each draw gives its samples names of their own."""
-        resample = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        resample = self._empty()
         for number, rows in enumerate(clusters):
             for i in rows:
                 if i in self._known:
                     resample._known[len(resample)] = self._known[i]
                 if i in self._faulty:
                     resample._faulty.add(len(resample))
+                if i in self._evidence:
+                    resample._evidence[len(resample)] = self._evidence[i]
                 name, repeat, value = f"{number}:{self._samples[i]}", self._repeats[i], self._values[i]
                 resample._add(name, repeat, value, self._statuses[i], cluster=str(number), labels=self._labels[i])
         return resample
@@ -215,7 +237,7 @@ class Scores:
 
         These are its own bounds where it has some, else the ends of the metric's range.
         """
-        filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        filled = self._empty()
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
         for lost in _LOST.finditer(self._statuses):

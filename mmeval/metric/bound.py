@@ -56,6 +56,11 @@ class BoundMetric:
         return self.metric.name
 
     @property
+    def comparable(self) -> bool:
+        """Whether its number compares with published ones, as far as its switches are concerned."""
+        return not any(self.params[switch] == value for switch, value in self.metric.stand_ins.items())
+
+    @property
     def key(self) -> str:
         """A digest of the definition: version and switches (they contain the profile)."""
         return digest([self.metric.name, self.metric.version, self.definition])[:12]
@@ -205,4 +210,6 @@ def bind(
         prompt = find_prompt(switches[switch], folder, texts or PromptTexts())
         prompt.check(kind.names, form=kind.form)
         prompts[switch] = prompt.to_json()
+    if metric.direction_of is not None:
+        metric = replace(metric, higher_is_better=metric.direction_of(switches))
     return BoundMetric(metric, {**switches, **prompts, **models}, profile)

@@ -32,6 +32,8 @@ from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code of a named model. No file can set it: the user consents, by the flag."""
+AGGREGATION = "aggregation"
+"""The switch of a metric that works by the aggregator of its entry in a task file, and is set to its name."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
 """What is wrong with a sample for a metric with these switches; empty when nothing is."""
@@ -41,6 +43,8 @@ Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
 RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
 """The range of a derived metric, from those of its pieces and its switches."""
+DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
+"""Whether higher is better, where it depends on a metric's switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 """The modules that a metric imports, where they depend on its switches."""
 
@@ -53,9 +57,11 @@ class Metric:
     gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
     once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
     switches, the reason why no answer could be scored. ``range_of`` gives the range of a derived metric where it
-    depends on its pieces; one that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer
-    for a dry run. One that is ``reference_free`` reads the answer alone, so that it may give the right answer to
-    another question the same score. ``looks_at`` is the only kind of part that it reads."""
+    depends on its pieces, ``direction_of`` whether higher is better where it depends on switches; one that
+    ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer for a dry run. One that is
+    ``reference_free`` reads the answer alone, so that it may give the right answer to another question the same score.
+    ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values of switches with which its number
+    does not compare with published ones."""
 
     name: str
     function: Callable[..., Any]
@@ -71,10 +77,12 @@ class Metric:
     check: SampleCheck | None = None
     batch: int = 0
     range_of: RangeOf | None = None
+    direction_of: DirectionOf | None = None
     supposed: Supposed | None = None
     takes_missing: bool = False
     reference_free: bool = False
     looks_at: PartKind | None = None
+    stand_ins: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def judged(self) -> bool:
@@ -128,7 +136,7 @@ def metric(
     range: Range | RangeOf,
     version: str,
     source: str,
-    higher_is_better: bool = True,
+    higher_is_better: bool | DirectionOf = True,
     name: str = "",
     needs: Sequence[str] | NeedsOf = (),
     outputs: Sequence[str] = (),
@@ -139,6 +147,7 @@ def metric(
     takes_missing: bool = False,
     reference_free: bool = False,
     looks_at: PartKind | None = None,
+    stand_ins: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; keyword-only arguments are switches, others roles.
 
@@ -148,9 +157,9 @@ def metric(
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
     ranges of its pieces. With ``takes_missing`` it also gets the pieces that are unavailable or inapplicable.
 
-    ``reference_free`` metrics read neither the question nor a reference: ``mmeval validate`` then does not expect lower
-    scores for the references of other samples. ``looks_at`` is the kind of part that it reads, where it is only one:
-    ``mmeval metric`` treats FILEs as parts of that kind.
+    ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics read neither the question nor a
+    reference: ``mmeval validate`` then does not expect lower scores for the references of other samples. ``looks_at``
+    is its only kind of part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -162,7 +171,7 @@ def metric(
             name=given,
             function=function,
             range=(-math.inf, math.inf) if callable(range) else range,
-            higher_is_better=higher_is_better,
+            higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
             needs=needs if callable(needs) else tuple(needs),
@@ -173,10 +182,12 @@ def metric(
             check=check,
             batch=batch or 0,
             range_of=range if callable(range) else None,
+            direction_of=higher_is_better if callable(higher_is_better) else None,
             supposed=supposed,
             takes_missing=takes_missing,
             reference_free=reference_free,
             looks_at=looks_at,
+            stand_ins=stand_ins or {},
         )
 
     return describe

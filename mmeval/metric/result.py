@@ -37,6 +37,8 @@ def _checked(value: Any, spread: tuple[float, float]) -> Score:
     score = value if isinstance(value, Score) else Score(value=float(value))
     if score.status != "scored":
         return _bounded(score, spread)
+    if score.value is None and score.evidence:
+        return score
     low, high = spread
     if score.value is None or not math.isfinite(score.value):
         return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")

@@ -24,7 +24,8 @@ class Score:
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
     (no weights, no judge). Neither is zero. ``inapplicable`` is an answer that holds nothing for the metric, such as
-    one without sound for the quality of sound. Where a part of an unscored trial is known, such as a rubric with one
+    one without sound for the quality of sound. A scored one without a value has only evidence, of which an aggregator
+    makes one number of all answers. Where a part of an unscored trial is known, such as a rubric with one
     lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` of an unscored one
     is whether scoring it again can help."""
 

@@ -39,7 +39,7 @@ def stored_selection(
         task = build(file, changed, roles=roles)
         if metrics:
             task = replace(task, metrics=_worth_scoring(task.metrics, metrics))
-        tasks.append(replace(task, comparable=config.get("data") != "bundled"))
+        tasks.append(replace(task, comparable=task.comparable and config.get("data") != "bundled"))
     check_prompt_names(tasks, overrides)
     groups = []
     for group in record.get("groups", {}).values():

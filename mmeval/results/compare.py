@@ -23,7 +23,7 @@ def _difference(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
     if versions[0] != versions[1]:
         return f"{task} had version {versions[0]}, now it has {versions[1]}"
     if (task in before.get("not_comparable", ())) != (task in now.get("not_comparable", ())):
-        return "one of the two was made on bundled samples, the other on the benchmark's data"
+        return "one of the two was made on bundled samples, or by a stand-in of a metric, the other was not"
     protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
     if protocols[0] != protocols[1]:
         return f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}"

@@ -28,6 +28,7 @@ class TaskNumber:
     higher_is_better: bool = True
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
+    switches: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class TaskNumbers:
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
         numbers = (
-            TaskNumber(name, m.bound.metric.range, m.bound.metric.higher_is_better, m.aggregation, m.options)
+            TaskNumber(name, metric.range, metric.higher_is_better, m.aggregation, m.options, m.bound.params)
             for m in task.metrics
-            for name in m.bound.metric.outputs
+            for metric in (m.bound.metric,)
+            for name in metric.outputs
         )
         return cls(task.name, tuple(numbers), task.breakdown)
 
@@ -58,7 +60,9 @@ def task_results(
 ) -> list[Result]:
     """A task's numbers over the wanted trials, from its score set's finished rows.
     ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone."""
-    columns = {n.name: Scores(range=n.range, higher_is_better=n.higher_is_better) for n in task.numbers}
+    columns = {
+        n.name: Scores(range=n.range, higher_is_better=n.higher_is_better, switches=n.switches) for n in task.numbers
+    }
     fill(columns, finished_rows(scores, wanted))
     places = _slices(task, next(iter(columns.values()))) if columns else {}
     results: list[Result] = []
@@ -100,7 +104,8 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             elif score["status"] == "scored" and score["value"] is not None:
                 column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
             else:
-                known = Score.from_json(score) if score.get("bounds") else score["status"]
+                whole = score.get("bounds") or score["status"] == "scored"
+                known = Score.from_json(score) if whole else score["status"]
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 

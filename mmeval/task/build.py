@@ -69,7 +69,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
         layout=keys.layout,
         expected=UNSTATED if given.data == "bundled" else Expected(keys.expected.rows, keys.expected.samples),
-        comparable=given.data != "bundled",
+        comparable=given.data != "bundled" and all(metric.bound.comparable for metric in metrics),
     )
 
 

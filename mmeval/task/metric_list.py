@@ -11,7 +11,7 @@ from mmeval.aggregate.scores import load_aggregator
 from mmeval.content.media import path_inside
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric.bound import BoundMetric, bind
-from mmeval.metric.contract import TRUST, Metric, load_metric
+from mmeval.metric.contract import AGGREGATION, TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
@@ -53,7 +53,7 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
     keys, path = file.keys.metric_list[position], ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
-        metric = replace(metric, higher_is_better=keys.higher_is_better)
+        metric = replace(metric, higher_is_better=keys.higher_is_better, direction_of=None)
     where = (*path, "aggregation")
     aggregator = plugin_at(load_aggregator, keys.aggregation.name, name_path(file, where))
     check_options(aggregator, keys.aggregation.options, where)
@@ -90,7 +90,7 @@ def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[
     kept = positions_of(file, overrides)
     if entries:
         written["metric_list"] = [
-            {**entries[i], **_written_prompts(entries[i], metric.bound), **_written_models(entries[i], metric.bound)}
+            {**entries[i], **_written_paths(entries[i], metric.bound), **_written_prompts(entries[i], metric.bound)}
             for i, metric in zip(kept, metrics, strict=True)
         ]
     if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
@@ -111,11 +111,15 @@ def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, 
     }
 
 
-def _written_models(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, str]:
-    """The local folders of an entry's models, so that they are found from any folder."""
-    given = {switch: entry.get(switch) for switch in bound.models}
-    relative = {switch for switch, written in given.items() if isinstance(written, str) and written[:1] in (".", "~")}
-    return {switch: bound.models[switch]["folder"] for switch in relative}
+def _written_paths(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
+    """The paths of an entry, those of its models too, so that they are found from any folder."""
+    found = {**bound.params, **{switch: model["folder"] for switch, model in bound.models.items()}}
+    written = {switch: str(entry[switch]) for switch in found if switch in entry}
+    return {
+        switch: found[switch]
+        for switch, text in written.items()
+        if bound.metric.takes_path(switch, text) or (switch in bound.models and text[:1] == "~")
+    }
 
 
 def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
@@ -129,6 +133,8 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
     if faults:
         raise KeyFaultsError(*faults)
     given = {**metric.placed(keys.switches, home), **overrides.metric_args.get(keys.metric, {})}
+    if AGGREGATION in metric.switches:
+        given[AGGREGATION] = keys.aggregation.name
     folder = overrides.judge_prompts
     texts = PromptTexts(
         given={} if folder is None else read_prompt_folder(folder),

@@ -111,7 +111,7 @@ class Task:
     expected: Expected = UNSTATED
     """The size of the data as the task file states it."""
     comparable: bool = True
-    """False for bundled samples: the result cannot be compared with a published number."""
+    """False for bundled samples and stand-ins of metrics: the result cannot be compared with a published number."""
 
     def selected(self, sample: Sample) -> bool:
         """Whether the ``filter`` keeps a sample: each label is as wanted, or in its list.

@@ -111,7 +111,9 @@ def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) 
     if len(known) < len(category.tasks):
         notes.append(f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run.")
     if not set(known).isdisjoint(run.ours.get("not_comparable", ())):
-        notes.append("Made on bundled samples: these numbers do not compare with the paper's.")
+        notes.append(
+            "Made on bundled samples, or by a stand-in of a metric: these numbers do not compare with the paper's."
+        )
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),

@@ -71,6 +71,4 @@ def by_scikit_image(one: Pixels, other: Pixels) -> float:
     """The structural similarity that ours is held against."""
     import skimage.metrics
 
-    # Any: a library without types.
-    similarity: Any = skimage.metrics.structural_similarity
-    return float(similarity(one, other, channel_axis=-1, data_range=255))
+    return float(skimage.metrics.structural_similarity(one, other, channel_axis=-1, data_range=255))

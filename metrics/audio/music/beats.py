@@ -1,4 +1,4 @@
-"""The times of beats in music, by Beat This, without a tempo model behind it."""
+"""The times of beats in music: by Beat This, without a tempo model behind it, or by librosa."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.metric import HubModel, loaded
 from mmeval.metrics.audio.music.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np
 
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
+    unless="tracker=librosa",
     by_hand="fetch the checkpoint final0 (github.com/CPJKU/beat_this says where it is) and name its folder with the "
     "switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
@@ -40,6 +42,18 @@ def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any],
         return []
     logits = beat_logits(loaded(model, loaded_network), clip).numpy().astype(np.float64)
     return [frame / FRAMES_A_SECOND for frame in _middles(_peaks(logits))]
+
+
+def librosa_beats(clip: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:
+    """The times of beats, in seconds, rising, by librosa's dynamic programming (Ellis, 2007).
+
+    ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart. A quick tempo may be heard as
+    half of it, and a slow one as twice.
+    """
+    if len(clip) < 2 * SHORTEST:  # a frame of librosa
+        return []
+    _, times = need("librosa", "librosa").beat.beat_track(y=clip, sr=RATE, units="time", trim=False)
+    return [float(time) for time in times]
 
 
 def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:

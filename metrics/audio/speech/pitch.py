@@ -1,4 +1,4 @@
-"""The pitch of a voice, by Praat's analysis.
+"""The pitch of a voice, by Praat's analysis or librosa's.
 
 The definition is MMMG's (task Voice Attribution): the voiced moments of a clip are sorted into narrow bands of pitch,
 and the pitch of the voice is the mean, weighted by loudness, in the band that holds most of the loudness.
@@ -6,7 +6,7 @@ and the pitch of the voice is the mean, weighted by loudness, in the band that h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.clips import RATE
@@ -19,12 +19,19 @@ if TYPE_CHECKING:
 
     Values = np.ndarray[Any, np.dtype[np.float64]]
 
+Analysis = Literal["praat", "pyin"]
 STEP = 256
 """Samples at 22050 Hz between two moments."""
 FLOOR, CEILING = 80.0, 600.0
 """Hertz."""
 EDGES = 100
 """Edges of bands: there is one band fewer."""
+HEARD = 2e-5
+"""The threshold of hearing, as an amplitude."""
+_FRAME = 2048
+"""Samples in which pYIN and the loudness beside it look for a pitch."""
+_PIECE = 30
+"""Seconds that pYIN is given at once: a minute takes 600 MB."""
 _BEYOND = 0.1
 """Mel by which the bands reach beyond the lowest and the highest pitch."""
 
@@ -46,14 +53,20 @@ def pitch_of(
     step: int = STEP,
     edges: int = EDGES,
     rate: int = RATE,
+    analysis: Analysis = "praat",
 ) -> float | None:
     """A clip's pitch in mel; None if no moment is voiced or the clip is too short.
+
+    The analysis is Praat's, or pYIN of librosa, which has no ``intensity_floor``.
 
     Raises UsageError for a floor that is not below the ceiling.
     """
     if floor >= ceiling:
         raise UsageError(f"the lowest pitch, {floor:g} Hz, must be below the highest one, {ceiling:g} Hz")
-    voiced = _voiced(samples, floor=floor, ceiling=ceiling, intensity_floor=intensity_floor, step=step, rate=rate)
+    if analysis == "pyin":
+        voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step, rate=rate)
+    else:
+        voiced = _voiced(samples, floor=floor, ceiling=ceiling, intensity_floor=intensity_floor, step=step, rate=rate)
     return _weighted(voiced, edges) if len(voiced.mel) else None
 
 
@@ -71,9 +84,29 @@ def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: 
     if len(hertz) != len(decibels):
         decibels = numpy.interp(pitch.xs(), intensity.xs(), decibels)
     voiced = hertz > 0
-    mel = 2595.0 * numpy.log10(1.0 + hertz[voiced] / 700.0)
     # A level below the threshold of hearing would have a negative weight.
-    return Voiced(mel, numpy.maximum(decibels[voiced], 0.0))
+    return Voiced(_mel(hertz[voiced]), numpy.maximum(decibels[voiced], 0.0))
+
+
+def _voiced_by_pyin(samples: Samples, *, floor: float, ceiling: float, step: int, rate: int) -> Voiced:
+    import numpy
+
+    librosa = need("librosa", "librosa")
+    found: list[Voiced] = []
+    for start in range(0, len(samples), _PIECE * rate):
+        piece = samples[start : start + _PIECE * rate]
+        frames = {"frame_length": _FRAME, "hop_length": step}
+        hertz, voiced, _ = librosa.pyin(piece, fmin=floor, fmax=ceiling, sr=rate, **frames)
+        level = librosa.feature.rms(y=piece, **frames)[0][voiced]
+        found.append(Voiced(_mel(hertz[voiced]), 20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0))))
+    return Voiced(*map(numpy.concatenate, zip(*found, strict=True)))
+
+
+def _mel(hertz: Values) -> Values:
+    import numpy
+
+    mel: Values = 2595.0 * numpy.log10(1.0 + hertz / 700.0)
+    return mel
 
 
 def _weighted(voiced: Voiced, edges: int) -> float:

@@ -190,10 +190,8 @@ def _spent(spent: Mapping[str, Any]) -> Iterator[str]:
 def _not_comparable(ours: TaskRow) -> Iterator[str]:
     tasks = list(ours.get("not_comparable", ()))
     if tasks:
-        yield (
-            f"Not comparable with published numbers: {_listed(tasks)}, asked on the few samples that ship with the "
-            f"task{'s' if len(tasks) > 1 else ''}."
-        )
+        why = "made on the few samples that ship with a task, or by a stand-in of a metric"
+        yield f"Not comparable with published numbers: {_listed(tasks)}, {why}."
 
 
 def _partial(ours: TaskRow) -> Iterator[str]:

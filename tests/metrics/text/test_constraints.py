@@ -71,13 +71,6 @@ def test_labels_at_their_limits_are_constraints_and_a_number_is_compared() -> No
     assert found == holding
 
 
-def test_a_package_that_is_missing_is_reported_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
-    assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
-    assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
-
-
 @pytest.mark.parametrize(
     ("answer", "constraint", "switch", "standard"),
     [

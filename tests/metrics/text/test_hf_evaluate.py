@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from mmeval.aggregate import Scores
 from mmeval.errors import UsageError
 from mmeval.metrics.text import hf_evaluate as module
-from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
+from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate, together
 from mmeval.records import Score
 from tests.support.trials import score_of, trial
 
@@ -20,7 +21,8 @@ class Library:
     def __init__(self) -> None:
         self.loaded: list[str] = []
 
-    def load(self, name: str) -> Any:
+    def load(self, name: str, *, keep_in_memory: bool) -> Any:
+        assert keep_in_memory
         self.loaded.append(name)
         if name == "needy":
             raise ImportError("no module rouge_score\nat all")
@@ -50,6 +52,27 @@ def test_the_first_reference_is_compared_or_all(library: Library) -> None:
     found = score_of(hf_evaluate, TRIAL, name="own", field="more", kwargs={"more": {"more": 0.5, "word": "w"}})
     assert (found.value, sorted(found.evidence["result"])) == (0.5, ["given", "more", "one"])
     assert score_of(hf_evaluate, trial("a"), name="rouge").status == "unscored"
+
+
+def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(library: Library) -> None:
+    own = {"name": "own", "field": "given", "kwargs": None, "trust_remote_code": False}
+    scores = Scores(switches=own)
+    for sample, answer in (("1", "a"), ("2", "bb"), ("3", None)):
+        score = score_of(hf_evaluate, trial(answer, "b c"), name="own", aggregation="hf_evaluate")
+        scores.add(sample, 0, score)
+    alone, every = (
+        len(str({"predictions": found, "references": ["b c"] * len(found)})) for found in (["a"], ["a", "bb"])
+    )
+    resample = scores.drawn([[0], [0]])
+    assert [together(some).value for some in (scores, scores.at([0, 2]), scores.at([2]))] == [every, alone, None]
+    assert together(resample).value == every - 1
+    assert [row.value for row in scores] == [None] * 3
+    scores.switches = {**own, "field": "other"}
+    unlike = Scores()
+    unlike.add_value("1", 0, 1.0)
+    for wrong in (scores, unlike):
+        with pytest.raises(UsageError):
+            together(wrong)
 
 
 def test_one_number_is_picked_or_none() -> None:

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.metric import bind
 from mmeval.metrics.audio.music import tempo as module
 from mmeval.metrics.audio.music.tempo import tempo
 from tests.support.sounds import Samples, heard, silence, tone
@@ -34,3 +35,15 @@ def test_silence_at_both_ends_has_no_beats_and_a_sound_of_any_length_a_tempo() -
     for samples in (silence(3), np.zeros(1, np.float32)):
         evidence = score_of(tempo, heard(samples, metadata={"tempo": 90})).evidence
         assert evidence["bpm"] == evidence["beats"] * 60 / (len(samples) / 22050)
+
+
+@pytest.mark.parametrize(("times", "bpm"), [([], 0), ([0.3], 6), ([0.3, 0.8, 1.2, 1.8], 120)], ids=str)
+def test_by_librosa_the_mean_distance_of_beats_is_the_tempo(
+    times: list[float], bpm: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "librosa_beats", lambda _: times)
+    score = score_of(tempo, heard(tone(10), metadata={"tempo": 120}), tracker="librosa")
+    assert (score.evidence["bpm"], score.value) == (pytest.approx(bpm), bpm == 120)
+    by_librosa, usual = bind(tempo, {"tracker": "librosa"}), bind(tempo)
+    assert (by_librosa.comparable, usual.comparable, by_librosa.at_once) == (False, True, 0)
+    assert (by_librosa.without_models(), "CPJKU/beat_this" in usual.without_models()) == ("", True)

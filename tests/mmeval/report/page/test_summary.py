@@ -73,4 +73,4 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
     words = [*("told,", "unfinished: 10 of 40 ", "subset: 10 of 300 samples (chosen by limit)"), *("1 trial failed",)]
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 4
     (several,) = notes(run(tmp_path, not_comparable=["told", "other"]))
-    assert ("tasks" in found[0], "told and other," in several, "tasks" in several) == (False, True, True)
+    assert "told and other," in several

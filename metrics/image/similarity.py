@@ -1,0 +1,106 @@
+"""How alike the pictures of an answer and of its reference are, pixel by pixel, as scikit-image computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from mmeval.metric import metric
+from mmeval.metrics.image.pictures import compared, resized
+from mmeval.metrics.image.ssim import FILTER
+from mmeval.metrics.produced import wrong
+from mmeval.records import Score, Trial
+from mmeval.system import Checked
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.image.pictures import Pixels
+
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+Measure = Literal["psnr", "nrmse", "mse", "ssim"]
+Sizes = Literal["reference", "smaller"]
+"""The size at which pictures are compared: the reference's, or the lesser height and the lesser width of the two."""
+Window = Annotated[int, Checked(lambda value: "" if value >= 3 and value % 2 else "an odd number, 3 or more")]
+
+WORST: Mapping[Measure, float] = {"psnr": 0.0, "nrmse": 1.0, "mse": 255.0**2, "ssim": 0.0}
+"""The value of an answer without the right pictures; of ``nrmse`` it is that of a black picture."""
+GAUSSIAN = 11
+"""Pixels a side of the window with weights."""
+
+
+@metric(
+    range=(-inf, inf),
+    higher_is_better=lambda switches: switches["measure"] in ("psnr", "ssim"),
+    version="1",
+    source="scikit-image 0.26, skimage.metrics; Wang et al., Image quality assessment, 2004; the PSNR of MME-Unify",
+)
+def image_similarity(
+    trial: Trial,
+    *,
+    measure: Measure = "psnr",
+    sizes: Sizes = "reference",
+    window: Window = 7,
+    gaussian: bool = False,
+    most: float = 100.0,
+) -> Score:
+    """A measure of the likeness of the answer's and the reference's pictures, in order; the mean over them.
+
+    ``psnr``: the ratio of peak signal to noise in decibels, 0 to ``most``, higher is better. That of equal pictures is
+    infinite, which has no mean: they count ``most``, and so does what is above it. ``mse``: the mean squared error of
+    the numbers 0 to 255, 0 to 65025, and ``nrmse``: its root divided by that of the mean square of the reference, 0
+    upwards; lower is better. ``ssim``: structural similarity, -1 to 1, higher is better.
+
+    An answer with fewer or more pictures than the reference, with one that cannot be decoded, or one too small for the
+    window has the worst value: 0 of ``psnr`` and ``ssim``, 65025 of ``mse``, 1 (a black picture) of ``nrmse``. Only the
+    first reference counts. Unscored when it has no picture, one that cannot be decoded or is too small, and for the
+    ``nrmse`` of a black one.
+
+    Switches: ``measure``; ``sizes``: ``reference``, the answer's picture gets the size of the reference's (Lanczos), or
+    ``smaller``, both get the lesser height and the lesser width (bilinear, without smoothing or rounding, as in
+    MME-Unify); ``window``, the side of the window of ``ssim`` in pixels; ``gaussian`` weighs it as Wang et al. do, 11
+    pixels wide, in its place; ``most`` decibels. Evidence: the value of each pair.
+    """
+    smallest = (GAUSSIAN if gaussian else window) if measure == "ssim" else 1
+    how = partial(_value, measure=measure, sizes=sizes, window=None if gaussian else window, most=most)
+    found = compared(trial, measure, partial(how, smallest=smallest), smallest)
+    return replace(found, value=WORST[measure]) if "reason" in found.evidence else found
+
+
+def _value(
+    answer: Pixels, reference: Pixels, *, measure: Measure, sizes: Sizes, window: int | None, most: float, smallest: int
+) -> float | Score:
+    from skimage import metrics
+
+    one, other = _same_size(answer, reference, sizes)
+    if min(one.shape[:2]) < smallest:
+        return wrong(f"a picture of the answer has a side under {smallest} pixels")
+    if measure == "ssim":
+        own = (
+            {"win_size": window} if window else {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
+        )
+        return float(metrics.structural_similarity(other, one, channel_axis=2, data_range=255, **own))
+    error = float(metrics.mean_squared_error(other, one))
+    if measure == "mse":
+        return error
+    if measure == "psnr":
+        return min(float(metrics.peak_signal_noise_ratio(other, one, data_range=255)), most) if error else most
+    if not other.any():
+        return Score.unscored("the reference is black, by which nothing can be divided")
+    return float(metrics.normalized_root_mse(other, one))
+
+
+def _same_size(answer: Pixels, reference: Pixels, sizes: Sizes) -> tuple[Numbers, Numbers]:
+    if answer.shape == reference.shape or sizes == "reference":
+        return resized(answer, reference, FILTER), reference
+    import numpy
+    from skimage.transform import resize
+
+    shape = tuple(numpy.minimum(answer.shape, reference.shape))
+    exact = {"order": 1, "mode": "edge", "anti_aliasing": False, "preserve_range": True}
+    one, other = (resize(side.astype(numpy.float32), shape, **exact) for side in (answer, reference))
+    return one, other
