@@ -36,7 +36,7 @@ def lines_of(file: Path, *, kind: type | None = dict, offset: int = 0) -> Iterat
         with file.open("rb") as stream:
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset)
-            reader = jsonlines.Reader(lines, loads=_DECODER.decode)
+            reader = jsonlines.Reader(lines, loads=_decoded)
             for row in reader.iter(allow_none=True, skip_empty=True):
                 if kind is not None and not isinstance(row, kind):
                     raise UsageError(f"{lines.place}: the line is a {type(row).__name__}, not an object")
@@ -82,7 +82,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number; write null")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # orjson would make floats of large numbers
+def _decoded(line: str | bytes) -> Any:
+    return json.loads(line.rstrip(), parse_constant=_refuse_constant)  # orjson would make floats of large numbers
 
 
 def _reason(error: BaseException | None) -> str:

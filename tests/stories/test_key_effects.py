@@ -83,6 +83,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.revision": ({"dataset_path": "data/part", "revision": "."}, "", code, 0),
     "task.bundled": ({"bundled": "few"}, "--data bundled", asked, ["question of few test"]),
     "task.loader": ({"loader": "one_row"}, "", asked, ["question of its own"]),
+    "task.columns": (
+        {"loader": "datasets", "dataset_path": "levels", "columns": {"input": "It is {{ level }}"}},
+        "--limit 1",
+        asked,
+        ["It is right"],
+    ),
     "task.prompt": ({"prompt": "Say: {{ input }}"}, "", first, "Say: question 0"),
     "task.prompt_fields": (
         {"prompt": "{{ level }}: {{ input }}", "prompt_fields": ["level"]},
