@@ -43,7 +43,7 @@ _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "
 
 
 class _Load:
-    """The loader; ``streams``: it reads a data set of the hub by itself."""
+    """Rows of any columns, in any file that the library datasets reads, here or on the hub."""
 
     streams = True
 
