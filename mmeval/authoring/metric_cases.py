@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
     """Read the lines of a file of cases, each with its place. Raises UsageError."""
-    from mmeval.dataset.loaders.row_files import read_jsonl
+    from mmeval.system.foreign_lines import lines_of
 
     if not file.is_file():
         raise UsageError(f"{file}: no such file of cases")
-    for row in read_jsonl(file):
-        yield f"{row.file}:{row.number}", row.values
+    for line in lines_of(file, kind=None):
+        yield line.place, line.row
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,19 @@ from mmeval.records.sample import Sample
 class DataSource:
     """The input of a loader.
     ``folder`` holds the data: a local folder, or a snapshot of a hub data set that was downloaded at its pinned
-    revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
+    revision before the loader ran. ``options`` are the task's ``dataset_kwargs``, and its ``columns`` if it has any.
+
+    A loader with a true attribute ``streams`` reads a data set of the hub by itself, unless all of it is here already:
+    ``repo`` is its name then and ``revision`` its commit, and ``folder`` means nothing.
+    """
 
     task: str
     folder: Path
     name: str = ""
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
+    repo: str = ""
+    revision: str = ""
 
 
 class Dataset(Protocol):

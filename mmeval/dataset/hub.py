@@ -54,7 +54,7 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
 
     if offline(kind):
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
-    with _explaining(f"{repo} at {revision}", kind, cache_too=False):
+    with explaining(f"{repo} at {revision}", kind, cache_too=False):
         api = hub.HfApi()
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
@@ -66,6 +66,15 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
                 f"{repo} at {commit}: it lists a file outside of itself ({file.path!r}); do not use it"
             )
     return Listing(commit, files)
+
+
+def is_here(repo: str, listed: Listing, *, kind: RepoKind = "dataset") -> bool:
+    """Whether the cache holds all files of a listing; never asks the hub."""
+    from huggingface_hub import try_to_load_from_cache as cached
+
+    return all(
+        isinstance(cached(repo, file.path, revision=listed.commit, repo_type=kind), str) for file in listed.files
+    )
 
 
 def _file(item: RepoFile) -> HubFile:
@@ -95,7 +104,7 @@ def snapshot(
 
     if not sys.stderr.isatty():  # progress bars are for people
         disable_progress_bars()
-    with _explaining(f"{repo} at {revision}", kind):
+    with explaining(f"{repo} at {revision}", kind):
         folder = hub.snapshot_download(
             repo,
             repo_type=kind,
@@ -120,7 +129,7 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
 
 @contextlib.contextmanager
-def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
+def explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
     with Caught() as failure:  # of the library, its transport or the disk
         yield
     if failure:

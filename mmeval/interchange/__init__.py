@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         StoredAnswer,
         open_answers,
     )
-    from mmeval.interchange.foreign_lines import line_at, lines_of
     from mmeval.interchange.recorded import error_of
     from mmeval.interchange.sidecar import (
         DAMAGED,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         read_manifest,
     )
     from mmeval.interchange.spool import KeptLines, Span
+    from mmeval.system.foreign_lines import line_at, lines_of
 
 __all__ = [
     "DAMAGED",

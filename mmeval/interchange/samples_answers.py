@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
-from mmeval.interchange.foreign_lines import ForeignLine, line_at, lines_of
 from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
+from mmeval.system.foreign_lines import ForeignLine, line_at, lines_of
 from mmeval.wording import file_name
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")

@@ -10,9 +10,10 @@ the labels that ``prompt_fields`` names; nothing else of a sample, so that no re
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -169,19 +170,54 @@ class PartsTemplate:
         Raises PromptError for values that it cannot be made of, and for a template that shows a part of a content's
         media and loses the others.
         """
+        return self._contents(values, lambda given: [self._template.render(given)])[0]
+
+    def each(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
+        """The contents of a template that is one expression of a list; any other has one. Raises as ``render``."""
+
+        def texts(given: Mapping[str, Any]) -> list[str]:
+            found = self._evaluate(given)
+            return list(map(str, found)) if isinstance(found, (list, tuple)) else [str(found)]
+
+        return self._contents(values, texts)
+
+    def value(self, values: Mapping[str, Value]) -> Any:
+        """The value of a template that is one expression, as JSON; else its text.
+        Raises PromptError where it has media."""
+        found = self._contents(values, lambda given: [json.dumps(self._evaluate(given))])[0]
+        if found.media():
+            raise PromptError("the value holds media, which belong into a content")
+        return json.loads(found.text)
+
+    def _evaluate(self, given: Mapping[str, Any]) -> Any:
+        return self._template.render(given) if self._expression is None else self._expression(given)
+
+    @cached_property
+    def _expression(self) -> Callable[[Mapping[str, Any]], Any] | None:
+        """What computes a template that is nothing but ``{{ expression }}``."""
+        match = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", self.source, re.DOTALL)
+        try:
+            return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False) if match else None
+        except TemplateSyntaxError:  # several expressions
+            return None
+
+    def _contents(
+        self, values: Mapping[str, Value], texts_of: Callable[[Mapping[str, Any]], list[str]]
+    ) -> tuple[Interleaved, ...]:
         placed: list[Part] = []
         contents: list[range] = []
         given = {name: _as_text(value, placed, contents) for name, value in values.items()}
         try:
-            text = self._template.render(given)
+            texts = texts_of(given)
         except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise PromptError(f"the prompt cannot be rendered: {error}") from None
+        text = "".join(texts)
         shown = {int(position) for position in _MARK.findall(text)}
         if placed and _CUT_MARK in _MARK.sub("", text):
             raise PromptError("the template cuts a content in the middle of a medium; write it whole")
         if any(shown.intersection(content) and not shown.issuperset(content) for content in contents):
             raise PromptError("the template cuts a content and loses some of its media; write it whole")
-        return Interleaved(_unmarked(text, placed))
+        return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
 
 def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:

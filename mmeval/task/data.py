@@ -44,7 +44,23 @@ class TaskData:
     """False: a data set of the hub is read from the cache only, without the network."""
 
     def __call__(self) -> Dataset:
-        return self.loader(DataSource(self.task, self.folder, self.name, self.split, self.options))
+        rest = (self.name, self.split, self.options)
+        if self.streamed:
+            return self.loader(DataSource(self.task, Path(), *rest, self.path, self.streamed))
+        return self.loader(DataSource(self.task, self.folder, *rest))
+
+    @cached_property
+    def streamed(self) -> str:
+        """The commit of a data set that the loader reads from the hub; empty where it reads a folder."""
+        supplied = self.bundled is not None or self.data_dir is not None or self.local() is not None
+        if supplied or not self.fetch or not getattr(self.loader, "streams", False):
+            return ""
+        from mmeval.dataset import hub
+
+        if hub.offline("dataset"):
+            return ""
+        listed = hub.listing(self.path, self.revision or "main")
+        return "" if hub.is_here(self.path, listed) else listed.commit
 
     @cached_property
     def folder(self) -> Path:
@@ -112,7 +128,7 @@ class TaskData:
         return {
             "path": portable(self.path),
             "revision": self.revision,
-            "commit": _commit(self.folder),
+            "commit": self.streamed or _commit(self.folder),
             "bundled": self.bundled is not None,
         }
 
@@ -147,7 +163,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         data_dir=overrides.data_dir,
         name=keys.dataset_name,
         split=keys.test_split,
-        options=keys.dataset_kwargs,
+        options={**keys.dataset_kwargs, **({"columns": keys.columns} if keys.columns else {})},
     )
 
 

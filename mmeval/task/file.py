@@ -16,7 +16,16 @@ from mmeval.plugins import package_folder
 from mmeval.records.request import GenerationParams
 from mmeval.system.version_requirement import satisfies
 from mmeval.system.yaml_document import Document, KeyPath, Problem
-from mmeval.task.schema import REFUSED, ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, TaskKeys
+from mmeval.task.schema import (
+    COLUMNS_OF,
+    REFUSED,
+    ByHandKeys,
+    ExpectedKeys,
+    GroupKeys,
+    GroupMetricKeys,
+    TaskKeys,
+    columns_for,
+)
 
 OF_A_RUN = "run.json#"
 """The prefix of the path of a task that was recorded by a run and has no file."""
@@ -152,7 +161,9 @@ def _validated(model: type[Keys], document: Document, problems: list[Problem], w
         problems += [_problem(model, document, dict(fault)) for fault in error.errors(include_url=False)]
     problems += _metadata_problems(document, required=model is TaskKeys, what=what)
     if keys is None or problems:
-        raise document.errors(list(dict.fromkeys(problems)))
+        faults = document.errors(list(dict.fromkeys(problems)))
+        faults.how_to_fix = columns_for(document.data)
+        raise faults
     return keys
 
 
@@ -186,7 +197,8 @@ def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any
     if kind == "extra_forbidden":
         key, owner = str(loc[-1]), _INNER.get(str(loc[0])) if len(loc) > 1 else None
         if key in REFUSED:
-            return path, f"is not supported here: {REFUSED[key]}"
+            first = next(filter(COLUMNS_OF.__contains__, document.data), None)
+            return path, f"is not supported here: {columns_for(document.data) if key == first else REFUSED[key]}"
         known = [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
         return path, f"unknown key{did_you_mean(key, known)}"
     if kind == "missing":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
 
@@ -228,6 +230,7 @@ class TaskKeys(_Keys):
     expected: ExpectedKeys = ExpectedKeys()
     by_hand: list[ByHandKeys] = []
     loader: str = "interleaved"
+    columns: dict[str, Any] = {}
     prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
     prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
     protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")
@@ -280,17 +283,22 @@ class GroupKeys(_Keys):
     metadata: dict[str, Any] = {}
 
 
+COLUMNS_OF = {
+    "doc_to_image": ("input", "{{ image }}"),
+    "doc_to_visual": ("input", "{{ image }}"),
+    "doc_to_audio": ("input", "{{ audio }}"),
+    "doc_to_text": ("input", "{{ question }}"),
+    "doc_to_target": ("reference", "{{ answer }}"),
+    "doc_to_choice": ("options", "{{ choices }}"),
+}
+"""Keys of lm-evaluation-harness and lmms-eval: the column that says the same, with an example."""
+
 _ROWS = 'the loader makes samples from rows: name one under "loader" (list them: mmeval ls loaders)'
 _SHOTS = 'examples are not drawn from the data; write them into "prompt"'
 _SPLIT = 'only one split is read; name it under "test_split"'
 
 REFUSED: dict[str, str] = {
-    "doc_to_text": 'use "prompt", a template over {{ input }}',
-    "doc_to_target": "references come from the loader",
-    "doc_to_choice": _ROWS,
-    "doc_to_image": _ROWS,
-    "doc_to_visual": _ROWS,
-    "doc_to_audio": _ROWS,
+    **dict.fromkeys(COLUMNS_OF, 'use "columns" of "loader: datasets"'),
     "doc_to_messages": _ROWS,
     "doc_to_parts": _ROWS,
     "process_docs": 'use "filter" to choose rows, or a loader to change them',
@@ -319,3 +327,21 @@ REFUSED: dict[str, str] = {
     "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
 }
 """Keys of other harnesses that have no meaning here, and what to use instead."""
+
+
+def columns_for(data: Mapping[str, Any]) -> str:
+    """The YAML that says what the ``doc_to_*`` keys of a file say; empty without any.
+    Templates and names of columns are taken over; in place of code stands an example."""
+    found: dict[str, Any] = {}
+    for key, (column, example) in COLUMNS_OF.items():
+        if key not in data:
+            continue
+        written = [data[key]] if isinstance(data[key], str) else data[key]
+        if not isinstance(written, list) or not all(isinstance(item, str) for item in written):
+            written = [example]
+        if column == "options" and isinstance(data[key], list):
+            found[column] = written
+            continue
+        texts = [item if "{{" in item else f"{{{{ {item} }}}}" if item.isidentifier() else example for item in written]
+        found[column] = " ".join(filter(None, (found.get(column), *texts)))
+    return f'write "loader: datasets" and columns: {json.dumps(found, ensure_ascii=False)}' if found else ""

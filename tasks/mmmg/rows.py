@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.content import TagKind
-from mmeval.dataset import read_jsonl
 from mmeval.errors import UsageError
+from mmeval.interchange import lines_of
 
 PROMPT, SEED = "instruction_para", "instruction"
 """The fields of the prompt, and of the sentence that it was made from, which no model is shown."""
@@ -45,11 +45,9 @@ class Line(NamedTuple):
 def lines(file: Path) -> Iterator[Line]:
     """The file's rows without blank lines. Raises UsageError if one is no JSON object."""
     prompts: Counter[str] = Counter()
-    for position, row in enumerate(read_jsonl(file)):
-        if not isinstance(row.values, dict):
-            raise UsageError(f"{file}:{row.number}: the row is a {type(row.values).__name__}, not an object")
-        prompt = str(row.values.get(PROMPT))
-        yield Line(row.number, position, prompts[prompt], row.values)
+    for position, line in enumerate(lines_of(file)):
+        prompt = str(line.row.get(PROMPT))
+        yield Line(line.number, position, prompts[prompt], line.row)
         prompts[prompt] += 1
 
 

@@ -84,6 +84,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.revision": ({"dataset_path": "data/part", "revision": "."}, "", code, 0),
     "task.bundled": ({"bundled": "few"}, "--data bundled", asked, ["question of few test"]),
     "task.loader": ({"loader": "one_row"}, "", asked, ["question of its own"]),
+    "task.columns": (
+        {"columns": {"input": "q"}},
+        "",
+        lambda left: (left.code, "loader: datasets" in left.err),
+        (2, True),
+    ),
     "task.prompt": ({"prompt": "Say: {{ input }}"}, "", first, "Say: question 0"),
     "task.prompt_fields": (
         {"prompt": "{{ level }}: {{ input }}", "prompt_fields": ["level"]},

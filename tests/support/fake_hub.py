@@ -114,6 +114,10 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             path = unquote(urlsplit(self.path).path)
             hub.paths.append(path)
             status, headers, content = hub.answer(path)
+            if wanted := self.headers["Range"]:
+                first, last = map(int, wanted.removeprefix("bytes=").split("-"))
+                status, headers["Content-Range"] = 206, f"bytes {first}-{last}/{len(content)}"
+                content = content[first : last + 1]
             self.send_response(status)
             for name, value in {"Content-Length": str(len(content)), **headers}.items():
                 self.send_header(name, value)

@@ -67,7 +67,8 @@ def load(source: DataSource) -> InterleavedDataset:
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     for option in source.options:
         if option not in OPTIONS:
-            raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
+            hint = 'Write "loader: datasets" beside "columns".' if option == "columns" else ""
+            raise UnknownNameError("key of dataset_kwargs", option, OPTIONS, hint)
     written = source.options.get("spellings", DEFAULT_SPELLINGS)
     spellings = (written,) if isinstance(written, str) else tuple(map(str, written))
     for name in spellings:

@@ -129,7 +129,7 @@ def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[st
         elif column.name == "media" and not types.is_struct(column.type):
             raise UsageError(f"{file}: the column 'media' is no mapping from labels to paths")
         elif not all(types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf) for leaf in leaves):
-            found[column.name] = _json_value
+            found[column.name] = json_value
     return found
 
 
@@ -142,16 +142,16 @@ def _leaves(kind: Any) -> Iterator[Any]:
 
 
 def _mapping(value: Any) -> Any:
-    return None if value is None else {key: _json_value(item) for key, item in dict(value).items()}
+    return None if value is None else {key: json_value(item) for key, item in dict(value).items()}
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _json_value(item) for key, item in value.items()}
+        return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_value(item) for item in value]
+        return [json_value(item) for item in value]
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from mmeval.content.media import path_inside
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
+from mmeval.system.foreign_lines import MAX_LINE_BYTES, lines_of
 
-MAX_ROW_BYTES = 64 * 2**20
-"""A longer line is refused: rows hold text and paths, and media are files beside them."""
 SUFFIXES = (".jsonl", ".parquet")
 _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
 """``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
@@ -53,18 +51,8 @@ def read_jsonl(file: Path) -> Iterator[DataRow]:
 
     Raises UsageError naming file and line for a line that is no JSON, or is too long.
     """
-    decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
-    with file.open("rb") as lines:
-        for number, line in enumerate(iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""), 1):
-            if line.isspace():
-                continue
-            if len(line) > MAX_ROW_BYTES:
-                raise UsageError(f"{file}:{number}: row {number} is longer than {MAX_ROW_BYTES >> 20} MiB")
-            try:
-                values = decode(line.rstrip().decode("utf-8-sig" if number == 1 else "utf-8"))
-            except (ValueError, RecursionError) as error:
-                raise UsageError(f"{file}:{number}: row {number} is no JSON: {_reason(error)}") from None
-            yield DataRow(file, number, values)
+    for line in lines_of(file, kind=None):
+        yield DataRow(file, line.number, line.row)
 
 
 def scan_files(files: Sequence[Path]) -> RowScan:
@@ -120,7 +108,7 @@ def _scan(file: Path, sha256: hashlib._Hash) -> int:
     rows = 0
     with file.open("rb") as lines:
         # A line that is too long to be a row is read in pieces; reading it as a row is what fails later.
-        for line in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
+        for line in iter(partial(lines.readline, MAX_LINE_BYTES + 1), b""):
             sha256.update(line)
             rows += not line.isspace()
     if file.suffix != ".parquet":
@@ -128,15 +116,3 @@ def _scan(file: Path, sha256: hashlib._Hash) -> int:
     from mmeval.dataset.loaders.parquet_rows import count_parquet
 
     return count_parquet(file)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number; write null")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return str(error)

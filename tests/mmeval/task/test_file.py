@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,24 @@ def test_all_faults_of_a_file_are_reported_at_once_each_with_its_line() -> None:
         (5, "repeats"),
     ]
     assert str(caught.value).count("\nt.yaml:") == 4
+
+
+@pytest.mark.parametrize(
+    ("keys", "columns"),
+    [
+        (
+            "doc_to_visual: !function utils.pictures\ndoc_to_text: '{{question}} Say A or B.'\ndoc_to_target: answer",
+            {"input": "{{ image }} {{question}} Say A or B.", "reference": "{{ answer }}"},
+        ),
+        ("doc_to_image: [a, b]\ndoc_to_text: !function x.y", {"input": "{{ a }} {{ b }} {{ question }}"}),
+        ("doc_to_text: q\ndoc_to_choice: ['yes', 'no']", {"input": "{{ q }}", "options": ["yes", "no"]}),
+    ],
+)
+def test_keys_of_other_harnesses_are_answered_with_the_columns_that_say_the_same(keys: str, columns: object) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        parsed(task("a", keys))
+    assert json.loads(caught.value.how_to_fix.partition("columns: ")[2]) == columns
+    assert caught.value.how_to_fix in caught.value.message
 
 
 def test_a_version_is_kept_as_it_is_written_and_must_be_usable() -> None:

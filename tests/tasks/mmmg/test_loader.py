@@ -115,7 +115,7 @@ def test_missing_files_and_long_lines_are_named(tmp_path: Path, monkeypatch: pyt
     file.unlink()
     with pytest.raises(MissingDataError, match=r"\.jsonl:1: .*_4\.wav.*--data_dir"):
         list(opened)
-    monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
+    monkeypatch.setattr("mmeval.system.foreign_lines.MAX_LINE_BYTES", 10)
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
     with pytest.raises(UsageError, match=r":1: .*longer"):
         len(dataset(tmp_path))

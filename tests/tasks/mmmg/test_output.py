@@ -9,9 +9,10 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import foreign_lines, sidecar
+from mmeval.interchange import sidecar
 from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnswerPlace, Exported, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, user
+from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output

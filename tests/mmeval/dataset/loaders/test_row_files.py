@@ -52,15 +52,6 @@ def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Pat
     assert [(row.number, row.values) for row in read_jsonl(file)] == [(1, {"a": "\u2028é"}), (4, {"a": 2})]
 
 
-def test_a_line_that_is_too_long_has_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
-    (tmp_path / "test.jsonl").write_bytes(b'{}\n"1234567"\n')
-    assert len(list(read_jsonl(tmp_path / "test.jsonl"))) == 2
-    (tmp_path / "test.jsonl").write_bytes(b'{}\n"12345678"\n')
-    with pytest.raises(UsageError, match=r"test.jsonl.*row 2 is .*longer"):
-        list(read_jsonl(tmp_path / "test.jsonl"))
-
-
 def test_the_fingerprint_is_the_sha256_of_the_files(tmp_path: Path) -> None:
     one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     one.write_bytes(b"{}\n\n{}")

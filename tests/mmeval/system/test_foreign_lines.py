@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import foreign_lines
-from mmeval.interchange.foreign_lines import line_at, lines_of
+from mmeval.system import foreign_lines
+from mmeval.system.foreign_lines import line_at, lines_of
 
 
 def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,240 @@
+"""Loads what the library ``datasets`` reads, ``loader: datasets``: any columns, put into samples by templates.
+
+The data set is a folder, or one of the hub, which is streamed: only the rows that are used are fetched. ``columns`` of
+the task file has a template for ``input`` and, where there are any, for ``reference`` (one) or ``references`` (a list),
+``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold; a medium becomes a part
+where it is written. A column that is named alone stands for ``{{ column }}``. Columns without media are labels as well.
+
+Cells of images, sounds, videos and documents are never decoded here. A medium is in its cell, or in a file of the data
+set; ``media_columns`` of ``dataset_kwargs`` names columns of texts that are paths of such files. No code of a data set
+is run: the library has none, and ``trust_remote_code`` is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mimetypes
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count, islice
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import Interleaved, PartKind, media_part
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.hub import explaining
+from mmeval.dataset.loaders.interleaved import MediaFolder
+from mmeval.dataset.loaders.parquet_rows import json_value
+from mmeval.errors import Caught, RowError, UnknownNameError, UsageError
+from mmeval.program.template import PartsTemplate, Value
+from mmeval.records.sample import Message, Sample
+from mmeval.system.extras import need
+
+_CONTENTS = ("input", "reference", "references")
+OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "field", "media_columns", "sep")
+_MAX_MEDIUM_BYTES = 2**28
+"""Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
+_KEPT_ROWS = 8
+"""The first rows, which are looked at several times before a run, are fetched once."""
+_KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
+
+
+class _Load:
+    """Rows of any columns, in any file that the library datasets reads, here or on the hub."""
+
+    streams = True
+
+    def __call__(self, source: DataSource) -> ColumnsDataset:
+        """Raises UsageError for columns, options or a split that do not exist, MissingDataError for missing data."""
+        return ColumnsDataset(source)
+
+
+load = _Load()
+
+
+class ColumnsDataset:
+    """Samples of the rows of a data set, each made when it is asked for."""
+
+    def __init__(self, source: DataSource) -> None:
+        self._source, self._root = source, source.folder.absolute()
+        self._home = f"hf://datasets/{source.repo}@{source.revision}/" if source.repo else f"{self._root}/"
+        self._place = f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
+        options = {**source.options}
+        columns, self._paths = options.pop("columns", {}), options.pop("media_columns", ())
+        for option in options:
+            if option not in OPTIONS:
+                raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
+        for path in _texts([options.get("data_files"), options.get("data_dir")]):
+            path_inside(self._root, path)
+        library = need("datasets", "datasets")
+        library.disable_progress_bars()
+        with self._explained():
+            repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
+            self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
+            stream = self._builder.as_streaming_dataset(split=source.split)
+            self._stream = stream.decode(False) if stream.features else stream  # a CSV, for one, has none yet
+            features: Mapping[str, Any] = stream.features or dict.fromkeys(next(iter(stream), {}))
+        for file in self._files:
+            self._inside(file)
+        self._names = {name: re.sub(r"\W|^(?=\d)", "_", name) for name in features}
+        self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
+        self._classes = {name: f.names for name, f in features.items() if type(f).__name__ == "ClassLabel"}
+        if unknown := [name for name in self._paths if name not in features]:
+            raise UnknownNameError("column of media_columns", unknown[0], features)
+        if "input" not in columns:
+            known = ", ".join(self._names.values())
+            raise UsageError(f"{self._place}: columns: input is missing; its template may read {known}", name="columns")
+        self._constants = {key: value for key, value in columns.items() if not isinstance(value, str)}
+        self._templates = {key: self._template(key, text) for key, text in columns.items() if isinstance(text, str)}
+
+    def _template(self, key: str, source: str) -> PartsTemplate:
+        try:
+            return PartsTemplate(
+                f"{{{{ {self._names[source]} }}}}" if source in self._names else source, (*self._names.values(),)
+            )
+        except UsageError as error:
+            raise UsageError(f"{self._place}: columns.{key}: {error}", name=f"columns.{key}") from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the files: of the names and sizes of media, and of all that others hold.
+        On the hub it is one of what is read of which commit."""
+        source = self._source
+        written = {key: value for key, value in source.options.items() if key != "columns"}
+        sha256 = hashlib.sha256(repr((source.repo, source.revision, source.name, source.split, written)).encode())
+        for file in () if source.repo else map(Path, self._files):
+            is_medium = (mimetypes.guess_type(file)[0] or "").startswith(("image/", "audio/", "video/"))
+            sha256.update(f"{file.relative_to(self._root)}:{file.stat().st_size}\n".encode("utf-8", "surrogateescape"))
+            if not is_medium:
+                with file.open("rb") as stream:
+                    sha256.update(hashlib.file_digest(stream, "sha256").digest())
+        return sha256.hexdigest()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        """As the hub states it, else by the index of parquet files, else by reading all rows."""
+        stated = (self._builder.info.splits or {}).get(self._source.split) if self._source.repo else None
+        if stated is not None and stated.num_examples:
+            return int(stated.num_examples)
+        with self._explained():
+            if not all(file.endswith(".parquet") for file in self._files):
+                return sum(1 for _ in self._stream)
+            total = 0
+            for file in self._files:
+                with need("datasets.utils.file_utils", "datasets").xopen(file, "rb") as stream:
+                    total += need("pyarrow.parquet", "datasets").ParquetFile(stream).metadata.num_rows
+            return total
+
+    @property
+    def _files(self) -> list[str]:
+        files = self._builder.config.data_files or {}
+        return [str(file) for file in files.get(self._source.split, ())]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
+
+    @cached_property
+    def _first(self) -> list[dict[str, Any]]:
+        return list(islice(self._stream, _KEPT_ROWS))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        with self._explained():
+            yield from self._first
+            if len(self._first) == _KEPT_ROWS:
+                yield from self._stream.skip(_KEPT_ROWS)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raises UsageError for what the library cannot read, and as ``hub.snapshot`` for what cannot be fetched."""
+        if self._source.repo:
+            with explaining(self._place, "dataset"):
+                yield
+            return
+        with Caught() as failure:
+            yield
+        if failure:
+            source, reason = self._source, failure.reason.partition("\n")[0]
+            what = f"test_split {source.split!r}" + (f" of dataset_name {source.name!r}" if source.name else "")
+            raise UsageError(f"{self._place}: datasets cannot read {what}: {reason}") from None
+
+    def _sample(self, row: Mapping[str, Any], position: int) -> Sample:
+        labels: dict[str, Any] = {}
+        name = str(position)
+        try:
+            cells = {column: self._cell(column, value) for column, value in row.items()}
+            labels = {column: cell for column, cell in cells.items() if not _has_media(cell)}
+            values = {self._names[column]: "" if cell is None else cell for column, cell in cells.items()}
+            templates = self._templates
+            labels |= self._constants | {key: templates[key].value(values) for key in templates if key not in _CONTENTS}
+            name = str(labels.pop("id") if "id" in templates else position)
+            asked = templates["input"].render(values)
+            one = (templates["reference"].render(values),) if "reference" in templates else ()
+            several = templates["references"].each(values) if "references" in templates else ()
+        except UsageError as error:
+            raise RowError(f"{self._place}: row {position}: {error}", id=name, labels=labels) from None
+        return Sample(name, (Message("user", asked),), (*one, *several), labels)
+
+    def _cell(self, column: str, value: Any) -> Value:
+        if column in self._classes and isinstance(value, int):
+            return str(self._classes[column][value]) if value >= 0 else None
+        return self._value(value, self._kinds.get(column), column in self._paths)
+
+    def _value(self, value: Any, kind: PartKind | None, is_path: bool) -> Value:
+        """A cell as templates see it: its media as content, else as JSON."""
+        if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
+            is_path, value = value["bytes"] is None, value["path"] if value["bytes"] is None else value["bytes"]
+        if isinstance(value, bytes) or (isinstance(value, str) and is_path):
+            medium = Media.from_bytes(value) if isinstance(value, bytes) else self._file(value)
+            return Interleaved((media_part(medium, kind),))
+        if isinstance(value, Mapping):
+            return {str(key): self._value(item, kind, is_path) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._value(item, kind, is_path) for item in value]
+        return cast("Value", json_value(value))
+
+    def _inside(self, file: str) -> str:
+        """The path of a file in the data set, also by its whole address. Raises UsageError for one outside."""
+        inner = file.removeprefix(self._home)
+        path_inside(self._root, inner)
+        return inner
+
+    def _file(self, path: str) -> Media:
+        """The file at a path, also in an archive (``zip://member::archive``). Raises UsageError for one outside of the
+        data set, a missing one, and one that is too large."""
+        member, chained, file = path.rpartition("::")
+        file = self._inside(file)
+        if not self._source.repo and not chained:
+            return MediaFolder(self._root, self._root)(file, "the medium")
+        with self._explained():
+            opened = f"{member}{chained}{self._home}{file}"
+            with need("datasets.utils.file_utils", "datasets").xopen(opened, "rb") as stream:
+                data = stream.read(_MAX_MEDIUM_BYTES + 1)
+        if len(data) > _MAX_MEDIUM_BYTES:
+            raise UsageError(f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB")
+        return Media.from_bytes(data, name=PurePosixPath(member or file).name)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _texts(item)
+
+
+def _kind_of(feature: Any) -> PartKind | None:
+    """The kind of media in a column; None where the bytes decide. ``Any``: a type of the library, or a mapping."""
+    inner: Sequence[Any] = [*feature.values()] if isinstance(feature, Mapping) else [getattr(feature, "feature", None)]
+    own = _KINDS.get(type(feature).__name__)
+    return own or next(filter(None, (_kind_of(item) for item in inner if item is not None)), None)
+
+
+def _has_media(value: Value) -> bool:
+    if isinstance(value, (list, tuple, Mapping)):
+        return any(map(_has_media, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, Interleaved)

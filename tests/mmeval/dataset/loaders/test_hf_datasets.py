@@ -1,0 +1,206 @@
+"""Data sets in the layouts of others, from YAML alone."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets.config
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.contract import Dataset, DataSource
+from mmeval.dataset.loaders.hf_datasets import load
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.records.sample import Sample
+from tests.support.cli import mmeval, results, run_folder
+from tests.support.fake_hub import FakeHub, at_hub
+from tests.support.task_folder import built, write_files, write_rows
+from tests.support.tiny_media import picture, wav
+
+MEDIUM = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+COMMIT = "a" * 40
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+"""The library leaves files open."""
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    with at_hub("", tmp_path, offline=True):
+        yield
+
+
+def picture_folder(folder: Path) -> None:
+    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,1\nb.png,And this?,An ash.,2\n"
+    write_files(folder, {"metadata.csv": rows})
+    (folder / "a.png").write_bytes(picture())
+    (folder / "b.png").write_bytes(picture())
+
+
+def own_parquet(folder: Path) -> None:
+    cells = pa.array(
+        [[{"bytes": picture(), "path": None}], [{"bytes": picture(), "path": "b.png"}] * 2], pa.list_(MEDIUM)
+    )
+    columns = {"key": ["x", "y"], "q": ["a [1] b", "c [1]"], "pictures": cells, "a": [["one", "1"], ["two"]]}
+    folder.mkdir()
+    pq.write_table(pa.table({**columns, "kind": pa.array([0, 1])}), folder / "test.parquet")
+
+
+def json_lines(folder: Path) -> None:
+    rows = [{"sound": "s/1.wav", "ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": n} for n in (0, 1)]
+    write_rows(folder, *rows)
+    (folder / "s").mkdir()
+    (folder / "s" / "1.wav").write_bytes(wav())
+
+
+def csv(folder: Path) -> None:
+    write_files(folder, {"test.csv": "q;a\n2 + 2;4\n3 + 3;6\n"})
+
+
+def hub_layout(folder: Path) -> None:
+    part = "- config_name: {0}\n  data_files:\n  - split: validation\n    path: data/{0}-*.parquet\n"
+    write_files(folder, {"README.md": f"---\nconfigs:\n{part.format('easy')}{part.format('hard')}---\n", "data/x": ""})
+    features = datasets.Features({"picture": datasets.Image(), "tree": datasets.ClassLabel(names=["oak", "ash"])})
+    for name in ("easy", "hard"):
+        rows = {"picture": [{"bytes": picture(), "path": None}] * 2, "tree": [1, 0]}
+        made = datasets.Dataset.from_dict(rows, features=features)
+        pq.write_table(made.data.table, folder / "data" / f"{name}-0.parquet")
+
+
+LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
+    "an image folder with a CSV": (
+        picture_folder,
+        'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: Right answer, of: "{{ level }}"}',
+        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": 1, "of": 1}],
+    ),
+    "a parquet file with its own columns": (
+        own_parquet,
+        "columns: {id: key, input: \"{{ q | replace('[1]', pictures[0]) }}\", references: a, from: [book]}",
+        [["a ", "image", " b"], "one", {"key": "x", "q": "a [1] b", "a": ["one", "1"], "kind": 0, "from": ["book"]}],
+    ),
+    "JSON lines with paths": (
+        json_lines,
+        "dataset_kwargs: {media_columns: [sound]}\n"
+        'columns: {input: "{{ ask.words }}{{ sound }}", reference: "{{ choices[right] }}"}',
+        [["Hear:", "audio"], "a", {"ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": 0}],
+    ),
+    "a CSV": (
+        csv,
+        'dataset_kwargs: {sep: ";"}\ncolumns: {input: q, reference: a}',
+        [["2 + 2"], "4", {"q": "2 + 2", "a": 4}],
+    ),
+    "a folder in the layout of the hub": (
+        hub_layout,
+        'dataset_name: hard\ntest_split: validation\ncolumns: {input: "{{ picture }}", reference: tree}',
+        [["image"], "ash", {"tree": "ash"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_data_are_asked_and_scored_from_yaml_alone(layout: str, tmp_path: Path) -> None:
+    write, keys, (parts, reference, labels) = LAYOUTS[layout]
+    write(tmp_path / "data")
+    made = built(tmp_path, f"loader: datasets\ndataset_path: data\n{keys}")
+    sample = next(iter(made.dataset()))
+    assert [part.text or part.kind for part in sample.input[0].content.parts] == parts
+    assert (sample.references[0].raw, sample.metadata) == (reference, labels)
+    where = ("-o", tmp_path / "runs", "--model_tag", "m", "--score_workers", "0")
+    run = mmeval("--tasks", tmp_path / "t.yaml", "--model", "reference", *where)
+    assert run.code == 0, run.err
+    found = results(run_folder(tmp_path / "runs"))
+    assert (found["results"]["t"]["exact_match,none"], found["n-samples"]["t"]["effective"]) == (1, 2)
+
+
+def opened(folder: Path, columns: dict[str, Any], split: str = "test", **options: Any) -> Dataset:
+    return load(DataSource("t", folder, split=split, options={"columns": columns, **options}))
+
+
+def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(picture())
+    folder = tmp_path / "data"
+    outside = [
+        {"p": path, "n": n} for n, path in enumerate(("../secret.png", str(tmp_path / "secret.png"), "none.png"))
+    ]
+    write_rows(folder, *outside, {"p": "in.png", "n": 0}, {"p": "in.png", "n": 4})
+    (folder / "in.png").write_bytes(picture())
+    columns = {"id": "row{{ n }}", "input": "{{ p }} {{ 8 // n }}"}
+    found = list(rows_of(opened(folder, columns, media_columns=["p"])))
+    assert [bool(sample.fault) for sample in found] == [True, True, True, True, False]
+    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:4], 1))
+    assert (found[3].id, found[4].id, found[4].metadata) == ("row0", "row4", {"n": 4})
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "word"),
+    [
+        ({}, {}, "columns: input is missing.* q, a"),
+        ({"input": "{{ quest }}"}, {}, "columns.input: .*'quest'"),
+        ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
+        ({"input": "q"}, {"token": "x"}, "'token'"),
+        ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
+        ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
+        ({"input": "q"}, {"split": "gone"}, "gone.*test"),
+    ],
+)
+def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
+    write_files(tmp_path, {"test.csv": "q,a\n1,2\n"})
+    with pytest.raises(UsageError, match=word):
+        opened(tmp_path, columns, **options)
+
+
+def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+
+    def mark() -> str:
+        return opened(folder, {"input": "image"}, "train").fingerprint
+
+    picture_folder(folder)
+    before = mark()
+    assert mark() == before
+    (folder / "b.png").write_bytes(picture() + b"more")
+    other = mark()
+    write_files(folder, {"metadata.csv": "file_name\na.png\nb.png\n"})
+    assert len({before, other, mark()}) == 3
+    torn = tmp_path / "torn"
+    write_files(torn, {"test.jsonl": '{"q": 1}\n{"q":'})
+    with pytest.raises(UsageError, match=r"torn: .*JSON"):
+        len(opened(torn, {"input": "q"}))
+
+
+def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "train.zip", "w") as archive:
+        archive.writestr("a.png", picture())
+    (sample,) = opened(tmp_path, {"input": "image"}, "train")
+    assert sample.input[0].content.media("image")[0].read() == picture()
+
+
+def parquet(rows: range) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"q": [f"q{n}" for n in rows], "image": [picture()] * len(rows)}), file)
+    return file.getvalue()
+
+
+def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = {"dataset_info": {"splits": [{"name": "test", "num_examples": 30, "num_bytes": 9}]}}
+    files = {f"test-0000{n}-of-00002.parquet": parquet(range(15 * n, 15 * n + 15)) for n in range(2)}
+    repo = {"README.md": f"---\n{json.dumps(head)}\n---\n".encode(), **files}
+    keys = 'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q }}"}'
+    with FakeHub({"me/far": {COMMIT: repo}}) as hub, at_hub(hub.url, tmp_path):
+        for name, value in {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": False}.items():
+            monkeypatch.setattr(datasets.config, name, value)
+        made = built(tmp_path, keys)
+        dataset = made.dataset()
+        first: list[Sample] = [next(iter(dataset)) for _ in range(2)]
+        assert (len(dataset), first[1].input[0].content.words, made.source()["commit"]) == (30, " q0", COMMIT)
+        assert [name for name in hub.fetched if name in files] == ["test-00000-of-00002.parquet"]
+        assert [sample.id for sample in dataset] == [str(n) for n in range(1, 31)]
+    with at_hub("", tmp_path, offline=True), pytest.raises(MissingDataError, match="HF_HUB_OFFLINE"):
+        built(tmp_path, keys).dataset()
