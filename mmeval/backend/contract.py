@@ -57,14 +57,14 @@ class BatchBackend(Backend, Protocol):
 class ServerBatches(Protocol):
     """How a server answers many requests at once, within hours and for less money.
 
-    ``answer`` calls ``deliver`` with a position and its response, each position once. A failure of a retryable kind
-    sends that request again, alone. ``notes`` is a folder of the run: a process that is killed calls ``answer`` again
-    later, for the same requests or some of them, and nothing may be paid for twice. ``told`` takes words on how far it
-    is. It raises MmevalError for what concerns every request, and may be cancelled.
+    ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is asked alone then. After a kill
+    it is called again with the same requests or some of them: by what it wrote into ``notes``, a folder of the run,
+    it pays for nothing twice. ``told`` takes words on how far it is. It may be cancelled, and raises MmevalError for
+    what concerns every request.
     """
 
-    @property
-    def max_rows(self) -> int: ...
+    max_rows: int
+
     def takes(self, request: Request) -> bool: ...
     async def answer(
         self,

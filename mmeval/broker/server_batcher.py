@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
-QUIET = 1.0
-"""Seconds without another call after which a batch goes where every live trial waits."""
-LONG_QUIET = 10.0
-"""The same where some trials are busy elsewhere: their calls would wait for hours, or pay for a batch of their own."""
+QUIET, LONG_QUIET = 1.0, 60.0
+"""Seconds without another call after which a batch goes: where every live trial waits, and where some are busy
+elsewhere, whose calls would wait for hours or pay for a batch of their own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,24 +47,16 @@ class ServerBatcher:
         told: Callable[[str], None],
     ) -> None:
         self._batches, self._alone, self._notes, self._live, self._told = batches, alone, notes, live, told
+        self.width = batches.max_rows
+        self.in_flight = 0
+        """Calls that were sent alone: those of a batch are not waited for when the run is stopped."""
         self._connections = asyncio.Semaphore(limit)
         self._waiting: list[_Row] = []
+        self._open: set[_Row] = set()
         self._newest = 0.0
-        self._trials: Counter[str] = Counter()
-        """How many calls each trial has in batches, waiting or sent."""
-        self._collecting: asyncio.Task[None] | None = None
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._asked_alone = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._collecting = False
         self._stopped: MmevalError | None = None
-
-    @property
-    def in_flight(self) -> int:
-        """Calls whose answers are worth waiting for when the run is stopped: not those in a batch."""
-        return self._asked_alone
-
-    @property
-    def width(self) -> int:
-        return self._batches.max_rows
 
     async def ask(self, request: Request, ticket: Ticket) -> Response:
         """The answer by a batch, else alone. Raises what concerns every call of the backend."""
@@ -77,88 +67,79 @@ class ServerBatcher:
         async with self._connections:
             if self._stopped is not None:
                 raise self._stopped
-            self._asked_alone += 1
+            self.in_flight += 1
             try:
                 return await self._alone(request)
             finally:
-                self._asked_alone -= 1
+                self.in_flight -= 1
 
     def stop(self, error: MmevalError) -> None:
         """Ask nothing more: the calls that are in a batch or wait for one get ``error``."""
-        self._stopped = error
-        if self._under_way:
+        if len(self._open) > len(self._waiting):
             log.warning("a batch is under way at the server: the same command fetches its answers later")
-        self._fail(self._waiting, error)
-        self._cancel()
+        self._stopped = error
+        for task in self._tasks:
+            task.cancel()
+        self._fail(self._open, error)
 
     async def close(self) -> None:
-        self._cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
-
-    def _cancel(self) -> None:
-        for task in (*self._under_way, *([self._collecting] if self._collecting else ())):
-            task.cancel()
+        self.stop(StoppedError("closed before the call was made"))
 
     async def _by_batch(self, request: Request, trial: str) -> Response:
         loop = asyncio.get_running_loop()
         row = _Row(request, trial, loop.create_future())
         self._waiting.append(row)
+        self._open.add(row)
         self._newest = loop.time()
-        self._trials[trial] += 1
-        if self._collecting is None:
-            self._collecting = loop.create_task(self._collect())
+        if not self._collecting:
+            self._collecting = True
+            self._begin(self._collect())
         try:
             return await row.future
         finally:
-            self._trials[trial] -= 1
-            if not self._trials[trial]:
-                del self._trials[trial]
+            self._open.discard(row)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _collect(self) -> None:
         """Send what waits as soon as no more is expected, or a batch is full."""
-        loop = asyncio.get_running_loop()
         while self._waiting:
-            enough = QUIET if len(self._trials) >= self._live() else LONG_QUIET
-            left = self._newest + enough - loop.time()
+            enough = QUIET if len({row.trial for row in self._open}) >= self._live() else LONG_QUIET
+            left = self._newest + enough - asyncio.get_running_loop().time()
             if left > 0 and len(self._waiting) < self.width:
                 await asyncio.sleep(min(left, QUIET))
                 continue
-            rows = [row for row in self._waiting[: self.width] if not row.future.done()]
-            del self._waiting[: self.width]
-            if not rows:
-                continue
-            task = loop.create_task(self._answer(rows))
-            self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
-        self._collecting = None
+            rows, self._waiting = self._waiting[: self.width], self._waiting[self.width :]
+            self._begin(self._answer([row for row in rows if not row.future.done()]))
+        self._collecting = False
 
     async def _answer(self, rows: Sequence[_Row]) -> None:
-        refused: Counter[str] = Counter()
+        left_out: list[str] = []
 
         def deliver(position: int, response: Response) -> None:
             if response.error is not None and response.error.kind in RETRYABLE:
-                refused[response.error.message] += 1
+                left_out.append(response.error.message)
             if not rows[position].future.done():
                 rows[position].future.set_result(response)
 
         try:
             with Caught(MmevalError) as failure:
                 await self._batches.answer([row.request for row in rows], self._notes, deliver, self._told)
-            reason = failure.reason if failure else "the backend gave no answer"
-            for position in range(len(rows)):
-                if not rows[position].future.done():
-                    deliver(position, Response.failed("internal", reason))
+            for row in rows:
+                if not row.future.done():
+                    lost = failure.reason if failure else "the backend gave no answer"
+                    row.future.set_result(Response.failed("internal", lost))
         except MmevalError as error:
             self._fail(rows, error)
-        except asyncio.CancelledError:
-            self._fail(rows, self._stopped or StoppedError("the batch was given up"))
-            raise
         finally:
             self._told("")
-        for why, count in refused.most_common(3):
-            log.info("a batch left out %s, asked alone now: %s", counted(count, "request"), why)
+        if left_out:
+            log.info("a batch left out %s, asked alone now: %s", counted(len(left_out), "request"), left_out[0])
 
-    def _fail(self, rows: Sequence[_Row], error: MmevalError) -> None:
+    def _fail(self, rows: Iterable[_Row], error: MmevalError) -> None:
         for row in rows:
             if not row.future.done():
                 row.future.set_exception(error)

@@ -114,16 +114,12 @@ class Response:
             output=None if output is None else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
             finish_reason=row.get("finish_reason", "stop"),
-            usage=_usage(*row.get("usage", (0, 0))[:3]),
+            usage=Usage(*row.get("usage", (0, 0))[:3]),
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),
             warnings=tuple(row.get("warnings", ())),
             fingerprint=row.get("fingerprint", ""),
         )
-
-
-def _usage(input_tokens: int, output_tokens: int, batched: int = 0) -> Usage:
-    return Usage(input_tokens, output_tokens, bool(batched))
 
 
 def answered(parts: Sequence[Part]) -> Response:

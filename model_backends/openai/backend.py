@@ -111,12 +111,8 @@ class OpenAIBackend:
         self.batches: ChatBatches | None = None
         """How requests are asked in batches (see ``mmeval.backend.contract.Batched``), where that is wanted."""
         if batch:
-            self.batches = ChatBatches(
-                self._settings,
-                encode=self._encode,
-                decode=self._chat.decode,
-                is_chat=lambda request: self._endpoint(request) is self._chat,
-            )
+            is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
+            self.batches = ChatBatches(self._settings, self._encode, self._chat.decode, is_chat)
 
     @property
     def capabilities(self) -> Capabilities:
