@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mmeval.backend.capabilities import Capabilities
@@ -51,6 +52,35 @@ class BatchBackend(Backend, Protocol):
     @property
     def max_batch_size(self) -> int: ...
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+
+
+class ServerBatches(Protocol):
+    """How a server answers many requests at once, within hours and for less money.
+
+    ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is asked alone then. After a kill
+    it is called again with the same requests or some of them: by what it wrote into ``notes``, a folder of the run,
+    it pays for nothing twice. ``told`` takes words on how far it is. It may be cancelled, and raises MmevalError for
+    what concerns every request.
+    """
+
+    max_rows: int
+
+    def takes(self, request: Request) -> bool: ...
+    async def answer(
+        self,
+        requests: Sequence[Request],
+        notes: Path,
+        deliver: Callable[[int, Response], None],
+        told: Callable[[str], None],
+    ) -> None: ...
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A model backend whose server also takes batches; ``batches`` is None where its user does not ask for them."""
+
+    @property
+    def batches(self) -> ServerBatches | None: ...
 
 
 @runtime_checkable

@@ -8,12 +8,14 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import (
     AnyBackend,
     BatchBackend,
+    Batched,
     ModelBackend,
     ProgramBackend,
     SampleBackend,
@@ -25,6 +27,7 @@ from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import Answerer, Batcher
 from mmeval.broker.limiter import Limiter, wait
 from mmeval.broker.outage import Outage
+from mmeval.broker.server_batcher import ServerBatcher
 from mmeval.broker.start import OnLoading, Start
 from mmeval.errors import (
     EXIT_UNEXPECTED,
@@ -75,7 +78,8 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 class BackendRuntime:
     """A role's backend with its limits and retries.
-    ``answerer`` answers the batches of a local model; by default a thread of this process does.
+    ``answerer`` answers the batches of a local model; by default a thread of this process does. ``notes`` is the folder
+    by which batches of a server are found again; without it the server gets no batches.
 
     What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
     """
@@ -89,6 +93,7 @@ class BackendRuntime:
         live: Callable[[], int],
         batch_size: BatchSize = AUTO,
         answerer: Answerer | None = None,
+        notes: Path | None = None,
     ) -> None:
         self.backend = backend
         self.capabilities = backend.capabilities
@@ -101,27 +106,34 @@ class BackendRuntime:
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
         # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
-        self.limiter = Limiter(NO_LIMIT if isinstance(backend, BatchBackend) else limit)
+        batches = backend.batches if isinstance(backend, Batched) else None
+        self._local = isinstance(backend, BatchBackend)
+        self.limiter = Limiter(NO_LIMIT if self._local or (batches and notes) else limit)
         self.retries = retries
         self.resting = 0
         """Calls that wait before they are sent again; they hold no connection meanwhile."""
         self.on_rest: Callable[[], None] = lambda: None
-        self.batcher: Batcher | None = None
+        self.batcher: Batcher | ServerBatcher | None = None
         if isinstance(backend, BatchBackend):
             rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
+        elif batches is not None and notes is not None and self.model is not None:
+            self.batcher = ServerBatcher(batches, self.model.generate, notes, live, limit=limit, told=self._waits_for)
         self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
             self._send if self.batcher is None else self.batcher.ask
         )
         """Makes one call. A budget puts itself around it."""
         self._payees: dict[str, Payee] = {}
         self.on_outage: Callable[[str], None] = lambda _backend: None
-        """Called with the roles that every call waits for when an outage begins, and with "" when it is over."""
-        self._outage = Outage(lambda on: self.on_outage(self._outage.backend if on else ""))
+        """Called with what every call waits for, the roles of an outage or a batch, and with "" when that is over."""
+        self._outage = Outage(lambda on: self._waits_for(self._outage.backend if on else ""))
         self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
         self._start = Start(self.billed, self._load) if answerer or isinstance(backend, Startable) else None
+
+    def _waits_for(self, what: str) -> None:
+        self.on_outage(what)
 
     def plays(self, roles: Sequence[str]) -> None:
         """Name the roles that it plays, for messages."""
@@ -147,7 +159,7 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            payee = self._payees[role] = Payee(role, self.billed, self.batcher is not None)
+            payee = self._payees[role] = Payee(role, self.billed, self._local)
         return payee
 
     def tell_loading(self, told: OnLoading) -> None:
@@ -199,7 +211,7 @@ class BackendRuntime:
         await self.backend.close()
 
     async def _load(self) -> None:
-        if self.batcher is not None:
+        if isinstance(self.batcher, Batcher):
             await self.batcher.start()
         elif isinstance(self.backend, Startable):
             await OwnThread("mmeval-start").do(self.backend.start)

@@ -7,8 +7,9 @@ A file holds ``models``, a mapping from names to prices::
       my-server/*: {input: 0, output: 0}
 
 ``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each picture that is made, ``per_call``
-for each answer; ``as_of`` is the day of the price. A name is that of a model and its dated versions
-(``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``), or a pattern with ``*``.
+for each answer; ``batch`` is the share of the token prices that a batch costs; ``as_of`` is the day of the price. A
+name is that of a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``,
+``...-latest``), or a pattern with ``*``.
 
 The package's prices are those of its release, which is recorded; nothing is looked up on the network.
 """
@@ -32,7 +33,7 @@ from mmeval.system.yaml_document import Document, KeyPath, Problem, read_documen
 MILLION = 1_000_000
 
 _AMOUNTS = ("input", "output", "per_image", "per_call")
-_KEYS = (*_AMOUNTS, "as_of")
+_KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
@@ -40,17 +41,21 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars: for a million tokens in and out, for each picture, for each answer.
+    Tokens of a batch cost the share ``batch`` of that, half of it wherever there are batches today.
     ``source`` says where the price is from: the package and its version, or the day in the user's file."""
 
     input: float
     output: float
     per_image: float = 0.0
     per_call: float = 0.0
+    batch: float = 0.5
     source: str = ""
 
     def cost(self, spent: Spent) -> float:
         """US dollars."""
-        tokens = self.input * spent.input_tokens + self.output * spent.output_tokens
+        saved = 1 - self.batch
+        tokens = self.input * (spent.input_tokens - saved * spent.batched_input_tokens)
+        tokens += self.output * (spent.output_tokens - saved * spent.batched_output_tokens)
         return tokens / MILLION + self.per_image * spent.images + self.per_call * spent.answered
 
     @property

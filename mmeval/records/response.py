@@ -55,10 +55,12 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The cost of an answer: tokens in and out as the server counts (0: not reported)."""
+    """The cost of an answer: tokens in and out as the server counts (0: not reported).
+    ``batched``: it was asked in a batch, which costs less."""
 
     input_tokens: int = 0
     output_tokens: int = 0
+    batched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Response:
         if self.finish_reason != "stop":
             row["finish_reason"] = self.finish_reason
         if self.usage.input_tokens or self.usage.output_tokens:
-            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens]
+            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens, *([1] if self.usage.batched else ())]
         if self.served:
             row["served"] = self.served
         if self.fingerprint:
@@ -112,7 +114,7 @@ class Response:
             output=None if output is None else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
             finish_reason=row.get("finish_reason", "stop"),
-            usage=Usage(*row.get("usage", (0, 0))[:2]),
+            usage=Usage(*row.get("usage", (0, 0))[:3]),
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),
             warnings=tuple(row.get("warnings", ())),

@@ -31,6 +31,10 @@ ROLE_LIMIT = "max_connections"
 """Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
 
 
+BATCHES = "batches"
+"""In a run folder, what it takes to find the batches of a server again."""
+
+
 class WorkerFiles(NamedTuple):
     """The run folder and the journal that adopts what worker processes write there."""
 
@@ -79,7 +83,7 @@ class Backends:
         beside: WorkerFiles | None = None,
     ) -> dict[str, BackendRuntime]:
         """How each role is asked; roles with the same backend share its limit.
-        Without a run folder ``beside`` that worker processes could write, a local model answers in this process."""
+        Without a run folder ``beside``, a local model answers in this process, and a server gets no batches."""
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
@@ -90,6 +94,7 @@ class Backends:
                     live=live,
                     batch_size=batch_size,
                     answerer=None if beside is None else self._pool(role, backend, beside),
+                    notes=None if beside is None else beside.run / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
                     made[id(backend)].mark = mark_of(judge_identity(role, self.named))

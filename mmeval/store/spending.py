@@ -26,13 +26,16 @@ have lines of their own."""
 @dataclass(slots=True)
 class Spent:
     """What was used. ``calls`` counts every try, the failed ones too.
-    ``answered`` counts calls with an answer, accepted or not. Tokens are the servers' counts; ``images`` those made."""
+    ``answered`` counts calls with an answer, accepted or not. Tokens are the servers' counts, and ``batched_...`` those
+    among them that were asked in batches; ``images`` those made."""
 
     calls: int = 0
     answered: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     images: int = 0
+    batched_input_tokens: int = 0
+    batched_output_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -43,20 +46,25 @@ class Spent:
         usage, parts = response.usage, response.output.parts if response.output is not None else ()
         self.calls += tries
         self.answered += response.output is not None or usage.output_tokens > 0
-        self.input_tokens += usage.input_tokens
-        self.output_tokens += usage.output_tokens
+        self._add_tokens(usage.input_tokens, usage.output_tokens, usage.batched)
         for part in parts:
             self.images += part.kind == "image" and part.media is not None
 
     def add_line(self, row: Mapping[str, Any]) -> None:
         """Count a line of a journal. Raises what a line that is none gives rise to."""
         response = row.get("r") or row["failed"]
-        tokens_in, tokens_out = response.get("usage", (0, 0))[:2]
+        tokens_in, tokens_out, *batched = response.get("usage", (0, 0))
         self.calls += 1 + row.get("a", 0)
         self.answered += "output" in response or tokens_out > 0
+        self._add_tokens(tokens_in, tokens_out, bool(batched))
+        self.images += sum(part["type"] == "image" and "media" in part for part in response.get("output", ()))
+
+    def _add_tokens(self, tokens_in: int, tokens_out: int, batched: bool) -> None:
         self.input_tokens += tokens_in
         self.output_tokens += tokens_out
-        self.images += sum(part["type"] == "image" and "media" in part for part in response.get("output", ()))
+        if batched:
+            self.batched_input_tokens += tokens_in
+            self.batched_output_tokens += tokens_out
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

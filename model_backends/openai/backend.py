@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from mmeval.backend import Capabilities
 from mmeval.errors import MmevalError, UsageError
+from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
-from mmeval.model_backends.openai.failures import CallError, http_error, redacted
+from mmeval.model_backends.openai.failures import CallError, failed, http_error
 from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
 from mmeval.model_backends.openai.settings import (
@@ -55,8 +56,10 @@ class OpenAIBackend:
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the official server.
     :param image_response_format: sent to the image endpoints when set; ``b64_json`` for servers that give links.
     :param max_reply_bytes: larger replies are errors.
+    :param batch: ask chat requests by the server's Batch API: within a day, at half the price.
 
-    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local.
+    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local,
+    MissingExtraError for batches without openai.
     """
 
     def __init__(
@@ -76,11 +79,14 @@ class OpenAIBackend:
         max_reply_bytes: int = 2**28,
         organization: str = "",
         project: str = "",
+        batch: bool = False,
     ) -> None:
         if not str(model).strip():
             raise UsageError("the backend openai needs the name of a model: model=NAME")
         if not isinstance(send_seed, bool):
             raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
+        if batch and endpoint in ("images", "speech"):
+            raise UsageError(f"batch=true takes chat requests alone, not endpoint={endpoint}", name="batch")
         address = checked_base_url(str(base_url))
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
         self._settings = Settings(
@@ -102,6 +108,11 @@ class OpenAIBackend:
         self._chat = ChatEndpoint(self._settings)
         self._images = ImagesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
+        self.batches: ChatBatches | None = None
+        """How requests are asked in batches (see ``mmeval.backend.contract.Batched``), where that is wanted."""
+        if batch:
+            is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
+            self.batches = ChatBatches(self._settings, self._encode, self._chat.decode, is_chat)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -119,21 +130,15 @@ class OpenAIBackend:
         """The server's answer; the caller decides by an error's kind whether to repeat."""
         latency = 0.0
         try:
-            self._check(request)
             endpoint = self._endpoint(request)
-            outgoing = (
-                await asyncio.to_thread(endpoint.encode, request) if _is_large(request) else endpoint.encode(request)
-            )
+            outgoing = await asyncio.to_thread(self._encode, request) if _is_large(request) else self._encode(request)
             received = await self._transport.post(outgoing)
             latency = received.latency
             if not 200 <= received.status < 300:
                 raise http_error(received.status, received.headers, received.body, keyed=bool(self._settings.api_key))
             return await _decoded(endpoint, received, request)
-        except CallError as error:
-            text = redacted(error.text, self._settings.api_key)
-            return Response.failed(error.kind, text, retry_after=error.retry_after, latency=latency)
-        except MmevalError as error:  # a medium of the request cannot be read
-            return Response.failed("internal", redacted(str(error), self._settings.api_key), latency=latency)
+        except MmevalError as error:
+            return failed(error, self._settings.api_key, latency)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -146,12 +151,14 @@ class OpenAIBackend:
             return self._speech
         return self._chat
 
-    def _check(self, request: Request) -> None:
+    def _encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for what cannot be, ContentError for a medium that cannot be read."""
         if request.params.options:
             check_options(request.params)
         for kind in request.wants:
             if kind not in self._settings.capabilities.outputs:
                 raise CallError("unsupported", f"this server is not declared to give {kind} (see its argument outputs)")
+        return self._endpoint(request).encode(request)
 
     def __repr__(self) -> str:
         return f"OpenAIBackend(model={self._settings.model!r}, base_url={self._settings.base_url!r})"

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmeval.errors import MmevalError
-from mmeval.records import ErrorKind
+from mmeval.records import ErrorKind, Response
 
 MAX_MESSAGE_CHARS = 500
 MAX_DESCRIBED_BYTES = 65_536
@@ -52,6 +52,14 @@ class CallError(MmevalError):
 def bad_reply(text: str) -> CallError:
     """The error for a complete reply that cannot be used."""
     return CallError("bad_reply", text)
+
+
+def failed(error: MmevalError, secret: str, latency: float = 0.0) -> Response:
+    """The response for an error, without the key."""
+    if isinstance(error, CallError):
+        text = redacted(error.text, secret)
+        return Response.failed(error.kind, text, retry_after=error.retry_after, latency=latency)
+    return Response.failed("internal", redacted(str(error), secret), latency=latency)  # as of a medium that is gone
 
 
 def redacted(text: str, secret: str) -> str:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,6 +32,10 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     price = Price(input=2.0, output=8.0, per_image=0.04, per_call=0.5)
     used = Spent(calls=5, answered=3, input_tokens=500_000, output_tokens=250_000, images=2)
     assert price.cost(used) == pytest.approx(1.0 + 2.0 + 0.08 + 1.5)
+    half = Spent(
+        input_tokens=500_000, output_tokens=250_000, batched_input_tokens=250_000, batched_output_tokens=250_000
+    )
+    assert (price.cost(half), replace(price, batch=1.0).cost(half)) == (pytest.approx(0.75 + 1.0), pytest.approx(3.0))
     server = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
     assert [is_billed(backend) for backend in (server, ToyLocal(), ToyAgent(), ReferenceBackend())] == [
         *(True, False, False, False)

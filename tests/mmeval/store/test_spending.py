@@ -12,19 +12,21 @@ from tests.support.toy import picture, reply
 MODEL, JUDGE, LOCAL = Payee("model", "m"), Payee("judge", "j"), Payee("model", "weights", local=True)
 
 
-def answer(tokens_in: int, tokens_out: int, *pictures: int) -> Response:
+def answer(tokens_in: int, tokens_out: int, *pictures: int, batched: bool = False) -> Response:
     made = reply("words" + "<image>" * len(pictures), *map(picture, pictures))
-    return replace(made, usage=Usage(tokens_in, tokens_out))
+    return replace(made, usage=Usage(tokens_in, tokens_out, batched))
 
 
 def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_there(tmp_path: Path) -> None:
     spent = {
-        MODEL: Spent(calls=4, answered=2, input_tokens=30, output_tokens=10, images=2),
+        MODEL: Spent(
+            4, answered=2, input_tokens=30, output_tokens=10, images=2, batched_input_tokens=10, batched_output_tokens=5
+        ),
         JUDGE: Spent(calls=7, answered=1, input_tokens=7, output_tokens=3),
         LOCAL: Spent(calls=1, answered=1, input_tokens=4, output_tokens=4),
     }
     with opened(tmp_path) as journal:
-        journal.append("a", "d", answer(10, 5), to=MODEL)
+        journal.append("a", "d", answer(10, 5, batched=True), to=MODEL)
         journal.append("b", "d", answer(20, 5, 1, 2), to=MODEL, attempt=2)
         refused = replace(Response.failed("bad_reply", "no verdict"), usage=Usage(7, 3))  # and paid for
         journal.append("c", "d", refused, to=JUDGE)
@@ -33,6 +35,7 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
         assert dict(journal.spending) == spent
     with opened(tmp_path) as journal:
         assert dict(journal.spending) == spent
+        assert (entry := journal.get("a")) is not None and entry.response.usage == Usage(10, 5, True)
         journal.append("f", "d", answer(1, 1), to=MODEL)
         assert journal.spending.total.calls == 13
 

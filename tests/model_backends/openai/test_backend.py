@@ -79,7 +79,7 @@ def test_large_media_are_encoded_and_decoded_in_threads(monkeypatch: pytest.Monk
     with ScriptedServer(saying(content="small"), saying(content="x" * (OFFLOAD_BYTES + 1))) as server:
         small, whole = generate_all(server.url, [request("see", medium(PNG)), large])
     assert len(server.seen[1].json["messages"][0]["content"][1]["image_url"]["url"]) > OFFLOAD_BYTES
-    assert (small.text, len(whole.text), threads) == ("small", OFFLOAD_BYTES + 1, ["encode", "decode"])
+    assert (small.text, len(whole.text), threads) == ("small", OFFLOAD_BYTES + 1, ["_encode", "decode"])
 
 
 def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

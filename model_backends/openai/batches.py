@@ -1,0 +1,248 @@
+"""Batches: chat requests in a file, which the server answers within a day at half the price.
+
+A batch has a name, under which a *note* in the run folder lists its requests. The note is written before anything is
+sent, the file is uploaded under the name, and the batch has it in its metadata. So a process that is killed at any step
+finds what is there, and neither sends nor pays twice; another run of the same requests has other names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from mmeval.errors import BackendDownError, Caught, KeyRefusedError, MmevalError
+from mmeval.model_backends.openai.failures import CallError, bad_reply, failed, http_error, redacted
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.records import ErrorKind, Request, Response
+from mmeval.system import from_line, need, to_line, write_atomic
+
+T = TypeVar("T")
+
+MAX_ROWS, MAX_BYTES = 50_000, 200_000_000
+"""Limits of a file: https://platform.openai.com/docs/api-reference/batch/create"""
+MAX_RESULT_BYTES = 2**34
+FIRST_LOOK, LONGEST_LOOK = 1.0, 60.0
+"""Seconds between two looks at a batch; each pause is twice the one before it."""
+PATIENCE, LOOK_AGAIN = 3600.0, 10.0
+"""Seconds that the server may be out of reach, as a batch goes on meanwhile, and between two tries."""
+
+_KEY, _PATH = "mmeval", "/v1/chat/completions"
+
+log = logging.getLogger(__name__)
+
+
+class ChatBatches:
+    """Answers chat requests by the Batch API (:class:`mmeval.backend.contract.ServerBatches`).
+    ``encode`` and ``decode`` are those of the plain backend, ``is_chat`` tells the requests that the API takes.
+
+    Raises MissingExtraError without the package openai.
+    """
+
+    max_rows = MAX_ROWS
+
+    def __init__(
+        self,
+        settings: Settings,
+        encode: Callable[[Request], Outgoing],
+        decode: Callable[[Received, Request], Response],
+        is_chat: Callable[[Request], bool],
+    ) -> None:
+        self._openai: Any = need("openai", "batch")
+        self._settings, self._encode, self._decode, self._is_chat = settings, encode, decode, is_chat
+        self._warned = False
+        self._making = asyncio.Lock()  # a note without a batch is another call's, or of a process that was killed
+
+    def takes(self, request: Request) -> bool:
+        taken = self._is_chat(request)
+        if not taken and not self._warned:
+            self._warned = True
+            log.warning("batch=true: requests for one picture or sound alone are sent one by one, at the full price")
+        return taken
+
+    async def answer(
+        self,
+        requests: Sequence[Request],
+        notes: Path,
+        deliver: Callable[[int, Response], None],
+        told: Callable[[str], None],
+    ) -> None:
+        """Answer; equal requests with equal seeds are sent once.
+        Raises KeyRefusedError, BackendDownError, StorageError."""
+        places: dict[str, list[int]] = {}
+        for place, request in enumerate(requests):
+            places.setdefault(f"{request.digest}-{request.seed}", []).append(place)
+        left = {name: requests[at[0]] for name, at in places.items()}
+
+        def answered(name: str, response: Response) -> None:
+            for place in places.pop(name, ()):
+                deliver(place, response)
+
+        async with self._openai.AsyncOpenAI(
+            api_key=self._settings.api_key or "none",
+            base_url=self._settings.base_url,
+            organization=self._settings.organization or None,
+            project=self._settings.project or None,
+            timeout=self._settings.timeout,
+            max_retries=0,  # a batch whose creation seems to have failed may exist, so it is looked for first
+        ) as client:
+            found: list[tuple[Any, Path, Mapping[str, Request]]] = []
+            async with self._making:
+                for note in sorted(notes.glob("*.json")):
+                    held = {name: left[name] for name in left.keys() & from_line(note.read_bytes())}
+                    known = await self._lasting(partial(_found_or_made, client, note.stem)) if held else None
+                    if known is not None:
+                        log.info("batch %s holds %d of the answers that are asked for", known.id, len(held))
+                        found.append((known, note, held))
+                        left = {name: request for name, request in left.items() if name not in held}
+                    elif held:  # the process was killed before it had sent the file
+                        note.unlink()
+                if len(left) == 1:
+                    answered(left.popitem()[0], Response.failed("server", "one request alone makes no batch"))
+                for names, lines in self._files(left, answered):
+                    note = notes / f"{uuid.uuid4().hex}.json"
+                    write_atomic(note, to_line(names))
+                    batch = await self._lasting(partial(_found_or_made, client, note.stem, lines))
+                    log.info("%d requests are sent as batch %s", len(names), batch.id)
+                    found.append((batch, note, {name: left[name] for name in names}))
+            await asyncio.gather(*(self._fetch(client, *batch, answered=answered, told=told) for batch in found))
+
+    def _files(
+        self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
+    ) -> Iterator[tuple[Sequence[str], bytes]]:
+        """The ids and the lines of each file; requests that cannot be encoded are answered with their errors."""
+        names, lines = list[str](), bytearray()
+        for name, request in requests.items():
+            try:
+                body = self._encode(request).body
+            except MmevalError as error:
+                answered(name, failed(error, self._settings.api_key))
+                continue
+            line = b'{"custom_id": "%b", "method": "POST", "url": "%b", "body": %b}\n'
+            line %= name.encode(), _PATH.encode(), body
+            if names and (len(names) == MAX_ROWS or len(lines) + len(line) > MAX_BYTES):
+                yield names, bytes(lines)
+                names, lines = [], bytearray()
+            names.append(name)
+            lines += line
+        if names:
+            yield names, bytes(lines)
+
+    async def _fetch(
+        self,
+        client: Any,
+        batch: Any,
+        note: Path,
+        asked: Mapping[str, Request],
+        *,
+        answered: Callable[[str, Response], None],
+        told: Callable[[str], None],
+    ) -> None:
+        """Wait until a batch has ended; give each request its answer, or the reason why it has none."""
+        pause = FIRST_LOOK
+        while batch.status not in ("completed", "expired", "cancelled", "failed"):
+            told(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_LOOK)
+            batch = await self._lasting(partial(client.batches.retrieve, batch.id))
+        if batch.status == "failed":
+            note.unlink()
+            said = [str(error.message) for error in getattr(batch.errors, "data", None) or ()]
+            why = redacted(f"the server refused batch {batch.id}: {'; '.join(said[:3])}", self._settings.api_key)
+            raise BackendDownError(why, "mend that, or leave out batch=true")
+        left = set(asked)
+        for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
+            with tempfile.TemporaryFile() as file:
+                await self._lasting(partial(_download, client, file_id, file))
+                file.seek(0)
+                for name, response in self._rows(file, asked):
+                    left.discard(name)
+                    answered(name, response)
+        kind: ErrorKind = "server"
+        why = f"batch {batch.id} ({batch.status}) holds no answer to it"
+        if batch.status == "cancelled":  # somebody meant that, so nothing is asked at the full price
+            kind, why = "no_answer", f"batch {batch.id} was cancelled; without batch=true this is asked alone"
+        for name in left:
+            answered(name, Response.failed(kind, why))
+
+    def _rows(self, file: BinaryIO, asked: Mapping[str, Request]) -> Iterator[tuple[str, Response]]:
+        """The responses in a file of results; a line without a reply, or that cannot be read, is no answer."""
+        for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
+            try:
+                row = from_line(line)
+                name, reply = row["custom_id"], row["response"]
+                request = asked[name]
+                received = Received(int(reply["status_code"]), {}, to_line(reply["body"]), 0.0)
+            except (ValueError, LookupError, TypeError, RecursionError):
+                continue
+            yield name, self._response(received, request)
+
+    def _response(self, received: Received, request: Request) -> Response:
+        try:
+            if not 200 <= received.status < 300:
+                raise http_error(received.status, received.headers, received.body, keyed=True)
+            response = self._decode(received, request)
+        except MmevalError as error:
+            return failed(error, self._settings.api_key)
+        return replace(response, usage=replace(response.usage, batched=True))
+
+    async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
+        """What a call returns, repeated while the server is out of reach; so it must find what it made before.
+        Raises KeyRefusedError, and BackendDownError where the server refuses the call or stays away."""
+        loop, began = asyncio.get_running_loop(), None
+        while True:
+            with Caught() as failure:
+                return await call()
+            error, kind, text = failure.error, "internal", failure.reason
+            if isinstance(error, self._openai.APIStatusError):
+                reply = error.response
+                error = http_error(reply.status_code, reply.headers, reply.content, keyed=bool(self._settings.api_key))
+            if isinstance(error, CallError):
+                kind, text = error.kind, error.text
+            elif isinstance(error, self._openai.APIConnectionError) or type(error).__module__.startswith("http"):
+                kind = "connection"  # errors of the client's HTTP library come while a file is read
+            text = redacted(f"the Batch API of {self._settings.address}: {text}", self._settings.api_key)
+            if kind == "auth":
+                raise KeyRefusedError(text, "fix the key")
+            if kind not in ("connection", "server", "timeout", "rate_limit"):
+                raise BackendDownError(text, "leave out batch=true if the server has no Batch API")
+            if began is None:
+                began = loop.time()
+                log.warning("%s; this is tried again for up to an hour", text)
+            if loop.time() - began > PATIENCE:
+                raise BackendDownError(text, "bring the server up")
+            await asyncio.sleep(LOOK_AGAIN)
+
+
+async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
+    """The batch of a name: the one that is there, or one of the file that is there, or of these lines.
+    None where there is nothing of it."""
+    async for batch in client.batches.list(limit=100):
+        if (batch.metadata or {}).get(_KEY) == name:
+            return batch
+    title = f"{_KEY}-{name}.jsonl"
+    found = [file.id async for file in client.files.list(purpose="batch") if file.filename == title]
+    if not found:
+        if not lines:
+            return None
+        found = [(await client.files.create(file=(title, lines), purpose="batch")).id]
+    return await client.batches.create(
+        completion_window="24h", endpoint=_PATH, input_file_id=found[0], metadata={_KEY: name}
+    )
+
+
+async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
+    file.seek(0)
+    file.truncate()
+    async with client.files.with_streaming_response.content(file_id) as reply:
+        async for piece in reply.iter_bytes():
+            file.write(piece)
+            if file.tell() > MAX_RESULT_BYTES:
+                raise bad_reply(f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes")

@@ -1,0 +1,118 @@
+"""Batches of a server: runs that are killed at each step, and batches that end badly."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.broker import server_batcher
+from mmeval.model_backends.openai import batches
+from tests.soak.kills.test_crash import ENV, killed_inside
+from tests.stories.test_unim import ANSWER, QUIET, words
+from tests.support.cli import DEADLINE, mmeval, mmeval_process, openai, results, score_files
+from tests.support.mock_openai_server import MockServer
+from tests.support.story_tasks import write_story_tasks
+from tests.support.unim_judges import asks, honest_server
+
+STEPS = ("GET batches", "POST files", "POST batches", "GET batches/id", "GET files/id/content")
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, names in ((server_batcher, ("QUIET", "LONG_QUIET")), (batches, ("FIRST_LOOK", "LOOK_AGAIN"))):
+        for name in names:
+            monkeypatch.setattr(module, name, 0.1)
+
+
+def command(tmp_path: Path, server: MockServer, name: str, **more: str) -> list[str | Path]:
+    if not (tasks := tmp_path / "tasks").exists():
+        write_story_tasks(tasks, 6)
+    asked = ("--tasks", "tale_turns,tale_first", "--include_path", tasks, "--output_path", tmp_path / name, *QUIET)
+    return [*asked, *openai(server, outputs="text+image", **more)]
+
+
+def killed_at(step: str, arguments: Sequence[str | Path], server: MockServer) -> int:
+    """A run that is killed when its server has done a step and not answered it; its exit status."""
+    with subprocess.Popen([sys.executable, "-m", "mmeval", *map(str, arguments)], env=ENV, stderr=-3) as process:
+
+        def done(what: str) -> None:
+            if what == step and process.poll() is None:
+                process.kill()
+                process.wait()
+                server.hang_up()
+
+        server.state.batches.on_step = done
+        return process.wait(DEADLINE)
+
+
+def test_a_run_killed_at_each_step_of_its_batches_sends_nothing_twice(tmp_path: Path) -> None:
+    with MockServer(batch_looks=2) as server:
+        whole = mmeval(*command(tmp_path, server, "whole"))
+        asked_once = server.stats()["unique"]
+        server.state.reset()
+        arguments = command(tmp_path, server, "killed", batch="true")
+        died = [killed_at(step, arguments, server) for step in STEPS]
+        died.append(killed_inside([str(word) for word in arguments], "line", 7))
+        died.append(killed_at("GET batches/id", arguments, server))
+        last = mmeval_process(*arguments)
+        stats, held = server.stats(), server.state.batches
+        again = mmeval(*command(tmp_path, server, "killed"))
+
+    assert (whole.code, died, last.code, again.code) == (0, [-signal.SIGKILL] * 7, 0, 0), whole.err + last.err
+    assert (stats["requests"], stats["unique"], server.stats()["requests"]) == (asked_once,) * 3
+    assert sum(batch["request_counts"]["total"] for batch in held.batches.values()) == asked_once
+    assert sum(file["filename"].startswith("mmeval-") for file in held.files.values()) == len(held.batches)
+    assert score_files(tmp_path / "killed") == score_files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "trouble", [{"rate_batch_error": 0.3, "rate_batch_missing": 0.3}, {"batch_end": "expired"}], ids=str
+)
+@pytest.mark.usefixtures("no_pauses")
+def test_what_a_batch_does_not_answer_is_asked_alone(trouble: dict[str, Any], tmp_path: Path) -> None:
+    with MockServer(**trouble) as server:
+        whole = mmeval(*command(tmp_path, server, "whole"))
+        asked_once = server.stats()["unique"]
+        server.state.reset()
+        done = mmeval(*command(tmp_path, server, "batch", batch="true"), "--retry_on_error", "0")
+        stats = server.stats()
+    assert (whole.code, done.code) == (0, 0), done.err
+    assert (stats["repeated_after_answer"], stats["answered"], stats["unique"]) == (0, asked_once, asked_once)
+    assert 0 < stats["paths"]["/v1/chat/completions"] - asked_once < asked_once or trouble == {"batch_end": "expired"}
+    assert score_files(tmp_path / "batch") == score_files(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_the_requests_of_a_cancelled_batch_are_unscored(tmp_path: Path) -> None:
+    with MockServer(batch_end="cancelled") as server:
+        done = mmeval(*command(tmp_path, server, "batch", batch="true"))
+        first = server.stats()["answered"]
+        assert (done.code, first < server.stats()["unique"] * 2) == (3, True), done.err
+        whole = mmeval(*command(tmp_path, server, "batch"))
+        assert (whole.code, server.stats()["repeated_after_answer"]) == (0, 0), whole.err
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_model_judge_and_captioner_in_batches_give_the_same_scores_at_half_the_price(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models:\n  '*': {input: 1000, output: 1000}\n")
+
+    def spent(name: str, **more: str) -> float:
+        with honest_server(reply=ANSWER) as server:
+            kinds = "text+image+audio+video+document"
+            roles = (
+                *openai(server, inputs=kinds, outputs="text+image+audio", **more),
+                *asks(server, inputs=kinds, **more),
+            )
+            done = mmeval(*words(tmp_path / name, *roles, "--model_cost_config", prices))
+            assert (done.code, server.stats()["repeated"]) == (0, 0), done.err
+        usd: float = results(tmp_path / name)["mmeval"]["spent"]["usd"]
+        return usd
+
+    half = spent("whole") / 2
+    assert half <= spent("batch", batch="true") < 1.2 * half  # a call that comes late may be asked alone
+    assert list(score_files(tmp_path / "batch").values()) == list(score_files(tmp_path / "whole").values())
