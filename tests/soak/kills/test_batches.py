@@ -12,11 +12,10 @@ import pytest
 from mmeval.broker import server_batcher
 from mmeval.model_backends.openai import batches
 from tests.soak.kills.test_crash import ENV, killed_inside
-from tests.stories.test_unim import ANSWER, QUIET, words
-from tests.support.cli import DEADLINE, mmeval, mmeval_process, openai, results, score_files
+from tests.support.cli import DEADLINE, QUIET, mmeval, mmeval_process, openai, results, score_files
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_judges import asks, honest_server
+from tests.support.unim_judges import ANSWER, asks, honest_server, words
 
 STEPS = ("GET batches", "POST files", "POST batches", "GET batches/id", "GET files/id/content")
 
