@@ -84,8 +84,9 @@ TREE = {
 
 
 def test_a_run_tells_a_fault_that_a_test_notices_from_one_that_none_does(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # the tests inside have workers of their own
     tree, file = write_files(tmp_path / "tree", TREE), tmp_path / "faults.jsonl"
     for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@localhost commit -q -m signs"):
         subprocess.run(["git", *words.split()], cwd=tree, check=True)
