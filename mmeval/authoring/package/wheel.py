@@ -80,7 +80,7 @@ def wheel_of(place: Path) -> Path:
                 project = build.ProjectBuilder.from_isolated_env(made, place, runner=quietly)
                 made.install(project.build_system_requires)
                 made.install(project.get_requires_for_build("wheel"))
-            return Path(project.build("wheel", place / "dist"))
+            return place / "dist" / Path(project.build("wheel", place / "dist")).name
     except (build.BuildException, build.BuildBackendException, build.FailedProcessError) as error:
         said = getattr(getattr(error, "exception", None), "output", None) or b""
         reason = said.decode(errors="replace").strip().rpartition("\n")[2] or str(error)

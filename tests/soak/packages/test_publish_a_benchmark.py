@@ -9,7 +9,7 @@ from tests.support.fresh_environment import FreshEnvironment, build_wheel, closu
 from tests.support.judges import judge_server
 
 PAGE = Path(__file__).parents[3] / "docs" / "publish-a-benchmark.md"
-TOOLS = ("pip", "setuptools", "pytest")
+TOOLS = ("pip", "setuptools", "build", "pytest")
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def fresh(tmp_path: Path) -> FreshEnvironment:
     copy_of_tree(tmp_path / "tree")
     wheel = build_wheel(tmp_path / "tree", tmp_path / "dist")
     environment = FreshEnvironment.create(tmp_path / "venv")
-    environment.link(closure([*(metadata_of(wheel).requires or []), *TOOLS], ("api", "image", "audio")) | {*TOOLS})
+    environment.link(closure([*(metadata_of(wheel).requires or []), *TOOLS], ()) | {*TOOLS})
     environment.install(str(wheel))
     environment.add_commands("pip")
     return environment

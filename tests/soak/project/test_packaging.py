@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from mmeval.doctor import installation
 from mmeval.installation import DISTRIBUTION
@@ -93,7 +94,7 @@ def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_p
 
 def test_the_constraints_name_each_requirement_once() -> None:
     lines = (ROOT / "constraints-ci.txt").read_text().splitlines()
-    pinned = [line.partition("==")[0].lower().replace("_", "-") for line in lines if line and line[0] != "#"]
+    pinned = [canonicalize_name(line.partition("==")[0]) for line in lines if line and line[0] != "#"]
     extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     assert len(pinned) == len(set(pinned))
     assert closure(requires(DISTRIBUTION) or [], extras, installed_only=True) <= {DISTRIBUTION, *pinned}
