@@ -17,6 +17,7 @@ from mmeval.model_backends.hf.capabilities import overruled
 from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles, find_model
 from mmeval.model_backends.hf.conversation.syntax import check_syntax
+from mmeval.model_backends.hf.embedded.builder import ADAPTER_KEY
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.settings import (
     DEFAULT_MODEL,
@@ -195,13 +196,14 @@ class HFBackend:
 
 
 def adapter_name(files: ModelFiles, given: str) -> str:
-    """The requested adapter, else that of the model's type, else the generic one."""
+    """The requested adapter, else the one that the model names, else that of its type, else the generic one."""
     known = plugins.names("mmeval.hf_adapters")
     if given != "auto":
         if given not in known:
             raise UnknownNameError("adapter", given, known, "'mmeval ls adapters' lists them")
         return given
-    return files.model_type if files.model_type in known else GENERIC
+    own = str(files.config.get(ADAPTER_KEY, files.model_type))
+    return own if own in known else GENERIC
 
 
 def _foreign_source(adapter: Adapter) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from mmeval.errors import UnknownNameError, UsageError
 
-DEFAULT_MODEL = "HuggingFaceTB/SmolVLM-256M-Instruct"
-"""The model of a bare ``--model hf``: open (Apache 2.0), half a gigabyte, reads any number of pictures and writes
-text."""
+DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
+"""The model of a bare ``--model hf``: open (MIT), four gigabytes; it reads words and pictures, and writes or draws in a
+call, so that ``--protocol text_then_media`` gives both in one answer."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved
+from mmeval.content import Interleaved, PartKind
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
@@ -39,10 +39,10 @@ class ChatAdapter(Adapter):
     """Any chat model of the library: text, pictures, sounds and frames in, text out.
 
     A subclass speaks another protocol by overriding steps, in the order in which a batch goes through them:
-    ``load_processor``, ``load_model``, ``literals`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
-    tensors), ``generate`` (tensors as streams of tokens; with ``sampling``, ``usual_length``, ``logits_processors`` and
-    ``generation_arguments``), ``split`` (a stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for
-    one row; the others go on without it.
+    ``load_processor``, ``literals``, ``read_intake``, ``load_model`` (once); ``row`` (a request as a prompt),
+    ``encode`` (prompts as tensors), ``generate`` (tensors as streams of tokens; with ``sampling``, ``usual_length``,
+    ``logits_processors`` and ``generation_arguments``), ``split`` (a stream as parts). ``row``, ``encode`` and
+    ``split`` may raise RowError for one row; the others go on without it.
 
     After ``load`` there are ``processor``, ``tokenizer``, ``template``, ``intake``, ``model`` and ``own`` (the
     checkpoint's settings of generation), typed ``Any`` where each model has its own class.
@@ -69,7 +69,7 @@ class ChatAdapter(Adapter):
         self.tokenizer = tokenizer_of(self.processor)
         self.template = template_of(self.processor, self.files, self.settings.chat_template_args)
         taken = overruled(self.capabilities, self.settings).inputs
-        self.intake = Intake.of(self.processor, frozenset(taken), self.literals())
+        self.intake = self.read_intake(frozenset(taken))
         self.model = self.load_model()
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise UsageError(f"{self.files.name}: it reads prompts with an encoder of their own, which no adapter does")
@@ -115,6 +115,10 @@ class ChatAdapter(Adapter):
     def literals(self) -> Literals:
         """The control tokens that stay words in the text of a prompt."""
         return literals_of(self.processor)
+
+    def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
+        """How the media of a prompt are read. Raises UsageError for kinds that the processor cannot read."""
+        return Intake.of(self.processor, kinds, self.literals())
 
     def row(self, position: int, request: Request) -> Row:
         """The prompt of a request. Raises RowError for one that cannot be asked."""

@@ -3,7 +3,7 @@ Media are objects, not addresses: the library drops unknown items silently, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -31,7 +31,8 @@ VIDEO_FRAMES = 16
 @dataclass(frozen=True, eq=False)
 class Intake:
     """The kinds that a model takes, and their form.
-    ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels."""
+    ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels. ``reader`` makes an
+    item of a kind and a medium, in place of decoding it."""
 
     kinds: frozenset[PartKind]
     literals: Literals = field(default_factory=lambda: Literals(()))
@@ -39,6 +40,7 @@ class Intake:
     longest_sound: float = 0.0
     least_side: int = LEAST_SIDE
     limits: DecodeLimits = DEFAULT_LIMITS
+    reader: Callable[[str, Media], Any] | None = None
 
     @classmethod
     def of(cls, processor: Any, kinds: frozenset[PartKind], literals: Literals) -> Intake:
@@ -124,10 +126,14 @@ class _Writer:
         return {"type": "text", "text": text}
 
     def _medium(self, part: Part, media: Media) -> Item:
-        if part.kind not in self._intake.kinds or part.kind not in _DECODERS:
+        reader = self._intake.reader
+        if part.kind not in self._intake.kinds or (part.kind not in _DECODERS and reader is None):
             raise RowError("unsupported", f"this model takes no {part.kind}{_how_to_fix(part.kind)}")
         try:
-            return {"type": part.kind, part.kind: _DECODERS[part.kind](self, media)}
+            return {
+                "type": part.kind,
+                part.kind: reader(part.kind, media) if reader else _DECODERS[part.kind](self, media),
+            }
         except ContentError as error:
             raise RowError("bad_request", f"the prompt's {part.kind} cannot be used: {error}") from None
         except MissingError as error:

@@ -11,14 +11,14 @@ from mmeval.errors import StorageError
 from mmeval.model_backends.hf.embedded.builder import build
 from mmeval.system import own_cache
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the builder would write other bytes."""
 
 log = logging.getLogger(__name__)
 
 
 def tiny_model(cache: Path | None = None) -> Path:
-    """The folder of the embedded model, which answers with text and pictures.
+    """The folder of the embedded model, which answers with text, pictures, sounds and code.
     It is made when it is missing or of an older version of its builder; several processes may do so at once.
 
     ``cache`` is the user's cache of mmeval unless given. Raises StorageError when nothing can be written there,

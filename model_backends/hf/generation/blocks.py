@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from mmeval.content import PartKind
+
 _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 
@@ -53,10 +55,11 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture that cannot be drawn: ``cut`` by the stream's end, else malformed."""
+    """A picture (or a medium of another ``kind``) that cannot be made: ``cut`` by the stream's end, else malformed."""
 
     reason: str
     cut: bool = False
+    kind: PartKind = "image"
 
 
 Piece: TypeAlias = Words | Block | BrokenBlock

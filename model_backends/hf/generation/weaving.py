@@ -1,4 +1,4 @@
-"""Makes an answer of the words and pictures in one stream."""
+"""Makes an answer of the words and media in one stream."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mmeval.content import Interleaved, Media, Part, find, media_part
 from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
-Said: TypeAlias = str | Media | BrokenBlock
-"""Words, a picture, or a started picture that cannot be drawn."""
+Said: TypeAlias = str | Media | BrokenBlock | Part
+"""Words, a medium, a started medium that cannot be made, or a part that is one already."""
 
 
 def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
@@ -46,4 +46,6 @@ def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]
 def _parts(piece: Said) -> Sequence[Part]:
     if isinstance(piece, str):
         return Interleaved.from_text(piece).parts
-    return [Part("image") if isinstance(piece, BrokenBlock) else media_part(piece)]
+    if isinstance(piece, BrokenBlock):
+        return [Part(piece.kind)]
+    return [piece if isinstance(piece, Part) else media_part(piece)]

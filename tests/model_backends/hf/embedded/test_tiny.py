@@ -1,23 +1,31 @@
+import ast
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 from safetensors import SafetensorError
 
-from mmeval.content.parts import PartKind
+from mmeval.content import PART_KINDS, Media, PartKind
 from mmeval.errors import StorageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.embedded import tiny
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams, Request, Response, user
 from tests.support.embedded import embedded_cache, embedded_tiny
-from tests.support.local_models import answers, drawn, started
+from tests.support.local_models import answers, drawn, only, started
+from tests.support.tiny_media import clip, glb, pdf, wav
 
-BOTH: tuple[PartKind, ...] = ("text", "image")
-WHOLE = ["text", "image", "text"]
+MEDIA = {
+    "image": drawn(),
+    "audio": Media.from_bytes(wav(800)),
+    "video": Media.from_bytes(clip(frames=2)),
+    "document": Media.from_bytes(pdf()),
+    "3d": Media.from_bytes(glb()),
+}
 
 
 @cache
@@ -25,9 +33,8 @@ def model() -> HFBackend:
     return started(embedded_tiny())
 
 
-def request(text: str, *, seed: int = 0, temperature: float | None = None, pictures: int = 0) -> Request:
-    shown = [drawn((seed * 9 % 256, 90, 40), (30 + 8 * n, 50)) for n in range(pictures)]
-    return Request((user(*shown, text),), GenerationParams(temperature=temperature), BOTH, seed)
+def request(*parts: Media | str, wants: tuple[PartKind, ...], seed: int = 0, **params: Any) -> Request:
+    return Request((user(*parts, "a day"),), GenerationParams(**params), wants, seed)
 
 
 def shape(response: Response) -> list[str]:
@@ -35,18 +42,41 @@ def shape(response: Response) -> list[str]:
     return [part.kind if part.media is not None or part.text else f"no {part.kind}" for part in response.output.parts]
 
 
-@pytest.mark.parametrize(("length", "pictures"), [(1, 0), (700, 3)])
-def test_any_prompt_is_answered_with_text_a_picture_and_text(length: int, pictures: int) -> None:
-    text = ("the quick brown fox, 6*8 times: jumps! " * 200)[:length]
-    temperature = 0.0 if length == 700 else None
-    (response,) = answers(model(), [request(text, pictures=pictures, temperature=temperature)])
-    assert (shape(response), response.finish_reason) == (WHOLE, "stop")
+@pytest.mark.parametrize(
+    ("wants", "answer"),
+    {
+        ("text",): "text",
+        ("audio",): "audio",
+        ("text", "image", "audio"): "text image text audio text",
+        ("audio", "text", "image"): "audio text image text",
+        ("text", "image", "audio", "code"): "text image text audio text code text",
+    }.items(),
+)
+def test_an_answer_holds_each_wanted_kind_in_the_order_of_the_request(wants: tuple[PartKind, ...], answer: str) -> None:
+    (response,) = answers(model(), [request("6*8 hares <|end|> ", wants=wants)])
+    assert (shape(response), response.finish_reason) == (answer.split(), "stop")
+
+
+def test_it_takes_all_kinds_and_each_medium_changes_the_answer() -> None:
+    assert {"reasoning", *model().capabilities.inputs} == {*PART_KINDS}
+    asked = [request("see: ", medium, wants=("image",), temperature=0.0) for medium in MEDIA.values()]
+    assert len({only("image", response).sha256 for response in answers(model(), asked)}) == len(MEDIA)
+
+
+def test_its_code_is_a_part_fenced_in_the_raw_text_and_what_is_cut_off_is_a_gap_with_a_warning() -> None:
+    code, cut = answers(model(), [request(wants=("code",))]) + answers(
+        model(), [request(wants=("text", "audio"), max_tokens=9)]
+    )
+    assert code.output is not None
+    (part,) = code.output.parts
+    assert part.raw == f"```python\n{part.text}```\n" and ast.parse(str(part.text))
+    assert (shape(cut), cut.finish_reason, len(cut.warnings)) == (["text", "no audio"], "length", 1)
 
 
 def test_it_is_called_tiny_and_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(embedded_cache()))
     backend = HFBackend(pretrained="tiny")
-    assert (backend.identity["model"], backend.adapter_name) == ("tiny", "emu3")
+    assert (backend.identity["model"], backend.adapter_name) == ("tiny", "tiny")
     assert backend.identity["weights"] == f"builder {tiny.VERSION}"  # its last digits are another machine's
     assert any("mean nothing" in message for message in caplog.messages)
 

@@ -1,0 +1,160 @@
+"""The protocol of the embedded model: all kinds in, and text, pictures, sounds and code out in one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import Media, Part, PartKind
+from mmeval.decode import audio, image, page_count, video_info
+from mmeval.errors import MissingExtraError
+from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
+from mmeval.model_backends.hf.checkpoint.loading import load_weights
+from mmeval.model_backends.hf.conversation.messages import Intake
+from mmeval.model_backends.hf.conversation.rows import Made, Row
+from mmeval.model_backends.hf.embedded.builder import (
+    CODES,
+    COLUMNS,
+    ENDINGS,
+    FENCE,
+    FENCE_END,
+    MEDIA,
+    OPENINGS,
+    PICTURES,
+    PROGRAMS,
+    ROWS,
+    RUNS,
+    SOUNDS,
+)
+from mmeval.model_backends.hf.generation.blocks import BrokenBlock
+from mmeval.model_backends.hf.generation.media import to_picture, to_sound
+from mmeval.model_backends.hf.generation.weaving import Said, woven
+from mmeval.records import Request
+
+DIGITS = 8
+"""Of a medium's digest, which the model reads in its place."""
+_OPENED: Mapping[str, Callable[[Media], object]] = {"image": image, "audio": audio, "video": video_info}
+"""What finds a damaged medium."""
+
+
+class TinyAdapter(ChatAdapter):
+    """One item of each wanted kind, in the order in which the request names the kinds.
+
+    Where text is among them, a phrase opens every other item and one ends the answer: ``text, image, audio`` is
+    answered with text, a picture, text, a sound, text. A medium of a prompt is read as some digits of its digest.
+    """
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return replace(Capabilities.of(["text", *MEDIA], ["text", "image", "audio"]), options=frozenset())
+
+    def load(self) -> None:
+        import transformers
+
+        super().load()
+        exact = replace(self.settings, dtype="float32")
+        whole = self.files.folder
+        self._pictures = load_weights(replace(self.files, folder=whole / PICTURES), exact, transformers.Emu3VQVAE)
+        self._sounds = load_weights(replace(self.files, folder=whole / SOUNDS), exact, transformers.EncodecModel)
+        ids = self.tokenizer.get_vocab()
+        said = {"end": [self.tokenizer.eos_token], "ending": ENDINGS, "code": PROGRAMS, **CODES}
+        said |= {f"before {kind}": phrases for kind, phrases in OPENINGS.items()}
+        self._ids = {name: [ids[token] for token in tokens] for name, tokens in said.items()}
+        self._kind_of = {at: kind for kind in RUNS for at in self._ids[kind]}
+
+    def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
+        return Intake(kinds, self.literals(), reader=_digits)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
+        with _one_thread():
+            yield from super().answer(requests)
+
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
+        return [_Form([self._ids[place] for place in form(rows[0].request.wants)])]
+
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        runs = groupby(ids, key=self._kind)
+        return woven([self._said(kind, list(run)) for kind, run in runs], self.stops(request))
+
+    def _kind(self, token: int) -> PartKind:
+        return self._kind_of.get(token, "text")
+
+    def _said(self, kind: PartKind, ids: Sequence[int]) -> Said:
+        if kind == "text":
+            return self.text_of(ids)
+        if kind == "code":
+            raw = self.text_of(ids)
+            return Part("code", text=raw.removeprefix(FENCE).removesuffix(FENCE_END), raw=raw)
+        if len(ids) < RUNS[kind]:
+            return BrokenBlock(f"a {kind} is cut off: {len(ids)} of its {RUNS[kind]} codes are there", True, kind)
+        codes = [self._ids[kind].index(token) for token in ids]
+        return self._picture(codes) if kind == "image" else self._sound(codes)
+
+    def _picture(self, codes: Sequence[int]) -> Media:
+        import torch
+
+        with torch.inference_mode():
+            drawn = self._pictures.decode(torch.tensor(codes, device=self._pictures.device).view(1, ROWS, COLUMNS))
+        return to_picture(drawn[0], "-1..1")
+
+    def _sound(self, codes: Sequence[int]) -> Media:
+        import torch
+
+        with torch.inference_mode():
+            played = self._sounds.decode(torch.tensor(codes, device=self._sounds.device).view(1, 1, 1, -1), [None])
+        return to_sound(played.audio_values, self._sounds.config.sampling_rate)
+
+
+def form(wants: Sequence[PartKind]) -> list[str]:
+    """What stands at each place of an answer, token by token.
+
+    >>> form(("text", "code"))
+    ['before code', 'code', 'ending', 'end']
+    """
+    places: list[str] = []
+    others = [kind for kind in wants if kind != "text"]
+    for kind in others or wants:
+        if "text" in wants and (places or wants[0] == "text"):
+            places.append(f"before {kind}")
+        places += [kind] * RUNS.get(kind, 0)
+    return [*places, *(["ending"] if "text" in wants else []), "end"]
+
+
+class _Form:
+    """A logits processor: the tokens that may stand at each place of an answer, in ``places``."""
+
+    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+        self._places = iter(places)
+
+    def __call__(self, _input_ids: Any, scores: Any) -> Any:
+        allowed = next(self._places)
+        kept = scores.new_full(scores.shape, -float("inf"))
+        kept[:, allowed] = scores[:, allowed]
+        return kept
+
+
+def _digits(kind: str, media: Media) -> str:
+    """What the model reads of a medium. Raises ContentError for a damaged one."""
+    look = page_count if media.mime == "application/pdf" else _OPENED.get(kind)
+    if look is not None:
+        with suppress(MissingExtraError):  # its packages may be missing: the answer does not depend on what is shown
+            look(media)
+    return "".join(CODES[kind][int(digit, 16)] for digit in media.sha256[:DIGITS])
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Its layers are so small that threads would wait for each other, on a busy machine for seconds."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
