@@ -9,7 +9,7 @@ from mmeval.metric import bind, score_one
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
 from mmeval.records import Sample, Trial
-from mmeval.tasks.unim.perturbation import MODALITIES, STEPS, Damage, curve, items_of, perturb
+from scripts.unim_damage import MODALITIES, STEPS, Damage, curve, items_of, perturb
 
 Counts = dict[PartKind, int]
 eligible_counts: st.SearchStrategy[Counts] = st.dictionaries(
