@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from mmeval.content import Interleaved, Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, decoded_once
-from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
+from mmeval.metrics.produced import decoded, the_only_medium, wrong
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -52,13 +52,8 @@ def the_only_clip(trial: Trial) -> Samples | Score:
     No sound, several of them, and one that is damaged or no sound at all are wrong answers: 0, with the reason. A trial
     without an answer is unscored, and so is one whose sound exceeds the limits, since it was not decoded.
     """
-    found = the_only_sound(trial)
+    found = the_only_medium(trial, "audio", "sounds")
     return found if isinstance(found, Score) else produced(found)
-
-
-def the_only_sound(trial: Trial) -> Media | Score:
-    """As ``the_only_clip``, not decoded."""
-    return the_only_medium(trial, "audio", "sounds")
 
 
 def produced(sound: Media) -> Samples | Score:
@@ -79,13 +74,8 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 def the_only_decodable(trial: Trial) -> Media | Score:
     """The answer's only sound if decodable, else the score of ``the_only_clip``."""
-    sound = the_only_sound(trial)
+    sound = the_only_medium(trial, "audio", "sounds")
     return sound if isinstance(sound, Score) else decodable(sound)
-
-
-def sounds_of(content: Interleaved) -> tuple[Media, ...]:
-    """The sounds in order; one that is named twice by the same number counts once."""
-    return media_of(content, "audio")
 
 
 def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
