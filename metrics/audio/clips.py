@@ -30,7 +30,11 @@ Positive = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0"
 """A switch in seconds, hertz or decibels below the loudest frame."""
 
 
-@decoded_once(size=lambda samples: samples.nbytes)
+def _size(samples: Samples) -> int:
+    return samples.nbytes
+
+
+@decoded_once(size=_size)
 def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
     """A medium's whole sound: mono float32 (n,), n at least 1, at ``RATE``, read-only.
 
