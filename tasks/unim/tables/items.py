@@ -38,7 +38,7 @@ class Items(NamedTuple):
     left_out: int = 0
 
     def plus(self, other: Items) -> Items:
-        return Items(*map(sum, zip(self, other, strict=True)))
+        return Items(*map(sum, zip(self, other, strict=True)))  # type: ignore[arg-type]  # the counts stay whole
 
     @property
     def mean(self) -> float | None:
