@@ -1,13 +1,12 @@
 """Embeddings of fixed data in mmeval's cache: each is computed once on a machine.
 
-A file holds one table of numbers after its digest. A file that is damaged or cannot be read is made again; a cache that
+A file holds one table of numbers. A file that is damaged or cannot be read is made again; a cache that
 cannot be written only costs time. When there are too many files, the least recently used are deleted.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import logging
 from collections.abc import Callable
@@ -24,24 +23,27 @@ log = logging.getLogger(__name__)
 
 MOST_FILES = 1000
 """The most files, of some hundred kilobytes each."""
-_DIGEST_BYTES = 32
 
 
 def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors:
     """The table of a key with ``count`` rows, from the cache or made and kept there.
     ``key`` names everything that the table depends on."""
+    import numpy as np
+
     try:
         folder = own_cache() / "embeddings"
     except StorageError:  # there is no home folder
         return make()
-    path = folder / f"{key}.vectors"
+    path = folder / f"{key}.npy"
     kept = _read(path, count)
     if kept is not None:
         return kept
     made = make()
+    file = io.BytesIO()
+    np.save(file, made, allow_pickle=False)
     try:
-        write_atomic(path, _packed(made))
-        files = sorted(folder.glob("*.vectors"), key=lambda file: file.stat().st_mtime, reverse=True)
+        write_atomic(path, file.getvalue())
+        files = sorted(folder.glob("*.npy"), key=lambda file: file.stat().st_mtime, reverse=True)
         for old in files[MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (StorageError, OSError) as error:
@@ -49,24 +51,14 @@ def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors
     return made
 
 
-def _packed(vectors: Vectors) -> bytes:
-    import numpy as np
-
-    file = io.BytesIO()
-    np.save(file, vectors, allow_pickle=False)
-    return hashlib.sha256(file.getvalue()).digest() + file.getvalue()
-
-
 def _read(path: Path, count: int) -> Vectors | None:
     """The table in a file; None where it is missing or damaged."""
     import numpy as np
 
     with contextlib.suppress(OSError, ValueError, EOFError):
-        data = path.read_bytes()
-        if hashlib.sha256(data[_DIGEST_BYTES:]).digest() == data[:_DIGEST_BYTES]:
-            vectors: Vectors = np.load(io.BytesIO(data[_DIGEST_BYTES:]), allow_pickle=False)
-            if vectors.ndim == 2 and len(vectors) == count:
-                with contextlib.suppress(OSError):
-                    path.touch()  # marks it as recently used
-                return vectors
+        vectors: Vectors = np.load(path, allow_pickle=False)
+        if vectors.ndim == 2 and len(vectors) == count:
+            with contextlib.suppress(OSError):
+                path.touch()  # marks it as recently used
+            return vectors
     return None

@@ -13,7 +13,7 @@ from mmeval.content.parts import Interleaved, PartKind
 from mmeval.content.placeholders import render
 from mmeval.report.charts.files import standalone
 from mmeval.report.charts.svg import Drawing
-from mmeval.tasks.unim.perturbation import STEPS, Damage, Point, curve
+from scripts.unim_damage import STEPS, Damage, Point, curve
 
 PAIRS: Sequence[tuple[PartKind, PartKind]] = (("image", "audio"), ("video", "audio"), ("image", "document"))
 """The pairs of modalities besides text in answers, by the paper's table of combinations (its table 9)."""

@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metric import metric
-from mmeval.metrics.audio.quality.combination import FINAL_POWER, Combination, Heard, combined, factors_of, scores_of
+from mmeval.metrics.audio.quality.combination import (
+    FINAL_POWER,
+    NOT_REPORTED,
+    Combination,
+    Heard,
+    combined,
+    factors_of,
+    scores_of,
+)
 from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
 from mmeval.metrics.audio.quality.recording import RATE, recording
 from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
-
-REPORTED: Mapping[str, str] = {
-    "bandwidth_raw": "bandwidth",
-    "hf_slope_logP": "hiss_slope",
-    "hf_ratio_7_16k": "high_share",
-    "contrast_db": "contrast_db",
-    "chroma_var": "chroma",
-    "periodic_peak": "periodicity",
-    "snr_db_orig": "by_level_db",
-    "snr_db_sf": "by_flatness_db",
-    "snr_db_hpss": "separated_db",
-    "snr_db_eff": "effective_db",
-    "noisy_prop_soft": "noisy",
-    "dr_db": "range_db",
-    "lufs": "loudness",
-    "clip_ratio_hard": "clipped",
-    "dc_offset": "offset",
-    "silence_ratio_global": "silent",
-    "crest_db": "crest_db",
-    "max_mid_gap_seconds": "longest_gap",
-    "silent_prop_mid": "silent_middle",
-}
-"""What is measured, under the names of the released report."""
-
 
 WIDEST_MARGIN = 1000.0
 """The widest margin of the separation of music: a wider one leaves no harmonic or percussive sound."""
@@ -138,7 +121,7 @@ def quality_of(heard: Heard, how: Combining) -> ItemScore:
     power = how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
     exact = whole**power
     quality = in_released_digits(exact) if how.rounding == "released" else exact
-    measured = {name: _finite(getattr(heard, place)) for name, place in REPORTED.items()}
+    measured = {name: _finite(term) for name, term in heard._asdict().items() if name not in NOT_REPORTED}
     return ItemScore(quality, {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * exact})
 
 

@@ -34,10 +34,10 @@ class _Encoder(NamedTuple):
     device: str
 
 
-def embeddings(clips: Sequence[Samples], model: Mapping[str, Any], *, rate: int = RATE) -> Vectors:
+def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
     """The embedding of each clip, of length 1, as float32 of shape (clips, width).
 
-    Clips are mono at ``rate``; one without samples is silence. A clip that is longer than the encoder's window (ten
+    Clips are mono at 22050 Hz; one without samples is silence. A clip that is longer than the encoder's window (ten
     seconds) is cut to a random part, always the same for the same clip; a shorter one is padded with silence. The
     padding is named, since newer versions of transformers would repeat the clip instead, unlike the released scorer's
     version.
@@ -47,7 +47,7 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any], *, rate: int 
     if not clips:
         return np.zeros((0, 0), np.float32)
     encoder = loaded(model, _encoder)
-    return np.concatenate([_encoded(encoder, clips[at : at + _AT_ONCE], rate) for at in range(0, len(clips), _AT_ONCE)])
+    return np.concatenate([_encoded(encoder, clips[at : at + _AT_ONCE]) for at in range(0, len(clips), _AT_ONCE)])
 
 
 def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> float:
@@ -111,11 +111,11 @@ def _encoder(folder: Path, device: str) -> _Encoder:
     return _Encoder(network, features, device)
 
 
-def _encoded(encoder: _Encoder, clips: Sequence[Samples], rate: int) -> Vectors:
+def _encoded(encoder: _Encoder, clips: Sequence[Samples]) -> Vectors:
     import numpy as np
 
     torch = need("torch", "hf")
-    heard = [_cropped(resampled(clip, rate, encoder.features.sampling_rate), encoder) for clip in clips]
+    heard = [_cropped(resampled(clip, RATE, encoder.features.sampling_rate), encoder) for clip in clips]
     inputs = encoder.features(
         heard,
         sampling_rate=encoder.features.sampling_rate,

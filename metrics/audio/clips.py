@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from mmeval.content import Interleaved, Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Decoder, audio, decoded_once
-from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
+from mmeval.content import Media
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, decoded_once
+from mmeval.metrics.produced import decoded, the_only_medium, wrong
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -31,34 +30,39 @@ Positive = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0"
 """A switch in seconds, hertz or decibels below the loudest frame."""
 
 
-def clip(media: Media, rate: int = RATE, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
-    """A medium's whole sound: mono float32 (n,), n at least 1, ``rate`` Hz, read-only.
+def _size(samples: Samples) -> int:
+    return samples.nbytes
+
+
+@decoded_once(size=_size)
+def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
+    """A medium's whole sound: mono float32 (n,), n at least 1, at ``RATE``, read-only.
 
     Channels are averaged, then resampled as librosa loads a file by default (soxr, high quality, n rounded up). Made
-    once for each rate and kept with the medium, up to a length (``mmeval.decode.memo``): 12 minutes at 22050 Hz. Raises
-    the errors of ``mmeval.decode``, by whose limits an hour is the longest sound.
+    once and kept with the medium, up to a length (``mmeval.decode.memo``) of 12 minutes. Raises the errors of
+    ``mmeval.decode``, by whose limits an hour is the longest sound.
     """
-    return _at(rate)(media, limits=limits)
+    sound = audio(media, limits=limits)
+    channels = sound.samples.shape[1]
+    mono = sound.samples[:, 0] if channels == 1 else sound.samples.mean(axis=1)
+    samples = resampled(mono, sound.rate, RATE)
+    samples.flags.writeable = False
+    return samples
 
 
-def the_only_clip(trial: Trial, rate: int = RATE) -> Samples | Score:
+def the_only_clip(trial: Trial) -> Samples | Score:
     """The clip of an answer with exactly one sound, or the score of any other answer.
 
     No sound, several of them, and one that is damaged or no sound at all are wrong answers: 0, with the reason. A trial
     without an answer is unscored, and so is one whose sound exceeds the limits, since it was not decoded.
     """
-    found = the_only_sound(trial)
-    return found if isinstance(found, Score) else produced(found, rate)
+    found = the_only_medium(trial, "audio", "sounds")
+    return found if isinstance(found, Score) else produced(found)
 
 
-def the_only_sound(trial: Trial) -> Media | Score:
-    """As ``the_only_clip``, not decoded."""
-    return the_only_medium(trial, "audio", "sounds")
-
-
-def produced(sound: Media, rate: int = RATE) -> Samples | Score:
+def produced(sound: Media) -> Samples | Score:
     """The clip of an answer's sound: 0 if undecodable, unscored if beyond the limits."""
-    return decoded(sound, lambda media: clip(media, rate))
+    return decoded(sound, clip)
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
@@ -74,13 +78,8 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 def the_only_decodable(trial: Trial) -> Media | Score:
     """The answer's only sound if decodable, else the score of ``the_only_clip``."""
-    sound = the_only_sound(trial)
+    sound = the_only_medium(trial, "audio", "sounds")
     return sound if isinstance(sound, Score) else decodable(sound)
-
-
-def sounds_of(content: Interleaved) -> tuple[Media, ...]:
-    """The sounds in order; one that is named twice by the same number counts once."""
-    return media_of(content, "audio")
 
 
 def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
@@ -93,21 +92,3 @@ def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
     found: Samples = soxr.resample(samples, rate, wanted, quality="soxr_hq")
     count = math.ceil(len(samples) * wanted / rate)
     return numpy.pad(found[:count], (0, max(0, count - len(found))))
-
-
-def _size(samples: Samples) -> int:
-    return samples.nbytes
-
-
-@functools.cache
-def _at(rate: int) -> Decoder[Samples]:
-    @decoded_once(size=_size)
-    def mono_of(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
-        sound = audio(media, limits=limits)
-        channels = sound.samples.shape[1]
-        mono = sound.samples[:, 0] if channels == 1 else sound.samples.mean(axis=1)
-        samples = resampled(mono, sound.rate, rate)
-        samples.flags.writeable = False
-        return samples
-
-    return mono_of

@@ -35,9 +35,9 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
-def trimmed(samples: Samples, top_db: float = TRIM_DB, *, frame: int = FRAME, hop: int = HOP) -> Samples:
+def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
     """A clip without the silence at both ends; never empty unless the clip is."""
-    intervals = sounding(samples, top_db, frame=frame, hop=hop)
+    intervals = sounding(samples, top_db)
     return samples[intervals[0].start : intervals[-1].end] if intervals else samples[:0]
 
 
@@ -52,13 +52,7 @@ def sounding(samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, 
 
 
 def segments(
-    samples: Samples,
-    *,
-    gap: float = 1.0,
-    rate: int = RATE,
-    top_db: float = SPLIT_DB,
-    frame: int = FRAME,
-    hop: int = HOP,
+    samples: Samples, *, gap: float = 1.0, top_db: float = SPLIT_DB, frame: int = FRAME, hop: int = HOP
 ) -> list[Interval]:
     """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
 
@@ -67,7 +61,7 @@ def segments(
     """
     found: list[Interval] = []
     for heard in sounding(samples, top_db, frame=frame, hop=hop):
-        if found and heard.start - found[-1].end <= gap * rate:
+        if found and heard.start - found[-1].end <= gap * RATE:
             found[-1] = Interval(found[-1].start, heard.end)
         else:
             found.append(heard)

@@ -108,54 +108,43 @@ def sound_class(
 
     Evidence: by label, the class, its similarity, and whether it passes.
     """
-    switches = {"window": window, "target_key": target_key, "start_key": start_key, "end_key": end_key}
-    switches["range_key"] = range_key
-    cut = _Cut(window, seconds, short, gap, top_db, range_key)
-    parts = [_heard(trial, switches, cut) for trial in trials]
+    switches: dict[str, Any] = {"window": window, "target_key": target_key, "start_key": start_key, "end_key": end_key}
+    switches |= {"range_key": range_key, "seconds": seconds, "short": short, "gap": gap, "top_db": top_db}
+    parts = [_heard(trial, switches) for trial in trials]
     clips = [part.samples for found in parts if not isinstance(found, Score) for part in found]
     vectors = iter(embeddings(clips, bound(model)))
     judge = _Judge(bound(model), bound(references), exclude, threshold, nearest)
     return [found if isinstance(found, Score) else judge.score([(p, next(vectors)) for p in found]) for found in parts]
 
 
-class _Cut(NamedTuple):
-    """The switches that say how a clip is cut into parts."""
-
-    window: Window
-    seconds: int
-    short: Short
-    gap: float
-    top_db: float
-    range_key: str
-
-
-def _heard(trial: Trial, switches: Mapping[str, Any], cut: _Cut) -> list[_Heard] | Score:
+def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
     if fault := _fault(trial.sample, switches):
         return Score.unscored(fault)
     labels = trial.sample.metadata
-    parts = _parts(clip, cut, labels)
+    parts = _parts(clip, switches, labels)
     if isinstance(parts, Score):
         return parts
     named = zip(_keys(switches), parts, strict=True)
     return [_Heard(key, labels[key], samples) for key, samples in named if labels.get(key)]
 
 
-def _parts(clip: Samples, cut: _Cut, labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
+def _parts(clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
     """The parts of a clip in their labels' order, or the score 0 where any is missing."""
-    if cut.window == "begin_end":
-        begin = windows.window(clip, "start", longest=cut.seconds)
-        if not len(begin) and cut.short == "whole":
+    window: Window = switches["window"]
+    if window == "begin_end":
+        begin = windows.window(clip, "start", longest=switches["seconds"])
+        if not len(begin) and switches["short"] == "whole":
             return clip, clip
-        return begin, windows.window(clip, "end", longest=cut.seconds, short_end="whole")
-    if cut.window == "silence_segments":
-        found = silence.segments(clip, gap=cut.gap, top_db=cut.top_db)
+        return begin, windows.window(clip, "end", longest=switches["seconds"], short_end="whole")
+    if window == "silence_segments":
+        found = silence.segments(clip, gap=switches["gap"], top_db=switches["top_db"])
         if len(found) != 2:
             return wrong(f"pauses part the sound into {len(found)} segments, not exactly two")
         return tuple(clip[part.start : part.end] for part in found)
-    if cut.window == "range" and (fractions := _fractions(labels.get(cut.range_key))):
+    if window == "range" and (fractions := _fractions(labels.get(switches["range_key"]))):
         return (clip[round(fractions[0] * len(clip)) : round(fractions[1] * len(clip))],)
     return (clip,)
 

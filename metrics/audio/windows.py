@@ -15,14 +15,12 @@ LONGEST = 4
 """Seconds."""
 
 
-def window(
-    samples: Samples, edge: Edge, *, longest: int = LONGEST, short_end: ShortEnd = "nothing", rate: int = RATE
-) -> Samples:
+def window(samples: Samples, edge: Edge, *, longest: int = LONGEST, short_end: ShortEnd = "nothing") -> Samples:
     """The first or last ``longest`` seconds; of a short clip half, in whole seconds.
 
     Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole`` its end is the whole clip.
     """
-    count = min(longest, len(samples) // (2 * rate)) * rate
+    count = min(longest, len(samples) // (2 * RATE)) * RATE
     if edge == "start":
         return samples[:count]
     if not count and short_end == "whole":

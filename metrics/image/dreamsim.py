@@ -12,13 +12,11 @@ from mmeval.metrics.image.pictures import (
     given,
     input_picture,
     picture,
-    pictures_of,
     produced,
     reference_picture,
-    the_only_picture,
 )
 from mmeval.metrics.models import bound
-from mmeval.metrics.produced import wrong
+from mmeval.metrics.produced import media_of, the_only_medium, wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -130,9 +128,9 @@ class _Asked(NamedTuple):
 
 def _picture(trial: Trial, which: Which) -> Pixels | Score:
     if which == "only":
-        found = the_only_picture(trial)
+        found = the_only_medium(trial, "image", "pictures")
         return found if isinstance(found, Score) else produced(found)
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    pictures = pictures_of(trial.output)
+    pictures = media_of(trial.output, "image")
     return produced(pictures[-1]) if pictures else wrong("the answer has no picture")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content import Interleaved, Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, decoded_once, image, stored_image
 from mmeval.errors import ContentError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
@@ -49,22 +49,9 @@ def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels
     return pixels
 
 
-def pictures_of(content: Interleaved) -> tuple[Media, ...]:
-    """The pictures in order; one that is named twice by the same number counts once."""
-    return media_of(content, "image")
-
-
-def the_only_picture(trial: Trial) -> Media | Score:
-    """The only picture of an answer, not decoded; else the score 0, with the reason.
-
-    Without an answer the trial is unscored.
-    """
-    return the_only_medium(trial, "image", "pictures")
-
-
 def the_only(trial: Trial) -> Pixels | Score:
-    """``the_only_picture``, decoded, or the score of ``produced``."""
-    found = the_only_picture(trial)
+    """The pixels of an answer's only picture; else the score of ``the_only_medium`` or of ``produced``."""
+    found = the_only_medium(trial, "image", "pictures")
     return found if isinstance(found, Score) else produced(found)
 
 
@@ -86,7 +73,7 @@ def given(media: Media) -> Pixels | Score:
 
 def input_picture(sample: Sample) -> Media | Score:
     """The first picture of the sample's input."""
-    found = [media for message in sample.input for media in pictures_of(message.content)]
+    found = [media for message in sample.input for media in media_of(message.content, "image")]
     return found[0] if found else Score.unscored("the sample's input has no picture to compare with")
 
 
@@ -94,7 +81,7 @@ def reference_picture(sample: Sample) -> Media | Score:
     """The first picture of the first reference."""
     if not sample.references:
         return Score.unscored("the sample has no reference to compare with")
-    found = pictures_of(sample.references[0])
+    found = media_of(sample.references[0], "image")
     return found[0] if found else Score.unscored("the reference has no picture to compare with")
 
 
@@ -108,7 +95,7 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted, found = pictures_of(sides.references[0]), pictures_of(sides.answer)
+    wanted, found = media_of(sides.references[0], "image"), media_of(sides.answer, "image")
     if not wanted:
         return Score.unscored("the reference has no picture to compare with")
     if len(found) != len(wanted):

@@ -102,8 +102,7 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
         first, reason = unknown[0]
         highest = met + sum(one.weight for one, _ in unknown)
         said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
-        causes = {verdict.cause for _, verdict in pairs if verdict.unknown("met")}
-        cause = next(cause for cause in CAUSES if cause in causes)
+        cause = min((verdict.cause for verdict in verdicts if verdict.unknown("met")), key=CAUSES.index)
         bounds = (met / whole, highest / whole)
         return Score(status="unscored", reason=said, evidence={"criteria": evidence}, bounds=bounds, cause=cause)
     return Score(met / whole, evidence={"criteria": evidence})

@@ -128,13 +128,12 @@ def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
     unknown = [(label, one) for label, one in counted if one.quality is None]
     if not unknown:
         return Score(known / len(counted), evidence=evidence)
-    causes = {one.cause for _, one in unknown}
     return Score(
         status="unscored",
         reason=_reasons(unknown),
         evidence=evidence,
         bounds=(known / len(counted), (known + len(unknown)) / len(counted)),
-        cause=next(cause for cause in CAUSES if cause in causes),
+        cause=min((one.cause for _, one in unknown), key=CAUSES.index),
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from mmeval.metric import Range, metric
-from mmeval.records import CAUSES, Score
+from mmeval.metrics.structure.overall import combined
+from mmeval.records import Score
 from mmeval.system import Checked, Share
 
 ETA = 0.7
@@ -33,16 +34,7 @@ def sqcs(
     """
     correct, quality = (_span(scores[name]) for name in of)
     low, high = (c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True))
-    evidence = {"of": {name: scores[name].value for name in of}, "eta": eta}
-    unknown = {name: scores[name] for name in of if scores[name].value is None}
-    if not unknown:
-        return Score(low, evidence=evidence)
-    if low == high:
-        return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
-    reason = "; ".join(f"{name}: {score.reason}" for name, score in unknown.items())
-    causes = {score.cause for score in unknown.values()}
-    cause = next(cause for cause in CAUSES if cause in causes)
-    return Score(status="unscored", reason=reason, evidence=evidence, bounds=(low, high), cause=cause)
+    return combined({name: scores[name] for name in of}, (low, high), eta=eta)
 
 
 def _span(score: Score) -> Range:

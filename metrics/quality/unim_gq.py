@@ -116,6 +116,5 @@ def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, floa
 def _unscored(pieces: Mapping[str, Score], evidence: Mapping[str, Any], bounds: tuple[float, float]) -> Score:
     """The score of an answer with unscored items; the reasons are those of the pieces."""
     reason = "; ".join(f"{name}: {piece.reason or 'an item has no quality'}" for name, piece in pieces.items())
-    causes = {piece.cause for piece in pieces.values()}
-    cause = next(cause for cause in CAUSES if cause in causes)
+    cause = min((piece.cause for piece in pieces.values()), key=CAUSES.index)
     return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause)

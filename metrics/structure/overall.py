@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from mmeval.metric import Range, metric
-from mmeval.records import CAUSES, Cause, Score
+from mmeval.records import CAUSES, Score
 
 Combine = Literal["product", "mean", "minimum"]
 
@@ -50,26 +50,26 @@ def overall(scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Com
     Unscored when a piece is, with the bounds that follow from the known ones, unless the score is known nevertheless: a
     factor 0 makes a product 0. The evidence holds the value of each piece, null where there is none.
     """
-    spans = [_span(score) for score in scores.values()]
-    low, high = _SPANS[combine](spans)
-    evidence: dict[str, Any] = {"of": {name: scores[name].value for name in of}}
-    unknown = {name: score for name, score in scores.items() if score.status != "scored"}
+    span = _SPANS[combine]([_span(score) for score in scores.values()])
+    return combined({name: scores[name] for name in of}, span)
+
+
+def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
+    """The score of a combination that lies in ``span``: unscored while a piece that matters is."""
+    low, high = span
+    evidence = {"of": {name: piece.value for name, piece in pieces.items()}, **evidence}
+    unknown = {name: piece for name, piece in pieces.items() if piece.value is None}
     if not unknown:
         return Score(low, evidence=evidence)
     if low == high:
         return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
-    reason = "; ".join(f"{name}: {score.reason}" for name, score in unknown.items())
-    bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else None
-    return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=_cause(unknown))
+    reason = "; ".join(f"{name}: {piece.reason}" for name, piece in unknown.items())
+    bounds = span if math.isfinite(low) and math.isfinite(high) else None
+    cause = min((piece.cause for piece in unknown.values()), key=CAUSES.index)
+    return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause)
 
 
 def _span(score: Score) -> Range:
     if score.value is not None:
         return (score.value, score.value)
     return score.bounds or (-math.inf, math.inf)
-
-
-def _cause(unknown: Mapping[str, Score]) -> Cause:
-    """Trying again helps where it helps one of the pieces."""
-    causes: set[Cause] = {score.cause for score in unknown.values()}
-    return next(cause for cause in CAUSES if cause in causes)

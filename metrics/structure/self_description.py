@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from mmeval.content import Interleaved
 from mmeval.judge import strict_json
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import pictures_of
+from mmeval.metrics.produced import media_of
 from mmeval.metrics.structure.part_order import official_text
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import Checked
@@ -119,7 +119,7 @@ def words_beside(answer: Interleaved, statements: Statements = "standard", *, ma
     """The words of an answer that has exactly one picture, in one place.
     With ``many`` at least one. None for others, whose words may be about any picture."""
     said = said_by(answer, statements)
-    pictures = len(pictures_of(answer))
+    pictures = len(media_of(answer, "image"))
     fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
     return said.words if fits else None
 

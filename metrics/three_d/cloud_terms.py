@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.metrics.three_d.neighbourhoods import Neighbourhoods, neighbourhoods_of
-from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
-from mmeval.metrics.three_d.terms import Terms
+from mmeval.metrics.three_d.spread import Terms, clamp, far_share, variation, weighted
 
 if TYPE_CHECKING:
     import numpy as np

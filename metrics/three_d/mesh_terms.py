@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metrics.three_d.crossings import crossing_share
 from mmeval.metrics.three_d.edges import Edges, component_count, edges_of, valences
-from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
+from mmeval.metrics.three_d.spread import Terms, clamp, far_share, variation, weighted
 from mmeval.metrics.three_d.surface import Faces, angles_between, faces_of, points_on, shape_quality
-from mmeval.metrics.three_d.terms import Terms
 
 if TYPE_CHECKING:
     import numpy as np

@@ -38,7 +38,7 @@ from mmeval.metrics.three_d.geometry import (
 )
 from mmeval.metrics.three_d.mesh_terms import Defects, Degenerate, MeshRules, Triangles, mesh_terms
 from mmeval.metrics.three_d.neighbourhoods import AGREEMENT, FLATNESS
-from mmeval.metrics.three_d.terms import Terms
+from mmeval.metrics.three_d.spread import Terms
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
-"""Measures from 0 to 1: variation of numbers, share of outliers, weighted sums."""
+"""Measures from 0 to 1: variation, share of outliers, weighted sums; terms of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +18,16 @@ QUARTILES = (25, 50, 75)
 SMALLEST_MEDIAN = 1e-12
 FAR = 2.5
 """Standard deviations from the mean, from which a number is an outlier."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Topology (T), geometry (G) and sampling (S) from 0 to 1, with their measures."""
+
+    topology: float
+    geometry: float
+    sampling: float
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 def variation(numbers: Numbers) -> float:

@@ -16,7 +16,6 @@ from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
 from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles, find_model
-from mmeval.model_backends.hf.conversation.syntax import check_syntax
 from mmeval.model_backends.hf.embedded.builder import ADAPTER_KEY
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.settings import (
@@ -233,5 +232,7 @@ def _template_in(given: str) -> str:
         raise UsageError(f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})") from None
     if not text.strip():
         raise UsageError(f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it")
+    from mmeval.model_backends.hf.conversation.syntax import check_syntax
+
     check_syntax(text, f"chat_template={given}")
     return text

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,9 +26,6 @@ from mmeval.wording import counted
 
 SAMPLE_RATE = 22050
 """Hertz: those scripts treat every sound as having this rate and one channel."""
-
-_RIFF_HEAD = 12
-_MAX_CHUNKS = 100
 
 
 class _Slot(NamedTuple):
@@ -193,18 +191,10 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:
     """Channels and sample rate of a WAV file, by its header; None for anything else."""
-    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+    import soundfile
+
+    try:
+        found = soundfile.info(io.BytesIO(data))
+    except soundfile.SoundFileError:
         return None
-    at = _RIFF_HEAD
-    for _ in range(_MAX_CHUNKS):
-        size = int.from_bytes(data[at + 4 : at + 8], "little")
-        if data[at : at + 4] == b"fmt " and size >= 16:
-            return _whole(data[at + 10 : at + 12]), _whole(data[at + 12 : at + 16])
-        at += 8 + size + size % 2
-        if at >= len(data):
-            break
-    return None
-
-
-def _whole(data: Sequence[int] | bytes) -> int:
-    return int.from_bytes(bytes(data), "little")
+    return (found.channels, found.samplerate) if found.format in ("WAV", "WAVEX") else None

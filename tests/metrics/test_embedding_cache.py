@@ -11,10 +11,6 @@ from mmeval.metrics.embedding_cache import cached_vectors
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "cut": lambda data: data[:-1],
-    "another byte": lambda data: data[:-1] + b"\xff",
-}
 
 
 @pytest.fixture
@@ -31,12 +27,12 @@ def counted(made: list[int]) -> Callable[[], Vectors]:
     return make
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_table_is_made_again(cache: Path, damage: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize("left", [-1, 10, 0], ids=["cut", "cut in its head", "empty"])
+def test_a_damaged_table_is_made_again(cache: Path, left: int) -> None:
     made: list[int] = []
     cached_vectors("key", 3, counted(made))
     (kept,) = cache.iterdir()
-    kept.write_bytes(damage(kept.read_bytes()))
+    kept.write_bytes(kept.read_bytes()[:left])
     found = cached_vectors("key", 3, counted(made))
     cached_vectors("key", 3, counted(made))
     assert (len(made), found.tolist()) == (2, TABLE.tolist())
@@ -48,8 +44,8 @@ def test_old_tables_go_and_a_blocked_cache_works(cache: Path, monkeypatch: pytes
     monkeypatch.setattr(embedding_cache, "MOST_FILES", 2)
     for at, key in enumerate("abc"):
         cached_vectors(key, 3, lambda: TABLE)
-        os.utime(cache / f"{key}.vectors", (at, at)) if at < 2 else None
-    assert sorted(path.name for path in cache.iterdir()) == ["b.vectors", "c.vectors"]
+        os.utime(cache / f"{key}.npy", (at, at)) if at < 2 else None
+    assert sorted(path.name for path in cache.iterdir()) == ["b.npy", "c.npy"]
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
     assert cached_vectors("key", 3, lambda: TABLE).tolist() == TABLE.tolist()

@@ -8,7 +8,7 @@ from mmeval.metric import WeightsError, loaded
 from mmeval.metric.model import bound_model
 from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
-from mmeval.metrics.models import network_of
+from mmeval.metrics.models import network_of, opening
 from tests.support.tiny_models import tiny_model
 
 KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
@@ -59,6 +59,11 @@ def test_a_damaged_file_and_a_model_of_another_kind_are_refused(tmp_path: Path) 
         network_of("WavLMForXVector", file.parent, "cpu")
     with pytest.raises(WeightsError, match=r"'whisper'.* 'wavlm'"):
         network_of("WavLMForXVector", tiny_model("whisper"), "cpu")
+
+
+def test_memory_that_runs_out_while_files_are_read_is_no_fault_of_them(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="out of memory"), opening(tmp_path):
+        raise RuntimeError("CUDA out of memory")
 
 
 def test_a_model_of_the_hub_is_named_with_the_file_to_delete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

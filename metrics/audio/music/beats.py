@@ -27,17 +27,15 @@ NEAR = 3
 """Frames on both sides in which no frame may exceed a beat: 60 milliseconds."""
 
 
-def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any], *, rate: int = RATE) -> list[float]:
+def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any]) -> list[float]:
     """The times of beats, in seconds, rising.
 
-    ``clip`` is mono at ``rate``. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
+    ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
     that is more likely one than not (a logit above 0) and that no frame near it exceeds; of neighbours that are equal
     the middle is taken.
     """
     import numpy as np
 
-    if rate != RATE:
-        raise ValueError(f"beats are found at {RATE} Hz, not {rate}")
     if len(clip) < SHORTEST:
         return []
     logits = beat_logits(loaded(model, loaded_network), clip).numpy().astype(np.float64)

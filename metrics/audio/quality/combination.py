@@ -57,31 +57,36 @@ FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 class Heard(NamedTuple):
     """The measured terms of a recording, in the units of their own modules.
-    ``separated_db`` is None without music, ``by_flatness_db`` where flatness gives no estimate."""
+    The reported ones have the names of the released report. ``snr_db_hpss`` is None without music, ``snr_db_sf`` where
+    flatness gives no estimate."""
 
-    flatness: float
-    bandwidth: float
-    hiss_slope: float
-    high_share: float
+    bandwidth_raw: float
+    hf_slope_logP: float  # noqa: N815  as the report writes it
+    hf_ratio_7_16k: float
     contrast_db: float
-    chroma: float
-    periodicity: float
-    by_level_db: float
-    by_flatness_db: float | None
-    separated_db: float | None
-    effective_db: float
-    noisy: float
-    range_db: float
-    loudness: float
-    clipped: float
-    offset: float
-    silent: float
+    chroma_var: float
+    periodic_peak: float
+    snr_db_orig: float
+    snr_db_sf: float | None
+    snr_db_hpss: float | None
+    snr_db_eff: float
+    noisy_prop_soft: float
+    dr_db: float
+    lufs: float
+    clip_ratio_hard: float
+    dc_offset: float
+    silence_ratio_global: float
+    crest_db: float
+    max_mid_gap_seconds: float
+    silent_prop_mid: float
+    flatness: float
     level: float
     transient: float
-    crest_db: float
-    longest_gap: float
-    silent_middle: float
     gap_factor: float
+
+
+NOT_REPORTED = ("flatness", "level", "transient", "gap_factor")
+"""Terms that are reported as a score or a factor alone."""
 
 
 def contrast_score(decibels: float) -> float:
@@ -92,25 +97,9 @@ def chroma_score(variance: float) -> float:
     return clipped((variance - CHROMA_FROM) / CHROMA_SPAN)
 
 
-def periodic_score(peak: float) -> float:
-    return clipped((peak - PERIODIC_FROM) / PERIODIC_SPAN)
-
-
 def is_music(contrast: float, chroma: float) -> bool:
     """By their scores."""
     return contrast >= MUSIC_CONTRAST or chroma >= MUSIC_CHROMA
-
-
-def range_score(decibels: float) -> float:
-    return 1 / (1 + math.exp(-(decibels - RANGE_MIDDLE) / RANGE_SOFTNESS))
-
-
-def loudness_score(lufs: float) -> float:
-    return band(lufs, *LOUDNESS)
-
-
-def crest_score(decibels: float) -> float:
-    return band(decibels, *CREST)
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
@@ -120,71 +109,47 @@ def base_of(scores: Mapping[str, float], combination: Combination) -> float:
     return math.exp(total / sum(weights.values()))
 
 
-def clip_factor(share: float) -> float:
-    return 1 / (1 + CLIP_COST * share)
-
-
-def noise_factor(noisy: float) -> float:
-    return 1 / (1 + NOISE_COST * noisy)
-
-
-def hiss_factor(slope: float) -> float:
-    """1 for a spectrum that falls, less for one that does not."""
-    if slope <= HISS_FROM:
-        return 1.0
-    return clipped(1 / (1 + HISS_COST * (slope - HISS_FROM) / HISS_SPAN), HISS_LEAST)
-
-
-def high_factor(share: float, structure: float) -> float:
-    """High frequencies lower the quality only where there is little structure."""
-    return 1 / (1 + HIGH_COST * max(0.0, share - HIGH_FROM)) if structure < HIGH_UNSTRUCTURED else 1.0
-
-
-def contrast_factor(contrast: float, snr: float) -> float:
-    """Low contrast lowers the quality only where there is much noise."""
-    return 1 / (1 + CONTRAST_COST * max(0.0, CONTRAST_LOW - contrast)) if snr < CONTRAST_BELOW_DB else 1.0
-
-
-def music_bonus(contrast: float, chroma: float, snr: float, *, music: bool) -> float:
-    """For structure despite noise; never with ``hpss_margin`` 1, where music has none."""
-    return 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * chroma if music and snr < STRUCTURE_BELOW_DB else 1.0
-
-
-def periodic_bonus(periodic: float, structure: float, snr: float) -> float:
-    return 1 + BONUS_PERIODIC * periodic if structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB else 1.0
-
-
 def scores_of(heard: Heard) -> dict[str, Any]:
     """The terms as scores of 0 to 1, and whether it is music, by the released names."""
-    contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma)
+    contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma_var)
     music = is_music(contrast, chroma)
     return {
-        "snr_score": snr_score(heard.effective_db, music=music),
+        "snr_score": snr_score(heard.snr_db_eff, music=music),
         "structure(1-SF)": clipped(1 - heard.flatness),
-        "dr_score": range_score(heard.range_db),
-        "lufs_score": loudness_score(heard.loudness),
+        "dr_score": 1 / (1 + math.exp(-(heard.dr_db - RANGE_MIDDLE) / RANGE_SOFTNESS)),
+        "lufs_score": band(heard.lufs, *LOUDNESS),
         "level_score": heard.level,
         "transient_score": heard.transient,
-        "crest_score": crest_score(heard.crest_db),
+        "crest_score": band(heard.crest_db, *CREST),
         "contrast_score": contrast,
         "chroma_score": chroma,
-        "periodic_score": periodic_score(heard.periodicity),
+        "periodic_score": clipped((heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN),
         "is_music": music,
     }
 
 
 def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
-    """The penalties as factors below 1, the bonuses as factors above 1."""
-    structure, contrast, snr = scores["structure(1-SF)"], scores["contrast_score"], heard.effective_db
+    """The penalties as factors below 1, the bonuses as factors above 1.
+
+    High frequencies lower the quality only where there is little structure, low contrast only where there is much
+    noise. The bonus of music is for structure despite noise: there is none with ``hpss_margin`` 1, where music has no
+    noise.
+    """
+    structure, contrast, snr = scores["structure(1-SF)"], scores["contrast_score"], heard.snr_db_eff
+    hiss = max(0.0, heard.hf_slope_logP - HISS_FROM) / HISS_SPAN
+    high = max(0.0, heard.hf_ratio_7_16k - HIGH_FROM) if structure < HIGH_UNSTRUCTURED else 0.0
+    flat = max(0.0, CONTRAST_LOW - contrast) if snr < CONTRAST_BELOW_DB else 0.0
+    music = 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * scores["chroma_score"]
+    is_periodic = structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB
     return {
-        "penalty_clip": clip_factor(heard.clipped),
+        "penalty_clip": 1 / (1 + CLIP_COST * heard.clip_ratio_hard),
         "gap_cov_penalty": heard.gap_factor,
-        "penalty_noise": noise_factor(heard.noisy),
-        "penalty_hiss": hiss_factor(heard.hiss_slope),
-        "penalty_hf_ratio": high_factor(heard.high_share, structure),
-        "penalty_low_contrast": contrast_factor(contrast, snr),
-        "bonus_music": music_bonus(contrast, scores["chroma_score"], snr, music=scores["is_music"]),
-        "bonus_periodic": periodic_bonus(scores["periodic_score"], structure, snr),
+        "penalty_noise": 1 / (1 + NOISE_COST * heard.noisy_prop_soft),
+        "penalty_hiss": clipped(1 / (1 + HISS_COST * hiss), HISS_LEAST),
+        "penalty_hf_ratio": 1 / (1 + HIGH_COST * high),
+        "penalty_low_contrast": 1 / (1 + CONTRAST_COST * flat),
+        "bonus_music": music if scores["is_music"] and snr < STRUCTURE_BELOW_DB else 1.0,
+        "bonus_periodic": 1 + BONUS_PERIODIC * scores["periodic_score"] if is_periodic else 1.0,
     }
 
 
@@ -199,7 +164,7 @@ def combined(
     """The mean of the scores times the factors, 0 to 1, before the final power."""
     parts = {
         **scores,
-        "bandwidth": max(LEAST_FEATURE, NARROW + WIDE * heard.bandwidth),
+        "bandwidth": max(LEAST_FEATURE, NARROW + WIDE * heard.bandwidth_raw),
         "contrast": max(LEAST_FEATURE, scores["contrast_score"]),
         "chroma": max(LEAST_FEATURE, scores["chroma_score"]),
     }

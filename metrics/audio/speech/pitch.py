@@ -52,7 +52,6 @@ def pitch_of(
     intensity_floor: float = FLOOR,
     step: int = STEP,
     edges: int = EDGES,
-    rate: int = RATE,
     analysis: Analysis = "praat",
 ) -> float | None:
     """A clip's pitch in mel; None if no moment is voiced or the clip is too short.
@@ -64,20 +63,20 @@ def pitch_of(
     if floor >= ceiling:
         raise UsageError(f"the lowest pitch, {floor:g} Hz, must be below the highest one, {ceiling:g} Hz")
     if analysis == "pyin":
-        voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step, rate=rate)
+        voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step)
     else:
-        voiced = _voiced(samples, floor=floor, ceiling=ceiling, intensity_floor=intensity_floor, step=step, rate=rate)
+        voiced = _voiced(samples, floor=floor, ceiling=ceiling, intensity_floor=intensity_floor, step=step)
     return _weighted(voiced, edges) if len(voiced.mel) else None
 
 
-def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: float, step: int, rate: int) -> Voiced:
+def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: float, step: int) -> Voiced:
     import numpy
 
     parselmouth = need("parselmouth", "pitch")
     try:
-        sound = parselmouth.Sound(samples.astype(numpy.float64), rate)
-        pitch = sound.to_pitch(time_step=step / rate, pitch_floor=floor, pitch_ceiling=ceiling)
-        intensity = sound.to_intensity(minimum_pitch=intensity_floor, time_step=step / rate)
+        sound = parselmouth.Sound(samples.astype(numpy.float64), RATE)
+        pitch = sound.to_pitch(time_step=step / RATE, pitch_floor=floor, pitch_ceiling=ceiling)
+        intensity = sound.to_intensity(minimum_pitch=intensity_floor, time_step=step / RATE)
     except parselmouth.PraatError:  # Praat's windows are longer than the clip
         return Voiced(numpy.zeros(0), numpy.zeros(0))
     hertz, decibels = pitch.selected_array["frequency"], intensity.values[0]
@@ -88,15 +87,15 @@ def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: 
     return Voiced(_mel(hertz[voiced]), numpy.maximum(decibels[voiced], 0.0))
 
 
-def _voiced_by_pyin(samples: Samples, *, floor: float, ceiling: float, step: int, rate: int) -> Voiced:
+def _voiced_by_pyin(samples: Samples, *, floor: float, ceiling: float, step: int) -> Voiced:
     import numpy
 
     librosa = need("librosa", "librosa")
     found: list[Voiced] = []
-    for start in range(0, len(samples), _PIECE * rate):
-        piece = samples[start : start + _PIECE * rate]
+    for start in range(0, len(samples), _PIECE * RATE):
+        piece = samples[start : start + _PIECE * RATE]
         frames = {"frame_length": _FRAME, "hop_length": step}
-        hertz, voiced, _ = librosa.pyin(piece, fmin=floor, fmax=ceiling, sr=rate, **frames)
+        hertz, voiced, _ = librosa.pyin(piece, fmin=floor, fmax=ceiling, sr=RATE, **frames)
         level = librosa.feature.rms(y=piece, **frames)[0][voiced]
         found.append(Voiced(_mel(hertz[voiced]), 20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0))))
     return Voiced(*map(numpy.concatenate, zip(*found, strict=True)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from mmeval.content import Media
 from mmeval.errors import ContentError
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, sounds_of, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, the_only_decodable
 from mmeval.metrics.audio.speech.voices import (
     GENDER_NAME,
     LONGEST_SECONDS,
@@ -22,7 +22,7 @@ from mmeval.metrics.audio.speech.voices import (
     voices_of,
 )
 from mmeval.metrics.models import bound
-from mmeval.metrics.produced import wrong
+from mmeval.metrics.produced import media_of, wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, 
     if fault := _voice_fault(trial.sample, switches):
         return Score.unscored(fault)
     if switches["against"] == "turns":
-        return _pairs_of_turns(sounds_of(trial.output), trial.sample.metadata[switches["order_key"]])
+        return _pairs_of_turns(media_of(trial.output, "audio"), trial.sample.metadata[switches["order_key"]])
     answer = the_only_decodable(trial)
     given = _given(trial.sample, switches["against"])
     if isinstance(answer, Score) or isinstance(given, Score):

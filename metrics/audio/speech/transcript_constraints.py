@@ -8,10 +8,10 @@ from typing import Annotated, Any, NamedTuple
 from mmeval.content import Media
 from mmeval.errors import UsageError
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable, sounds_of, the_only_sound
+from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
 from mmeval.metrics.models import bound
-from mmeval.metrics.produced import wrong
+from mmeval.metrics.produced import media_of, the_only_medium, wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of
 from mmeval.records import Sample, Score, Trial
 
@@ -118,11 +118,11 @@ class _Rule(NamedTuple):
             asked = _asked(trial.sample, self.constraint_key, self.order_key)
         except UsageError as error:
             return Score.unscored(f"the row's label {self.constraint_key!r}: {error}")
-        sounds = sounds_of(trial.output)
+        sounds = media_of(trial.output, "audio")
         if not sounds and ONLY in asked.constraints and self.missing == "empty_text":
             return self._official_empty_text(trial)
         if ONLY in asked.constraints:
-            only = the_only_sound(trial)
+            only = the_only_medium(trial, "audio", "sounds")
             return only if isinstance(only, Score) else _decodable({ONLY: only})
         if len(sounds) != asked.turns:
             return wrong(f"the answer has {len(sounds)} sounds, not {asked.turns}, one for each turn")

@@ -53,15 +53,13 @@ def transcripts(
     model: Mapping[str, Any],
     processor: Mapping[str, Any],
     language: str = "english",
-    *,
-    rate: int = RATE,
 ) -> list[str]:
     """The words of each clip, normalised in every language as Whisper does English.
     Small letters, no punctuation, nothing in brackets. Empty without words, and for a clip without samples.
 
-    Clips are mono at ``rate``. The most likely word is taken each time, so the same clip has the same transcript.
+    Clips are mono at 22050 Hz. The most likely word is taken each time, so the same clip has the same transcript.
     """
-    heard = [resampled(one, rate, HEARD_RATE) for one in clips]
+    heard = [resampled(one, RATE, HEARD_RATE) for one in clips]
     found = dict.fromkeys(range(len(clips)), "")
     short = [at for at, one in enumerate(heard) if 0 < len(one) <= AT_ONCE * HEARD_RATE]
     for first in range(0, len(short), _BATCH):

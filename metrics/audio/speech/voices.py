@@ -55,17 +55,16 @@ def genders(
     *,
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
-    rate: int = RATE,
 ) -> list[Heard]:
     """The speaker's gender in each clip's first ``seconds``, padded with silence.
 
-    Clips are mono at ``rate``. ``male_class`` is the model's class for men.
+    Clips are mono at 22050 Hz. ``male_class`` is the model's class for men.
     """
     if not clips:
         return []
     voice = loaded(model, _gender_model)
     length = round(seconds * HEARD_RATE)
-    heard = [_exactly(resampled(one, rate, HEARD_RATE), length) for one in clips]
+    heard = [_exactly(resampled(one, RATE, HEARD_RATE), length) for one in clips]
     found: list[Heard] = []
     for at in range(0, len(heard), _BATCH):
         for row in _logits(voice, heard[at : at + _BATCH]).softmax(-1).tolist():
@@ -89,9 +88,7 @@ def genders_of(
     )
 
 
-def voice_vectors(
-    clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS, rate: int = RATE
-) -> Vectors:
+def voice_vectors(clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS) -> Vectors:
     """The voice of each clip as a vector of length 1, from its first ``seconds``.
     float32 of shape (clips, width); the cosine of two says how alike they are.
 
@@ -106,7 +103,7 @@ def voice_vectors(
     voice = loaded(model, _speaker_model)
     found = []
     for one in clips:
-        heard = resampled(one, rate, HEARD_RATE)[: max(1, round(seconds * HEARD_RATE))]
+        heard = resampled(one, RATE, HEARD_RATE)[: max(1, round(seconds * HEARD_RATE))]
         inputs = voice.features(
             _exactly(heard, max(len(heard), SHORTEST)), sampling_rate=HEARD_RATE, return_tensors="pt"
         )

@@ -52,8 +52,8 @@ class Captioned:
     @property
     def cause(self) -> Cause:
         """Whether asking again can help where a caption is lost."""
-        causes = {caption.cause for caption in self.captions if caption.lost}
-        return next((cause for cause in CAUSES if cause in causes), "lost")
+        causes = (caption.cause for caption in self.captions if caption.lost)
+        return min(causes, key=CAUSES.index, default="lost")
 
     @property
     def evidence(self) -> list[dict[str, Any]]:

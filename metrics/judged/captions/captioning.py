@@ -30,14 +30,6 @@ judges, with its oddities (:mod:`mmeval.metrics.judged.captions.released`)."""
 STANDARD: CaptionForm = "standard"
 RELEASED: CaptionForm = "released"
 
-PROMPTS: Mapping[PartKind, str] = {
-    "image": "caption_image",
-    "audio": "caption_audio",
-    "video": "caption_video",
-    "document": "caption_document",
-    "3d": "caption_3d",
-}
-"""Our own prompts by kind, each beside the judged metrics: the defaults of the switches of the same names."""
 MAX_CAPTION_CHARS = 2000
 """The most characters of a caption that are used."""
 SAID_ABOVE = "(as above)"
@@ -48,19 +40,6 @@ _EXAMPLE = "A grey square on a white ground, without any text. " * 8
 """A caption that is accepted, with which a dry run goes on."""
 
 
-def captioned(
-    content: Interleaved, captioner: Role, prompts: Mapping[PartKind, Written], *, form: CaptionForm = STANDARD
-) -> Program[Captioned]:
-    """An answer as text with a caption for each medium, all requested at once.
-
-    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
-    file that cannot be decoded, are replaced by a note. ``prompts`` are the switches by kind, as a metric is given
-    them. Raises PromptError for a prompt that was not bound, or cannot be rendered with a medium.
-    """
-    (words,) = yield from captioned_all([content], captioner, prompts, form=form)
-    return words
-
-
 def captioned_all(
     answers: Sequence[Interleaved],
     captioner: Role,
@@ -69,7 +48,11 @@ def captioned_all(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[Captioned]]:
-    """Several contents as text, answers first; a medium in two is captioned once.
+    """Several contents as text, answers first, all captions requested at once; a medium in two is captioned once.
+
+    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
+    file that cannot be decoded, are replaced by a note. ``prompts`` are the switches by kind, as a metric is given
+    them. Raises PromptError for a prompt that was not bound, or cannot be rendered with a medium.
 
     ``data`` are contents of the data set, such as a reference. Their faults are not the answer's: a placeholder without
     a medium stays as it is written, with the caption that the data may have, and a file that cannot be decoded is lost.

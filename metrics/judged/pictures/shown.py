@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from mmeval.content import Interleaved, Media, png
 from mmeval.metrics.image.editing import Region, cropped, edit_of
-from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture
-from mmeval.metrics.produced import wrong
+from mmeval.metrics.image.pictures import produced
+from mmeval.metrics.produced import media_of, the_only_medium, wrong
 from mmeval.metrics.structure.self_description import Statements, said_by
 from mmeval.records import Score, Trial
 
@@ -39,13 +39,13 @@ def answer_of(trial: Trial) -> Interleaved:
 
 def only_picture(trial: Trial) -> Media:
     """The picture of an answer with exactly one."""
-    return _sound(unless_settled(the_only_picture(trial)))
+    return _sound(unless_settled(the_only_medium(trial, "image", "pictures")))
 
 
 def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
     """The last of an answer's pictures, which must have a place in it."""
     answer = answer_of(trial)
-    found = pictures_of(answer)
+    found = media_of(answer, "image")
     if not found or not said_by(answer, statements).places:
         raise Settled(wrong("the answer has no picture"))
     return _sound(found[-1])
@@ -53,7 +53,7 @@ def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
 
 def each_picture(trial: Trial, count: int) -> list[Media]:
     """All pictures of an answer with exactly so many."""
-    found = pictures_of(answer_of(trial))
+    found = media_of(answer_of(trial), "image")
     if len(found) != count:
         raise Settled(wrong(f"the answer has {len(found)} pictures, not exactly {count}"))
     return [_sound(one) for one in found]

@@ -66,5 +66,4 @@ def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
     lacking = [one for one in of if not one.known]
     if low == high or not lacking:
         return Worth(low, high)
-    causes = {one.cause for one in lacking}
-    return Worth(low, high, lacking[0].reason, next(cause for cause in CAUSES if cause in causes))
+    return Worth(low, high, lacking[0].reason, min((one.cause for one in lacking), key=CAUSES.index))

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, Part, media_part
+from mmeval.content import Interleaved, media_part
 from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, tokenizer_of
+from mmeval.model_backends.hf.conversation.messages import words_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
@@ -137,16 +138,10 @@ def _text(request: Request) -> tuple[str, tuple[str, ...]]:
     for part in (part for message in request.messages for part in message.content.parts):
         if part.media is not None:
             raise RowError("unsupported", f"this model takes text, no {part.kind}")
-    spoken = ["".join(map(_words, m.content.parts)) for m in request.messages if m.role != "system"]
+    spoken = ["".join(map(words_of, m.content.parts)) for m in request.messages if m.role != "system"]
     told = any(m.role == "system" and m.content.text.strip() for m in request.messages)
     note = "the system message was left out: this model speaks its prompt and follows no instructions"
     return " ".join(" ".join(spoken).split()), (note,) if told else ()
-
-
-def _words(part: Part) -> str:
-    if part.kind == "reasoning":
-        return ""
-    return part.raw if part.text is None else part.text
 
 
 def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:

@@ -112,8 +112,8 @@ class _Writer:
             if part.media is not None:
                 items.append(self._medium(part, part.media))
             elif items and items[-1]["type"] == "text":
-                items[-1]["text"] += _words(part)
-            elif words := _words(part):
+                items[-1]["text"] += words_of(part)
+            elif words := words_of(part):
                 items.append({"type": "text", "text": words})
         return [self._neutral(item) for item in items] or [{"type": "text", "text": ""}]
 
@@ -197,7 +197,7 @@ class _Writer:
 _DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sound, "video": _Writer._video}
 
 
-def _words(part: Part) -> str:
+def words_of(part: Part) -> str:
     """The text of a part without a medium.
     Nothing for hidden reasoning, the written text for a dangling placeholder."""
     if part.kind == "reasoning":

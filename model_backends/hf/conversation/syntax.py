@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
+
 from mmeval.errors import UsageError
+
+
+class Generation(Extension):
+    """``{% generation %}``, with which the library marks the text of the model."""
+
+    tags = {"generation"}  # noqa: RUF012  # Jinja declares it so
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 def check_syntax(source: str, what: str) -> None:
     """Raises UsageError with the line for a text that is not Jinja.
-    ``what`` begins the message: ``chat_template=FILE``.
-
-    Without Jinja nothing is checked, since the library will ask for it.
-    """
-    try:
-        from jinja2 import Environment, TemplateSyntaxError, nodes
-        from jinja2.ext import Extension
-        from jinja2.parser import Parser
-    except ImportError:
-        return
-
-    class Generation(Extension):
-        """``{% generation %}``, with which the library marks the text of the model."""
-
-        tags = {"generation"}  # noqa: RUF012  # Jinja declares it so
-
-        def parse(self, parser: Parser) -> list[nodes.Node]:
-            next(parser.stream)
-            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
+    ``what`` begins the message: ``chat_template=FILE``."""
     try:
         Environment(extensions=[Generation, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:

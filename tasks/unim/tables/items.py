@@ -7,9 +7,8 @@ has none.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,13 +38,7 @@ class Items(NamedTuple):
     left_out: int = 0
 
     def plus(self, other: Items) -> Items:
-        return Items(
-            self.answers + other.answers,
-            self.known + other.known,
-            self.total + other.total,
-            self.unscored + other.unscored,
-            self.left_out + other.left_out,
-        )
+        return Items(*map(sum, zip(self, other, strict=True)))  # type: ignore[arg-type]  # the counts stay whole
 
     @property
     def mean(self) -> float | None:
@@ -53,33 +46,14 @@ class Items(NamedTuple):
 
 
 @dataclass
-class _Column:
-    """The items of one modality: each answer with items by place, and its ``Items``."""
-
-    trials: array[int] = field(default_factory=lambda: array("q"))
-    counts: array[int] = field(default_factory=lambda: array("q"))
-    totals: array[float] = field(default_factory=lambda: array("d"))
-
-    def add(self, trial: int, items: Items) -> None:
-        self.trials.append(trial)
-        self.counts.extend((items.known, items.unscored, items.left_out))
-        self.totals.append(items.total)
-
-    def __iter__(self) -> Iterator[tuple[int, Items]]:
-        for at, trial in enumerate(self.trials):
-            known, unscored, left_out = self.counts[3 * at : 3 * at + 3]
-            yield trial, Items(1, known, self.totals[at], unscored, left_out)
-
-
-@dataclass
 class ItemPool:
-    """The items of all answers, a few bytes for each answer and modality.
+    """The items of all answers, by modality and the number of the trial.
 
     ``partial`` counts the answers whose GQ lacks a piece, by piece, ``partial_answers`` those that lack any;
     ``unavailable`` are the numbers that no answer has here.
     """
 
-    columns: dict[str, _Column] = field(default_factory=dict)
+    columns: dict[str, dict[int, Items]] = field(default_factory=dict)
     partial: Counter[str] = field(default_factory=Counter)
     partial_answers: int = 0
     unavailable: dict[str, None] = field(default_factory=dict)
@@ -95,7 +69,7 @@ class ItemPool:
         self.unavailable |= {name: None for name, score in found.items() if score["status"] == "unavailable"}
         listed = {name: items for name, score in found.items() if (items := _items(score))}
         for name, items in listed.items():
-            self.columns.setdefault(name, _Column()).add(trial, items)
+            self.columns.setdefault(name, {})[trial] = items
         without = [str(piece) for piece in scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())]
         self.partial.update(without)
         self.partial_answers += bool(without)
@@ -105,7 +79,7 @@ class ItemPool:
         """A modality's items in ``many`` groups; ``groups`` has each trial's (-1: none)."""
         own = list(groups)
         found = [Items()] * many
-        for trial, items in self.columns.get(name, ()):
+        for trial, items in self.columns.get(name, {}).items():
             if own[trial] >= 0:
                 found[own[trial]] = found[own[trial]].plus(items)
         return found

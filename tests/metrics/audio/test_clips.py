@@ -45,7 +45,7 @@ def test_a_clip_is_what_librosa_loads_and_cannot_be_changed(rate: int) -> None:
     assert {one: len(resampled(np.ones(one[0], np.float32), one[1], RATE)) for one in lengths} == lengths
 
 
-def test_a_clip_is_decoded_once_for_each_rate_unless_it_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clip_is_decoded_once_unless_it_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
     def counted(samples: Samples, rate: int, wanted: int) -> Samples:
@@ -55,7 +55,7 @@ def test_a_clip_is_decoded_once_for_each_rate_unless_it_is_too_long(monkeypatch:
     monkeypatch.setattr(clips, "resampled", counted)
     media = stereo(8000)
     assert clip(media) is clip(media)
-    assert (len(clip(media, 16000)), made) == (1600, [RATE, 16000])
+    assert made == [RATE]
     monkeypatch.setattr("mmeval.decode.memo.MAX_KEPT_BYTES", 1000)
     media = stereo(22050)
     assert clip(media) is not clip(media)

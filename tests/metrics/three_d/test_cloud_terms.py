@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.three_d.cloud_terms import Angles, cloud_terms, lonely_share, sharp_share, surface_likeness
-from mmeval.metrics.three_d.terms import Terms
+from mmeval.metrics.three_d.spread import Terms
 from tests.support.shapes import Numbers, plane_cloud, sphere_cloud
 
 

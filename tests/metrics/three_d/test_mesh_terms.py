@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mmeval.metrics.three_d.mesh_terms import MeshRules, _spacing, mesh_terms
-from mmeval.metrics.three_d.terms import Terms
+from mmeval.metrics.three_d.spread import Terms
 from tests.support.shapes import FAN, LINE, Mesh, cube, joined, tetrahedra, torus
 
 MENDED = MeshRules(defects="counted", triangles="equilateral", degenerate="dropped")

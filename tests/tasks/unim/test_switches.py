@@ -16,7 +16,6 @@ from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.quality import sqcs
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
-from mmeval.tasks.unim import perturbation
 from scripts import check_unim_tables
 
 DOCUMENTED = Path(__file__).with_suffix(".json")
@@ -40,7 +39,6 @@ def constants() -> dict[str, Any]:
         "frames of a video": routes.FRAMES,
         "eta of the layout": sqcs.ETA,
         "weight of the table check": check_unim_tables.WEIGHT,
-        "steps of the perturbation": list(perturbation.STEPS),
     }
 
 

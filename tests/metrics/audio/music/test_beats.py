@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,17 +46,6 @@ def test_a_clip_of_any_length_has_beats_or_none_by_a_file_of_the_packages_name(t
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint"):
         loaded_network(tmp_path, "cpu")
-
-
-def test_short_memory_and_another_rate_are_no_faults_of_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    def short(*_: Any, **__: Any) -> None:
-        raise RuntimeError("CUDA out of memory")
-
-    monkeypatch.setattr(torch, "load", short)
-    with pytest.raises(RuntimeError, match="CUDA out of memory"):
-        loaded_network(tiny_model("beat_this"), "cpu")
-    with pytest.raises(ValueError, match="22050 Hz"):
-        beats(tone(1), tiny("beat_this", BEAT_THIS), rate=16000)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,6 @@ def chords() -> Samples:
 
 def test_only_music_is_separated_and_only_with_a_margin() -> None:
     found = heard_in(chords(), 1.0)
-    assert found.separated_db is not None and found.separated_db > found.by_level_db
-    assert found.effective_db == 50
-    assert (heard_in(chords(), None).separated_db, heard_in(white(RATE), 3.0).separated_db) == (None, None)
+    assert found.snr_db_hpss is not None and found.snr_db_hpss > found.snr_db_orig
+    assert found.snr_db_eff == 50
+    assert (heard_in(chords(), None).snr_db_hpss, heard_in(white(RATE), 3.0).snr_db_hpss) == (None, None)

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
-from mmeval.metrics.judged.captions.captioning import PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
+from mmeval.metrics.judged.captions.captioning import RELEASED, CaptionForm, captioned_all
 from mmeval.program import Call, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.records import Response
@@ -16,7 +16,8 @@ from tests.support.judging import driven
 from tests.support.toy import picture, reply
 
 HOME = Path(captioning.__file__).parents[1] / "prompts"
-WORDS = {kind: find_prompt(name, HOME, PromptTexts()).to_json() for kind, name in PROMPTS.items()}
+KINDS: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
+WORDS = {kind: find_prompt(f"caption_{kind}", HOME, PromptTexts()).to_json() for kind in KINDS}
 RED, BLUE = picture(0xFF0000), picture(0x0000FF)
 SOUND = Media.from_bytes(tiny_media.wav())
 NAMES = {RED.sha256: "a red dot", BLUE.sha256: "a blue dot", SOUND.sha256: "a hum"}
@@ -43,7 +44,7 @@ def put_data(content: Interleaved, says: Says = told, form: CaptionForm = "stand
 def put(content: Interleaved, says: Says = told, **more: Any) -> tuple[Captioned, list[Call]]:
     """The words of a content, and the calls for them."""
     role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
-    found, steps = driven(captioned(content, role, prompts, **{"form": "standard", **more}), says)
+    (found,), steps = driven(captioned_all([content], role, prompts, **{"form": "standard", **more}), says)
     return found, [call for step in steps for call in step]
 
 

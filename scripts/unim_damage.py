@@ -44,8 +44,7 @@ def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Inter
     """An answer with ``k`` more (``-k`` fewer) modalities or items, drawn by the seed.
 
     An added modality has one item. Items are removed so that no modality is lost. An added item is a tag without a
-    medium, with a free number. With the same seed a larger ``k`` removes or adds the same and more. Raises ValueError
-    where the answer has too few items, or no modality is left to add.
+    medium, with a free number. With the same seed a larger ``k`` removes or adds the same and more.
     """
     chance = random.Random(f"{damage} {seed}")
     if k < 0:
@@ -86,8 +85,6 @@ def _chosen_kinds(content: Interleaved, damage: Damage, wanted: int, chance: ran
 
 
 def _sampled(those: Sequence[_T], wanted: int, chance: random.Random) -> list[_T]:
-    if len(those) < wanted:
-        raise ValueError(f"{wanted} are wanted, and the answer has {len(those)} that could be taken")
     return chance.sample(those, len(those))[:wanted]  # with one seed, a shorter list is the beginning of a longer one
 
 
