@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from mmeval.backend import Capabilities
+from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
-from mmeval.model_backends.hf.conversation.rows import Row
+from mmeval.model_backends.hf.conversation.rows import Made, Row
+from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split_runs
+from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule, RunState
+from mmeval.model_backends.hf.generation.media import to_picture
+from mmeval.model_backends.hf.generation.weaving import Said, woven
+from mmeval.records import Request
 
 TEMPLATE = (
     "{{% for m in messages %}}{{% for p in m['content'] %}}"
@@ -21,11 +27,39 @@ TEMPLATE = (
 
 class ChameleonAdapter(ChatAdapter):
     """Text about text and pictures, as a chat model.
-    The model can also draw, but the library has no decoder for its picture codes, so that it never begins a picture."""
+    The model can also draw, but the library has no decoder for its picture codes, and prevents them.
+
+    With the original decoder, a subclass overrides ``decode_codes``: then answers have pictures, in the order of the
+    stream.
+    """
+
+    def decode_codes(self, codes: Sequence[int]) -> Any:
+        """The picture of ``codes`` in a form that ``to_picture`` takes, in 0..255.
+        ``codes`` are entries of the code book, row by row."""
+        raise NotImplementedError
+
+    @property
+    def draws(self) -> bool:
+        return type(self).decode_codes is not ChameleonAdapter.decode_codes
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        return replace(Capabilities.of(["text", "image"], ["text"], "single"), options=frozenset())
+        if "image" in self.settings.outputs.split("+") and not self.draws:
+            raise UsageError(
+                f"outputs={self.settings.outputs}: pictures of this model need its original decoder, which the library "
+                "does not have; leave it out, or register an adapter of yours that has decode_codes (adapter=NAME)"
+            )
+        kinds, mode = (["text", "image"], "interleaved") if self.draws else (["text"], "single")
+        return replace(Capabilities.of(["text", "image"], kinds, mode), options=frozenset())  # type: ignore[arg-type]
+
+    def load(self) -> None:
+        super().load()
+        mapping = self.model.model.vocabulary_mapping
+        self._codes: dict[int, int] = dict(mapping.bpe2img)
+        self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
+        if self.draws:
+            _ = mapping.img2bpe_mapping_tensor  # it needs the settings that are removed here
+            mapping.image_tokens = []  # the library forbids them in every step
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
@@ -33,10 +67,25 @@ class ChameleonAdapter(ChatAdapter):
             processor.chat_template = TEMPLATE.format(separator=processor.tokenizer.sep_token)
         return processor
 
-    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  the same for all
-        from transformers.generation.logits_process import SuppressTokensLogitsProcessor
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
+        wants = rows[0].request.wants
+        rule = PictureRule(text=any(kind != "image" for kind in wants), pictures="image" in wants)
+        state = partial(RunState, length=self.processor.image_seq_length)
+        return [BlockGrammar(self._masks, rule, len(rows), state)]
 
-        read = self.processor
-        marks = (read.image_start_token_id, read.image_end_token_id, read.image_token_id)
-        of_pictures = sorted({*marks, *self.model.model.vocabulary_mapping.bpe2img})
-        return [SuppressTokensLogitsProcessor(of_pictures, device=self.model.device)]
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        pieces = split_runs(ids, self._masks.tokens, self.processor.image_seq_length)
+        return woven([self._said(piece) for piece in pieces], self.stops(request))
+
+    def _said(self, piece: Piece) -> Said:
+        if isinstance(piece, Words):
+            return self.text_of(piece.ids)
+        if isinstance(piece, Block):
+            return to_picture(self.decode_codes([self._codes[token] for token in piece.codes]))
+        return piece
+
+    def _block_tokens(self) -> BlockTokens:
+        """The tokens of blocks; size, lines and frame do not occur, and are the end token."""
+        end = self.processor.image_end_token_id
+        begin, placeholder = self.processor.image_start_token_id, self.processor.image_token_id
+        return BlockTokens(begin, end, end, end, end, frozenset(self._codes), {}, placeholder)

@@ -88,6 +88,32 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
             yield Words(tuple(ids[start:at]))
 
 
+def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator[Piece]:
+    """The pieces of a stream whose pictures are runs of ``length`` codes.
+    They are between begin and end, without size and lines; each is a block of one row, without a line end."""
+    text: list[int] = []
+    at = 0
+    while at < len(ids):
+        if ids[at] != tokens.begin:
+            text.append(ids[at])
+            at += 1
+            continue
+        if text:
+            yield Words(tuple(text))
+            text = []
+        start = at = at + 1
+        while at < len(ids) and ids[at] in tokens.codes:
+            at += 1
+        codes = tuple(ids[start:at])
+        if at < len(ids) and ids[at] == tokens.end and len(codes) == length:
+            yield Block(1, length, codes)
+        else:
+            yield _broken(f"{len(codes)} of its {length} codes are there", cut=at == len(ids))
+        at += at < len(ids) and ids[at] == tokens.end
+    if text:
+        yield Words(tuple(text))
+
+
 def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
     """Where a block begun before ``at`` ends: after its end token, at a foreign token."""
     part: _Part = "size"

@@ -82,6 +82,24 @@ class RowState:
         return "frame end" if self._written == codes else "end"
 
 
+class RunState(RowState):
+    """The state for pictures as runs of ``length`` codes, without size and lines."""
+
+    __slots__ = ("_length",)
+
+    def __init__(self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int], *, length: int) -> None:
+        super().__init__(tokens, rule, ends)
+        self._length = length
+
+    def advance(self, token: int) -> None:
+        super().advance(token)
+        if self._place == "size":
+            self._place = "body"
+
+    def _next_of_body(self) -> str:
+        return "code" if self._written < self._length else "end"
+
+
 class BlockMasks:
     """Each state's forbidden tokens: a boolean tensor over the vocabulary, made once.
     ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped here."""
@@ -149,13 +167,16 @@ def _number(digits: str) -> bool:
     return digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) <= 6
 
 
+MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], RowState]
+
+
 class BlockGrammar:
     """A logits processor that restricts the rows of one batch to the grammar.
-    It is made for each call of ``generate`` and comes before sampling."""
+    It is made for each call of ``generate`` and comes before sampling. ``state`` makes the state of a row."""
 
-    def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int) -> None:
+    def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int, state: MakeState = RowState) -> None:
         self._masks, self._rule = masks, rule
-        self.rows = [RowState(masks.tokens, rule, masks.ends) for _ in range(rows)]
+        self.rows = [state(masks.tokens, rule, masks.ends) for _ in range(rows)]
         self._begun = False
         self._forbidden: dict[_Key, Any] = {}
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from mmeval.model_backends.hf.generation.blocks import Block, BrokenBlock, Piece, Words, split
+from mmeval.model_backends.hf.generation.blocks import Block, BrokenBlock, Piece, Words, split, split_runs
 from tests.support.block_tokens import BEGIN, C1, C2, END, FRAME, LINE, PLACEHOLDER, TOKENS, WRAPPER, A, B, size
 
 BODY = (C1, LINE, C2, LINE)
@@ -27,6 +27,8 @@ def test_a_stream_is_cut_into_words_and_pictures_in_its_order() -> None:
     broken, words = pieces(BEGIN, *size("2*1"), WRAPPER, C1, A, B)
     assert (isinstance(broken, BrokenBlock) and not broken.cut, words) == (True, Words((A, B)))
     assert pieces(BEGIN, *size("2"), *block())[1:] == [PICTURE]
+    run, found = [BEGIN, C1, C2, END], Block(1, 2, (C1, C2))
+    assert list(split_runs([A, *run, B, *run], TOKENS, 2)) == [Words((A,)), found, Words((B,)), found]
 
 
 @pytest.mark.parametrize("length", range(1, len(block())))
@@ -63,3 +65,14 @@ def test_codes_outside_of_a_picture_are_one_broken_picture_a_run(stray: int) -> 
     first, outside, last = pieces(A, stray, stray, B)
     assert isinstance(outside, BrokenBlock)
     assert (first, outside.cut, last) == (Words((A,)), False, Words((B,)))
+
+
+@pytest.mark.parametrize(
+    ("run", "rest", "cut"),
+    [([BEGIN, C1], [], True), ([BEGIN, C1, END], [A], False), ([BEGIN, C1], [A], False), ([BEGIN], [], True)],
+    ids=["cut off", "too short", "without an end", "just begun"],
+)
+def test_a_picture_of_a_fixed_length_that_lacks_codes_is_broken(run: list[int], rest: list[int], cut: bool) -> None:
+    broken, *words = split_runs([*run, *rest], TOKENS, 2)
+    assert isinstance(broken, BrokenBlock)
+    assert (broken.cut, words) == (cut, [Words((A,))] if rest else [])
