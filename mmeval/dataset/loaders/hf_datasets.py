@@ -39,6 +39,8 @@ _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
 """The first rows, which are looked at several times before a run, are fetched once."""
+_MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
+"""A file in an archive, as the library writes it; any other address may lead out of the data set."""
 _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
 
 
@@ -208,6 +210,8 @@ class ColumnsDataset:
         """The file at a path, also in an archive (``zip://member::archive``). Raises UsageError for one outside of the
         data set, a missing one, and one that is too large."""
         member, chained, file = path.rpartition("::")
+        if chained and not _MEMBER.fullmatch(member):
+            raise UsageError(f"{path[-200:]!r} names no member of an archive of the data set")
         file = self._inside(file)
         if not self._source.repo and not chained:
             return MediaFolder(self._root, self._root)(file, "the medium")

@@ -124,16 +124,20 @@ def opened(folder: Path, columns: dict[str, Any], split: str = "test", **options
 def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(picture())
     folder = tmp_path / "data"
-    outside = [
-        {"p": path, "n": n} for n, path in enumerate(("../secret.png", str(tmp_path / "secret.png"), "none.png"))
-    ]
-    write_rows(folder, *outside, {"p": "in.png", "n": 0}, {"p": "in.png", "n": 4})
+    secret = tmp_path / "secret.png"
+    members = (f"file:///..{secret}", f"local://{secret}", f"{secret}", "", "zip://in.png::zip://x.zip")
+    chained = [f"{member}::x.zip" for member in (*members, f"zip://in.png::file://{secret}")]
+    outside = ["../secret.png", str(secret), "none.png", *chained]
+    rows = [{"p": path, "n": n} for n, path in enumerate(outside)]
+    write_rows(folder, *rows, {"p": "in.png", "n": 0}, {"p": "zip://in.png::x.zip", "n": 4})
     (folder / "in.png").write_bytes(picture())
+    with zipfile.ZipFile(folder / "x.zip", "w") as archive:
+        archive.writestr("in.png", picture())
     columns = {"id": "row{{ n }}", "input": "{{ p }} {{ 8 // n }}"}
-    found = list(rows_of(opened(folder, columns, media_columns=["p"])))
-    assert [bool(sample.fault) for sample in found] == [True, True, True, True, False]
-    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:4], 1))
-    assert (found[3].id, found[4].id, found[4].metadata) == ("row0", "row4", {"n": 4})
+    found = list(rows_of(opened(folder, columns, media_columns=["p"], data_files={"test": "test.jsonl"})))
+    assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
+    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1))
+    assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
 
 
 @pytest.mark.parametrize(
