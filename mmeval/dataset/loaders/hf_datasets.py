@@ -38,7 +38,7 @@ OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "fi
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
-"""The first rows, which are looked at several times before a run, are fetched once."""
+"""The first rows, which are read several times before a run, are fetched once."""
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
 """A file in an archive, as the library writes it; any other address may lead out of the data set."""
 _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
@@ -124,13 +124,16 @@ class ColumnsDataset:
         stated = (self._builder.info.splits or {}).get(self._source.split) if self._source.repo else None
         if stated is not None and stated.num_examples:
             return int(stated.num_examples)
+        from datasets.utils.file_utils import xopen
+        from pyarrow.parquet import ParquetFile
+
         with self._explained():
             if not all(file.endswith(".parquet") for file in self._files):
                 return sum(1 for _ in self._stream)
             total = 0
             for file in self._files:
-                with need("datasets.utils.file_utils", "datasets").xopen(file, "rb") as stream:
-                    total += need("pyarrow.parquet", "datasets").ParquetFile(stream).metadata.num_rows
+                with xopen(file, "rb") as stream:
+                    total += ParquetFile(stream).metadata.num_rows
             return total
 
     @property
@@ -209,6 +212,8 @@ class ColumnsDataset:
     def _file(self, path: str) -> Media:
         """The file at a path, also in an archive (``zip://member::archive``). Raises UsageError for one outside of the
         data set, a missing one, and one that is too large."""
+        from datasets.utils.file_utils import xopen
+
         member, chained, file = path.rpartition("::")
         if chained and not _MEMBER.fullmatch(member):
             raise UsageError(f"{path[-200:]!r} names no member of an archive of the data set")
@@ -217,7 +222,7 @@ class ColumnsDataset:
             return MediaFolder(self._root, self._root)(file, "the medium")
         with self._explained():
             opened = f"{member}{chained}{self._home}{file}"
-            with need("datasets.utils.file_utils", "datasets").xopen(opened, "rb") as stream:
+            with xopen(opened, "rb") as stream:
                 data = stream.read(_MAX_MEDIUM_BYTES + 1)
         if len(data) > _MAX_MEDIUM_BYTES:
             raise UsageError(f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB")
