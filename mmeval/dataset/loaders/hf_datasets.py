@@ -76,11 +76,17 @@ class ColumnsDataset:
         with self._explained():
             repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
             self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
+            for file in self._files:
+                self._inside(file)
             stream = self._builder.as_streaming_dataset(split=source.split)
-            self._stream = stream.decode(False) if stream.features else stream  # a CSV, for one, has none yet
-            features: Mapping[str, Any] = stream.features or dict.fromkeys(next(iter(stream), {}))
-        for file in self._files:
-            self._inside(file)
+            features: Mapping[str, Any] = stream.features or dict.fromkeys(next(iter(stream)))  # a CSV has none yet
+            if self._builder.name == "csv" or any(file.endswith("metadata.csv") for file in self._files):
+                text = library.Value("string")  # else 007 is 7.0, and N/A is empty
+                features = {key: text if isinstance(f, library.Value | None) else f for key, f in features.items()}
+                self._builder.config.features = self._builder.info.features = library.Features(features)
+                self._builder.config.na_filter = False
+                stream = self._builder.as_streaming_dataset(split=source.split)
+            self._stream = stream.decode(False) if stream.features else stream
         self._names = {name: re.sub(r"\W|^(?=\d)", "_", name) for name in features}
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
         self._classes = {name: f.names for name, f in features.items() if type(f).__name__ == "ClassLabel"}
@@ -161,7 +167,7 @@ class ColumnsDataset:
             with explaining(self._place, "dataset"):
                 yield
             return
-        with Caught() as failure:
+        with Caught(UsageError) as failure:
             yield
         if failure:
             source, reason = self._source, failure.reason.partition("\n")[0]

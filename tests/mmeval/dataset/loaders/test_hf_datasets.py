@@ -36,7 +36,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def picture_folder(folder: Path) -> None:
-    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,1\nb.png,And this?,An ash.,2\n"
+    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,01\nb.png,And this?,An ash.,2\n"
     write_files(folder, {"metadata.csv": rows})
     (folder / "a.png").write_bytes(picture())
     (folder / "b.png").write_bytes(picture())
@@ -59,7 +59,7 @@ def json_lines(folder: Path) -> None:
 
 
 def csv(folder: Path) -> None:
-    write_files(folder, {"test.csv": "q;a\n2 + 2;4\n3 + 3;6\n"})
+    write_files(folder, {"test.csv": "q;a;note\nNone;007;\nN/A;1e5;x\n"})
 
 
 def hub_layout(folder: Path) -> None:
@@ -76,7 +76,7 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "an image folder with a CSV": (
         picture_folder,
         'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: Right answer, of: "{{ level }}"}',
-        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": 1, "of": 1}],
+        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": "01", "of": "01"}],
     ),
     "a parquet file with its own columns": (
         own_parquet,
@@ -92,7 +92,7 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "a CSV": (
         csv,
         'dataset_kwargs: {sep: ";"}\ncolumns: {input: q, reference: a}',
-        [["2 + 2"], "4", {"q": "2 + 2", "a": 4}],
+        [["None"], "007", {"q": "None", "a": "007", "note": ""}],
     ),
     "a folder in the layout of the hub": (
         hub_layout,
