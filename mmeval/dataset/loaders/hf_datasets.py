@@ -32,6 +32,7 @@ from mmeval.errors import Caught, RowError, UnknownNameError, UsageError
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
+from mmeval.system.foreign_lines import lines_of
 
 _CONTENTS = ("input", "reference", "references")
 OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "field", "media_columns", "sep")
@@ -39,6 +40,8 @@ _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
 """The first rows, which are read several times before a run, are fetched once."""
+_ROWS_WITH_ALL_COLUMNS = 1000
+"""The first rows of JSON Lines, of which one at least has each column that a template reads."""
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
 """A file in an archive, as the library writes it; any other address may lead out of the data set."""
 _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
@@ -78,18 +81,24 @@ class ColumnsDataset:
             self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
             for file in self._files:
                 self._inside(file)
-            stream = self._builder.as_streaming_dataset(split=source.split)
-            features: Mapping[str, Any] = stream.features or dict.fromkeys(next(iter(stream)))  # a CSV has none yet
+            features: dict[str, Any] = self._builder.info.features or {}
+            self._own_lines = self._has_own_lines(features, options)
+            if self._own_lines:
+                features = {key: None for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS) for key in row} | features
+            else:
+                self._stream = self._streamed()
+                features = self._stream.features or dict.fromkeys(next(self._all(), {}))  # a CSV has none yet
+            if not features:
+                raise UsageError(f"{self._place}: test_split {source.split!r} has no rows")
             if self._builder.name == "csv" or any(file.endswith("metadata.csv") for file in self._files):
                 text = library.Value("string")  # else 007 is 7.0, and N/A is empty
                 features = {key: text if isinstance(f, library.Value | None) else f for key, f in features.items()}
                 self._builder.config.features = self._builder.info.features = library.Features(features)
                 self._builder.config.na_filter = False
-                stream = self._builder.as_streaming_dataset(split=source.split)
-            self._stream = stream.decode(False) if stream.features else stream
+                self._stream = self._streamed()
         self._names = {name: re.sub(r"\W|^(?=\d)", "_", name) for name in features}
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
-        self._classes = {name: f.names for name, f in features.items() if type(f).__name__ == "ClassLabel"}
+        self._classes = {name: f.names for name, f in features.items() if isinstance(f, library.ClassLabel)}
         if unknown := [name for name in self._paths if name not in features]:
             raise UnknownNameError("column of media_columns", unknown[0], features)
         if "input" not in columns:
@@ -135,7 +144,7 @@ class ColumnsDataset:
 
         with self._explained():
             if not all(file.endswith(".parquet") for file in self._files):
-                return sum(1 for _ in self._stream)
+                return sum(1 for _ in self._all())
             total = 0
             for file in self._files:
                 with xopen(file, "rb") as stream:
@@ -150,15 +159,31 @@ class ColumnsDataset:
     def __iter__(self) -> Iterator[Sample]:
         return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
 
+    def _has_own_lines(self, declared: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        """Whether the rows are JSON Lines that are read as written; the library makes a date of a text that is one."""
+        files = self._files if self._builder.name == "json" and not {"encoding", "field"} & options.keys() else []
+        return {Path(file).suffix for file in files} == {".jsonl"} and not any(map(_kind_of, declared.values()))
+
+    def _streamed(self) -> Any:
+        stream = self._builder.as_streaming_dataset(split=self._source.split)
+        return stream.decode(False) if stream.features else stream
+
+    def _all(self) -> Iterator[dict[str, Any]]:
+        if not self._own_lines:
+            return iter(self._stream)
+        from datasets.utils.file_utils import xPath  # the path of a file here or on the hub
+
+        return (line.row for file in self._files for line in lines_of(xPath(file)))
+
     @cached_property
     def _first(self) -> list[dict[str, Any]]:
-        return list(islice(self._stream, _KEPT_ROWS))
+        return list(islice(self._all(), _KEPT_ROWS))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with self._explained():
             yield from self._first
             if len(self._first) == _KEPT_ROWS:
-                yield from self._stream.skip(_KEPT_ROWS)
+                yield from islice(self._all(), _KEPT_ROWS, None)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -174,13 +199,13 @@ class ColumnsDataset:
             what = f"test_split {source.split!r}" + (f" of dataset_name {source.name!r}" if source.name else "")
             raise UsageError(f"{self._place}: datasets cannot read {what}: {reason}") from None
 
-    def _sample(self, row: Mapping[str, Any], position: int) -> Sample:
+    def _sample(self, row: dict[str, Any], position: int) -> Sample:
         labels: dict[str, Any] = {}
         name = str(position)
         try:
-            cells = {column: self._cell(column, value) for column, value in row.items()}
+            cells = {column: self._cell(column, value) for column, value in (dict.fromkeys(self._names) | row).items()}
             labels = {column: cell for column, cell in cells.items() if not _has_media(cell)}
-            values = {self._names[column]: "" if cell is None else cell for column, cell in cells.items()}
+            values = {self._names.get(column, column): "" if cell is None else cell for column, cell in cells.items()}
             templates = self._templates
             labels |= self._constants | {key: templates[key].value(values) for key in templates if key not in _CONTENTS}
             name = str(labels.pop("id") if "id" in templates else position)
@@ -192,21 +217,21 @@ class ColumnsDataset:
         return Sample(name, (Message("user", asked),), (*one, *several), labels)
 
     def _cell(self, column: str, value: Any) -> Value:
+        """A cell, or a value in it, as templates see it: its media as content, else as JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
-        return self._value(value, self._kinds.get(column), column in self._paths)
-
-    def _value(self, value: Any, kind: PartKind | None, is_path: bool) -> Value:
-        """A cell as templates see it: its media as content, else as JSON."""
+        is_path = column in self._paths
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
             is_path, value = value["bytes"] is None, value["path"] if value["bytes"] is None else value["bytes"]
         if isinstance(value, bytes) or (isinstance(value, str) and is_path):
             medium = Media.from_bytes(value) if isinstance(value, bytes) else self._file(value)
-            return Interleaved((media_part(medium, kind),))
+            return Interleaved((media_part(medium, self._kinds.get(column)),))
         if isinstance(value, Mapping):
-            return {str(key): self._value(item, kind, is_path) for key, item in value.items()}
+            return {str(key): self._cell(column, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self._value(item, kind, is_path) for item in value]
+            return [self._cell(column, item) for item in value]
+        if hasattr(value, "isoformat") and any(".json" in PurePosixPath(file).name for file in self._files):
+            raise UsageError(f"{column!r}: datasets reads a text in JSON as a date; write the rows as parquet")
         return cast("Value", json_value(value))
 
     def _inside(self, file: str) -> str:

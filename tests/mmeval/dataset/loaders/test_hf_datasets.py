@@ -52,7 +52,8 @@ def own_parquet(folder: Path) -> None:
 
 
 def json_lines(folder: Path) -> None:
-    rows = [{"sound": "s/1.wav", "ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": n} for n in (0, 1)]
+    ask = {"words": "Hear:", "on": "2024-01-02"}
+    rows = [{"sound": "s/1.wav", "ask": ask, "choices": ["2024-01-02", "1999-12-31"], "right": n} for n in (0, 1)]
     write_rows(folder, *rows)
     (folder / "s").mkdir()
     (folder / "s" / "1.wav").write_bytes(wav())
@@ -87,7 +88,11 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
         json_lines,
         "dataset_kwargs: {media_columns: [sound]}\n"
         'columns: {input: "{{ ask.words }}{{ sound }}", reference: "{{ choices[right] }}"}',
-        [["Hear:", "audio"], "a", {"ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": 0}],
+        [
+            ["Hear:", "audio"],
+            "2024-01-02",
+            {"ask": {"words": "Hear:", "on": "2024-01-02"}, "choices": ["2024-01-02", "1999-12-31"], "right": 0},
+        ],
     ),
     "a CSV": (
         csv,
@@ -138,6 +143,9 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
     assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1))
     assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
+    write_files(folder, {"dates.json": '[{"n": "2024-01-02"}]'})
+    (dated,) = rows_of(opened(folder, {"input": "n"}, data_files={"test": "dates.json"}))
+    assert "'n'" in dated.fault
 
 
 @pytest.mark.parametrize(
@@ -150,10 +158,12 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
         ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
         ({"input": "q"}, {"split": "gone"}, "gone.*test"),
+        ({"input": "q"}, {"data_files": {"test": "bare.csv"}}, "test.* has no rows"),
+        ({"input": "q"}, {"data_files": {"test": "empty.jsonl"}}, "test.* has no rows"),
     ],
 )
 def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
-    write_files(tmp_path, {"test.csv": "q,a\n1,2\n"})
+    write_files(tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "empty.jsonl": ""})
     with pytest.raises(UsageError, match=word):
         opened(tmp_path, columns, **options)
 
@@ -173,7 +183,7 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(tmp_pat
     assert len({before, other, mark()}) == 3
     torn = tmp_path / "torn"
     write_files(torn, {"test.jsonl": '{"q": 1}\n{"q":'})
-    with pytest.raises(UsageError, match=r"torn: .*JSON"):
+    with pytest.raises(UsageError, match=r"test.jsonl:2: .*JSON"):
         len(opened(torn, {"input": "q"}))
 
 
@@ -197,7 +207,8 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
     files = {f"test-0000{n}-of-00002.parquet": parquet(range(15 * n, 15 * n + 15)) for n in range(2)}
     repo = {"README.md": f"---\n{json.dumps(head)}\n---\n".encode(), **files}
     keys = 'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q }}"}'
-    with FakeHub({"me/far": {COMMIT: repo}}) as hub, at_hub(hub.url, tmp_path):
+    lines = {"test.jsonl": b'{"q": "1999-12-31"}\n{"q": "2024-01-02", "late": 1}'}
+    with FakeHub({"me/far": {COMMIT: repo}, "me/lines": {COMMIT: lines}}) as hub, at_hub(hub.url, tmp_path):
         for name, value in {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": False}.items():
             monkeypatch.setattr(datasets.config, name, value)
         made = built(tmp_path, keys)
@@ -206,5 +217,7 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
         assert (len(dataset), first[1].input[0].content.words, made.source()["commit"]) == (30, " q0", COMMIT)
         assert [name for name in hub.fetched if name in files] == ["test-00000-of-00002.parquet"]
         assert [sample.id for sample in dataset] == [str(n) for n in range(1, 31)]
+        rows = list(built(tmp_path, "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}").dataset())
+        assert [row.metadata for row in rows] == [{"q": "1999-12-31", "late": None}, {"q": "2024-01-02", "late": 1}]
     with at_hub("", tmp_path, offline=True), pytest.raises(MissingDataError, match="HF_HUB_OFFLINE"):
         built(tmp_path, keys).dataset()
