@@ -22,6 +22,8 @@ from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+import yaml
+
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved, PartKind, media_part
 from mmeval.dataset.contract import DataSource
@@ -72,12 +74,13 @@ class ColumnsDataset:
         for option in options:
             if option not in OPTIONS:
                 raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
-        for path in _texts([options.get("data_files"), options.get("data_dir")]):
-            path_inside(self._root, path)
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():
             repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
+            for config in (options, *self._configs()):  # first, as the library fetches what they name
+                for path in _texts([config.get("data_files"), config.get("data_dir")]):
+                    self._inside(path)
             self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
             for file in self._files:
                 self._inside(file)
@@ -106,6 +109,16 @@ class ColumnsDataset:
             raise UsageError(f"{self._place}: columns: input is missing; its template may read {known}", name="columns")
         self._constants = {key: value for key, value in columns.items() if not isinstance(value, str)}
         self._templates = {key: self._template(key, text) for key, text in columns.items() if isinstance(text, str)}
+
+    def _configs(self) -> Iterator[Mapping[str, Any]]:
+        """The configurations that a local folder states in its card, or beside it."""
+        from huggingface_hub.repocard import metadata_load
+
+        card, beside = self._root / "README.md", self._root / ".huggingface.yaml"
+        if not self._source.repo and card.is_file():
+            yield from (metadata_load(card) or {}).get("configs", ())
+        if not self._source.repo and beside.is_file():
+            yield from (yaml.safe_load(beside.read_bytes()) or {}).get("configs", ())
 
     def _template(self, key: str, source: str) -> PartsTemplate:
         try:
@@ -237,6 +250,8 @@ class ColumnsDataset:
     def _inside(self, file: str) -> str:
         """The path of a file in the data set, also by its whole address. Raises UsageError for one outside."""
         inner = file.removeprefix(self._home)
+        if "::" in inner:
+            raise UsageError(f"{inner[:200]!r} is no path inside the data set")
         path_inside(self._root, inner)
         return inner
 

@@ -157,6 +157,9 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
         ({"input": "q"}, {"token": "x"}, "'token'"),
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
         ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
+        ({"input": "q"}, {"data_files": "zip::https://example.org/x.zip"}, "no path inside"),
+        ({"input": "q"}, {"README.md": "---\n%s---\n"}, "leads out"),
+        ({"input": "q"}, {".huggingface.yaml": "%s"}, "leads out"),
         ({"input": "q"}, {"split": "gone"}, "gone.*test"),
         ({"input": "q"}, {"data_files": {"test": "bare.csv"}}, "test.* has no rows"),
         ({"input": "q"}, {"data_files": {"test": "empty.jsonl"}}, "test.* has no rows"),
@@ -164,6 +167,8 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
 )
 def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
     write_files(tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "empty.jsonl": ""})
+    far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
+    write_files(tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name})
     with pytest.raises(UsageError, match=word):
         opened(tmp_path, columns, **options)
 
