@@ -2,8 +2,9 @@
 
 The data set is a folder, or one of the hub, which is streamed: only the rows that are used are fetched. ``columns`` of
 the task file has a template for ``input`` and, where there are any, for ``reference`` (one) or ``references`` (a list),
-``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold; a medium becomes a part
-where it is written. A column that is named alone stands for ``{{ column }}``. Columns without media are labels as well.
+``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold and behind a word of Jinja;
+a medium becomes a part where it is written. A column that is named alone stands for ``{{ column }}``. Columns without
+media are labels as well.
 
 Cells of images, sounds, videos and documents are never decoded here. A medium is in its cell, or in a file of the data
 set; ``media_columns`` of ``dataset_kwargs`` names columns of texts that are paths of such files. No code of a data set
@@ -16,7 +17,7 @@ import contextlib
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path, PurePosixPath
@@ -36,12 +37,14 @@ from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
 from mmeval.system.foreign_lines import lines_of
 
-_CONTENTS = ("input", "reference", "references")
+_CONTENTS = ("input", "reference")
 OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "field", "media_columns", "sep")
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
 """The first rows, which are read several times before a run, are fetched once."""
+_WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
+"""Names that are no values in Jinja."""
 _ROWS_WITH_ALL_COLUMNS = 1000
 """The first rows of JSON Lines, of which one at least has each column that a template reads."""
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
@@ -99,7 +102,7 @@ class ColumnsDataset:
                 self._builder.config.features = self._builder.info.features = library.Features(features)
                 self._builder.config.na_filter = False
                 self._stream = self._streamed()
-        self._names = {name: re.sub(r"\W|^(?=\d)", "_", name) for name in features}
+        self._names = self._names_of(features)
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
         self._classes = {name: f.names for name, f in features.items() if isinstance(f, library.ClassLabel)}
         if unknown := [name for name in self._paths if name not in features]:
@@ -107,8 +110,10 @@ class ColumnsDataset:
         if "input" not in columns:
             known = ", ".join(self._names.values())
             raise UsageError(f"{self._place}: columns: input is missing; its template may read {known}", name="columns")
-        self._constants = {key: value for key, value in columns.items() if not isinstance(value, str)}
-        self._templates = {key: self._template(key, text) for key, text in columns.items() if isinstance(text, str)}
+        self._references = [self._template("references", text) for text in _texts(columns.get("references"))]
+        labels = {key: value for key, value in columns.items() if key != "references"}
+        self._constants = {key: value for key, value in labels.items() if not isinstance(value, str)}
+        self._templates = {key: self._template(key, text) for key, text in labels.items() if isinstance(text, str)}
 
     def _configs(self) -> Iterator[Mapping[str, Any]]:
         """The configurations that a local folder states in its card, or beside it."""
@@ -119,6 +124,18 @@ class ColumnsDataset:
             yield from (metadata_load(card) or {}).get("configs", ())
         if not self._source.repo and beside.is_file():
             yield from (yaml.safe_load(beside.read_bytes()) or {}).get("configs", ())
+
+    def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
+        """What templates call each column."""
+        found: dict[str, str] = {}
+        for column in columns:
+            name = re.sub(r"\W|^(?=\d)", "_", column)
+            name = f"{name}_" if name in _WORDS else name
+            if name in found.values():
+                other = next(key for key, known in found.items() if known == name)
+                raise UsageError(f"{self._place}: the columns {other!r} and {column!r} are both {name} in templates")
+            found[column] = name
+        return found
 
     def _template(self, key: str, source: str) -> PartsTemplate:
         try:
@@ -224,10 +241,11 @@ class ColumnsDataset:
             name = str(labels.pop("id") if "id" in templates else position)
             asked = templates["input"].render(values)
             one = (templates["reference"].render(values),) if "reference" in templates else ()
-            several = templates["references"].each(values) if "references" in templates else ()
+            several = (reference for template in self._references for reference in template.each(values))
+            accepted = tuple(reference for reference in (*one, *several) if reference.rendered().strip())
         except UsageError as error:
             raise RowError(f"{self._place}: row {position}: {error}", id=name, labels=labels) from None
-        return Sample(name, (Message("user", asked),), (*one, *several), labels)
+        return Sample(name, (Message("user", asked),), accepted, labels)
 
     def _cell(self, column: str, value: Any) -> Value:
         """A cell, or a value in it, as templates see it: its media as content, else as JSON."""

@@ -60,7 +60,7 @@ def json_lines(folder: Path) -> None:
 
 
 def csv(folder: Path) -> None:
-    write_files(folder, {"test.csv": "q;a;note\nNone;007;\nN/A;1e5;x\n"})
+    write_files(folder, {"test.csv": "none;a;note\nNone;007;\nN/A;1e5;x\n"})
 
 
 def hub_layout(folder: Path) -> None:
@@ -96,8 +96,8 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     ),
     "a CSV": (
         csv,
-        'dataset_kwargs: {sep: ";"}\ncolumns: {input: q, reference: a}',
-        [["None"], "007", {"q": "None", "a": "007", "note": ""}],
+        'dataset_kwargs: {sep: ";"}\ncolumns: {input: "{{ none_ }}", references: ["{{ note }}", a]}',
+        [["None"], "007", {"none": "None", "a": "007", "note": ""}],
     ),
     "a folder in the layout of the hub": (
         hub_layout,
@@ -153,6 +153,7 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     [
         ({}, {}, "columns: input is missing.* q, a"),
         ({"input": "{{ quest }}"}, {}, "columns.input: .*'quest'"),
+        ({"input": "q"}, {"data_files": {"test": "same.csv"}}, "'a b' and 'a-b' are both a_b"),
         ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
         ({"input": "q"}, {"token": "x"}, "'token'"),
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
@@ -166,7 +167,9 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     ],
 )
 def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
-    write_files(tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "empty.jsonl": ""})
+    write_files(
+        tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""}
+    )
     far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
     write_files(tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name})
     with pytest.raises(UsageError, match=word):
