@@ -47,6 +47,7 @@ _WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
 """Names that are no values in Jinja."""
 _ROWS_WITH_ALL_COLUMNS = 1000
 """The first rows of JSON Lines, of which one at least has each column that a template reads."""
+_MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
 """A file in an archive, as the library writes it; any other address may lead out of the data set."""
 _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
@@ -80,6 +81,7 @@ class ColumnsDataset:
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():
+            self._builder: Any = None
             repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
             for config in (options, *self._configs()):  # first, as the library fetches what they name
                 for path in _texts([config.get("data_files"), config.get("data_dir")]):
@@ -183,7 +185,7 @@ class ColumnsDataset:
 
     @property
     def _files(self) -> list[str]:
-        files = self._builder.config.data_files or {}
+        files = (self._builder and self._builder.config.data_files) or {}
         return [str(file) for file in files.get(self._source.split, ())]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -225,9 +227,12 @@ class ColumnsDataset:
         with Caught(UsageError) as failure:
             yield
         if failure:
-            source, reason = self._source, failure.reason.partition("\n")[0]
+            source, reason = self._source, failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
+            if found := getattr(failure.error, "table_column_names", None):  # as the library names a failed cast
+                reason = f"the columns of its files differ: one has {', '.join(found)}"
             what = f"test_split {source.split!r}" + (f" of dataset_name {source.name!r}" if source.name else "")
-            raise UsageError(f"{self._place}: datasets cannot read {what}: {reason}") from None
+            place = self._files[0] if len(self._files) == 1 else self._place
+            raise UsageError(f"{place}: datasets cannot read {what}: {reason}") from None
 
     def _sample(self, row: dict[str, Any], position: int) -> Sample:
         labels: dict[str, Any] = {}

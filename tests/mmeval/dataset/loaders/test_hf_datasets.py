@@ -193,6 +193,13 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(tmp_pat
     write_files(torn, {"test.jsonl": '{"q": 1}\n{"q":'})
     with pytest.raises(UsageError, match=r"test.jsonl:2: .*JSON"):
         len(opened(torn, {"input": "q"}))
+    write_files(torn, {"test.csv": "q\n1\n2,3\n"})
+    with pytest.raises(UsageError, match=r"test.csv: .*line 3"):
+        opened(torn, {"input": "q"}, data_files={"test": "test.csv"})
+    for name in ("q", "w"):
+        pq.write_table(pa.table({"q": ["1"], name: ["2"]}), torn / f"{name}.parquet")
+    with pytest.raises(UsageError, match=r"columns of its files differ: one has q, w"):
+        list(opened(torn, {"input": "q"}, data_files={"test": "*.parquet"}))
 
 
 def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
