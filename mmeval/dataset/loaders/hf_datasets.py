@@ -259,7 +259,7 @@ class ColumnsDataset:
         is_path = column in self._paths
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
             is_path, value = value["bytes"] is None, value["path"] if value["bytes"] is None else value["bytes"]
-        if isinstance(value, bytes) or (isinstance(value, str) and is_path):
+        if isinstance(value, bytes) or (isinstance(value, str) and value and is_path):
             medium = Media.from_bytes(value) if isinstance(value, bytes) else self._file(value)
             return Interleaved((media_part(medium, self._kinds.get(column)),))
         if isinstance(value, Mapping):

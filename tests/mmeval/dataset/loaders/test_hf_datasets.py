@@ -143,6 +143,9 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
     assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1))
     assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
+    write_files(folder, {"no.csv": "p,n\n,1\n"})
+    (without,) = rows_of(opened(folder, {"input": "{{ p }}x"}, media_columns=["p"], data_files={"test": "no.csv"}))
+    assert without.fault == ""
     write_files(folder, {"dates.json": '[{"n": "2024-01-02"}]'})
     (dated,) = rows_of(opened(folder, {"input": "n"}, data_files={"test": "dates.json"}))
     assert "'n'" in dated.fault
@@ -236,3 +239,8 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
         assert [row.metadata for row in rows] == [{"q": "1999-12-31", "late": None}, {"q": "2024-01-02", "late": 1}]
     with at_hub("", tmp_path, offline=True), pytest.raises(MissingDataError, match="HF_HUB_OFFLINE"):
         built(tmp_path, keys).dataset()
+
+
+def test_a_template_that_is_no_text_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"columns.input: .*\n.*columns.id: .*\n.*columns.references\[1\]: "):
+        built(tmp_path, "loader: datasets\ncolumns: {input: [q], id: 5, references: [a, 4]}")
