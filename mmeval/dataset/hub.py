@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError
+from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import RepoFile
@@ -130,7 +130,7 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
 @contextlib.contextmanager
 def explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
-    with Caught() as failure:  # of the library, its transport or the disk
+    with Caught(UsageError) as failure:  # of the library, its transport or the disk
         yield
     if failure:
         raise _explained(failure.error, what, kind, cache_too=cache_too) from failure.error

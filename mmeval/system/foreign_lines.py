@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -33,7 +34,8 @@ def lines_of(file: Path, *, kind: type | None = dict, offset: int = 0) -> Iterat
     if file.exists() and not file.is_file():
         raise UsageError(f"{file}: is no plain file")
     try:
-        with file.open("rb") as stream:
+        with file.open("rb") as opened:
+            stream = BufferedReader(opened)  # a file of the hub knows no limit of a line
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset)
             reader = jsonlines.Reader(lines, loads=_decoded)

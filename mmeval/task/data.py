@@ -151,6 +151,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         message = f"no bundled samples: {file.name}; leave it out, or leave out --data bundled"
         raise MissingDataError(message, name="--data")
     keys, place = file.keys, file.document.place(("dataset_path",))
+    columns = keys.columns.model_dump(exclude_unset=True)
     return TaskData(
         task=file.name,
         loader=loader,
@@ -163,7 +164,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         data_dir=overrides.data_dir,
         name=keys.dataset_name,
         split=keys.test_split,
-        options={**keys.dataset_kwargs, **({"columns": keys.columns} if keys.columns else {})},
+        options={**keys.dataset_kwargs, **({"columns": columns} if columns else {})},
     )
 
 

@@ -146,6 +146,16 @@ class Named(BaseModel):
         return dict(self.model_extra or {})
 
 
+class ColumnsKeys(BaseModel):
+    """``columns``: templates of samples of rows; all other keys are labels."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    input: str = ""
+    id: str = ""
+    reference: str = ""
+    references: NameList = []
+
+
 class PromptKeys(BaseModel):
     """``prompt``: a template, ``{system, user}``, or ``{function, ...options}``."""
 
@@ -230,7 +240,7 @@ class TaskKeys(_Keys):
     expected: ExpectedKeys = ExpectedKeys()
     by_hand: list[ByHandKeys] = []
     loader: str = "interleaved"
-    columns: dict[str, Any] = {}
+    columns: ColumnsKeys = ColumnsKeys()
     prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
     prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
     protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")

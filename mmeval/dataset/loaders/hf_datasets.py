@@ -2,8 +2,9 @@
 
 The data set is a folder, or one of the hub, which is streamed: only the rows that are used are fetched. ``columns`` of
 the task file has a template for ``input`` and, where there are any, for ``reference`` (one) or ``references`` (a list),
-``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold; a medium becomes a part
-where it is written. A column that is named alone stands for ``{{ column }}``. Columns without media are labels as well.
+``id`` and labels. A template sees the columns by name, with ``_`` for what no name may hold and behind a word of Jinja;
+a medium becomes a part where it is written. A column that is named alone stands for ``{{ column }}``. Columns without
+media are labels as well.
 
 Cells of images, sounds, videos and documents are never decoded here. A medium is in its cell, or in a file of the data
 set; ``media_columns`` of ``dataset_kwargs`` names columns of texts that are paths of such files. No code of a data set
@@ -16,11 +17,13 @@ import contextlib
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
+
+import yaml
 
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved, PartKind, media_part
@@ -32,13 +35,21 @@ from mmeval.errors import Caught, RowError, UnknownNameError, UsageError
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
+from mmeval.system.foreign_lines import lines_of
 
-_CONTENTS = ("input", "reference", "references")
+_CONTENTS = ("input", "reference")
 OPTIONS = ("data_dir", "data_files", "delimiter", "drop_labels", "encoding", "field", "media_columns", "sep")
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
-"""The first rows, which are looked at several times before a run, are fetched once."""
+"""The first rows, which are read several times before a run, are fetched once."""
+_WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
+"""Names that are no values in Jinja."""
+_ROWS_WITH_ALL_COLUMNS = 1000
+"""The first rows of JSON Lines, of which one at least has each column that a template reads."""
+_MAX_REASON_CHARS = 300
+_MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
+"""A file in an archive, as the library writes it; any other address may lead out of the data set."""
 _KINDS: Mapping[str, PartKind] = {"Image": "image", "Audio": "audio", "Video": "video", "Pdf": "document", "Mesh": "3d"}
 
 
@@ -67,28 +78,66 @@ class ColumnsDataset:
         for option in options:
             if option not in OPTIONS:
                 raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
-        for path in _texts([options.get("data_files"), options.get("data_dir")]):
-            path_inside(self._root, path)
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():
+            self._builder: Any = None
             repo, name, revision = source.repo or str(self._root), source.name or None, source.revision or None
+            for config in (options, *self._configs()):  # first, as the library fetches what they name
+                for path in _texts([config.get("data_files"), config.get("data_dir")]):
+                    self._inside(path)
             self._builder = library.load_dataset_builder(repo, name, revision=revision, **options)
-            stream = self._builder.as_streaming_dataset(split=source.split)
-            self._stream = stream.decode(False) if stream.features else stream  # a CSV, for one, has none yet
-            features: Mapping[str, Any] = stream.features or dict.fromkeys(next(iter(stream), {}))
-        for file in self._files:
-            self._inside(file)
-        self._names = {name: re.sub(r"\W|^(?=\d)", "_", name) for name in features}
+            for file in self._files:
+                self._inside(file)
+            features: dict[str, Any] = self._builder.info.features or {}
+            self._own_lines = self._has_own_lines(features, options)
+            if self._own_lines:
+                features = {key: None for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS) for key in row} | features
+            else:
+                self._stream = self._streamed()
+                features = self._stream.features or dict.fromkeys(next(self._all(), {}))  # a CSV has none yet
+            if not features:
+                raise UsageError(f"{self._place}: test_split {source.split!r} has no rows")
+            if self._builder.name == "csv" or any(file.endswith("metadata.csv") for file in self._files):
+                text = library.Value("string")  # else 007 is 7.0, and N/A is empty
+                features = {key: text if isinstance(f, library.Value | None) else f for key, f in features.items()}
+                self._builder.config.features = self._builder.info.features = library.Features(features)
+                self._builder.config.na_filter = False
+                self._stream = self._streamed()
+        self._names = self._names_of(features)
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
-        self._classes = {name: f.names for name, f in features.items() if type(f).__name__ == "ClassLabel"}
+        self._classes = {name: f.names for name, f in features.items() if isinstance(f, library.ClassLabel)}
         if unknown := [name for name in self._paths if name not in features]:
             raise UnknownNameError("column of media_columns", unknown[0], features)
         if "input" not in columns:
             known = ", ".join(self._names.values())
             raise UsageError(f"{self._place}: columns: input is missing; its template may read {known}", name="columns")
-        self._constants = {key: value for key, value in columns.items() if not isinstance(value, str)}
-        self._templates = {key: self._template(key, text) for key, text in columns.items() if isinstance(text, str)}
+        self._references = [self._template("references", text) for text in _texts(columns.get("references"))]
+        labels = {key: value for key, value in columns.items() if key != "references"}
+        self._constants = {key: value for key, value in labels.items() if not isinstance(value, str)}
+        self._templates = {key: self._template(key, text) for key, text in labels.items() if isinstance(text, str)}
+
+    def _configs(self) -> Iterator[Mapping[str, Any]]:
+        """The configurations that a local folder states in its card, or beside it."""
+        from huggingface_hub.repocard import metadata_load
+
+        card, beside = self._root / "README.md", self._root / ".huggingface.yaml"
+        if not self._source.repo and card.is_file():
+            yield from (metadata_load(card) or {}).get("configs", ())
+        if not self._source.repo and beside.is_file():
+            yield from (yaml.safe_load(beside.read_bytes()) or {}).get("configs", ())
+
+    def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
+        """What templates call each column."""
+        found: dict[str, str] = {}
+        for column in columns:
+            name = re.sub(r"\W|^(?=\d)", "_", column)
+            name = f"{name}_" if name in _WORDS else name
+            if name in found.values():
+                other = next(key for key, known in found.items() if known == name)
+                raise UsageError(f"{self._place}: the columns {other!r} and {column!r} are both {name} in templates")
+            found[column] = name
+        return found
 
     def _template(self, key: str, source: str) -> PartsTemplate:
         try:
@@ -122,32 +171,51 @@ class ColumnsDataset:
         stated = (self._builder.info.splits or {}).get(self._source.split) if self._source.repo else None
         if stated is not None and stated.num_examples:
             return int(stated.num_examples)
+        from datasets.utils.file_utils import xopen
+        from pyarrow.parquet import ParquetFile
+
         with self._explained():
             if not all(file.endswith(".parquet") for file in self._files):
-                return sum(1 for _ in self._stream)
+                return sum(1 for _ in self._all())
             total = 0
             for file in self._files:
-                with need("datasets.utils.file_utils", "datasets").xopen(file, "rb") as stream:
-                    total += need("pyarrow.parquet", "datasets").ParquetFile(stream).metadata.num_rows
+                with xopen(file, "rb") as stream:
+                    total += ParquetFile(stream).metadata.num_rows
             return total
 
     @property
     def _files(self) -> list[str]:
-        files = self._builder.config.data_files or {}
+        files = (self._builder and self._builder.config.data_files) or {}
         return [str(file) for file in files.get(self._source.split, ())]
 
     def __iter__(self) -> Iterator[Sample]:
         return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
 
+    def _has_own_lines(self, declared: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        """Whether the rows are JSON Lines that are read as written; the library makes a date of a text that is one."""
+        files = self._files if self._builder.name == "json" and not {"encoding", "field"} & options.keys() else []
+        return {Path(file).suffix for file in files} == {".jsonl"} and not any(map(_kind_of, declared.values()))
+
+    def _streamed(self) -> Any:
+        stream = self._builder.as_streaming_dataset(split=self._source.split)
+        return stream.decode(False) if stream.features else stream
+
+    def _all(self) -> Iterator[dict[str, Any]]:
+        if not self._own_lines:
+            return iter(self._stream)
+        from datasets.utils.file_utils import xPath  # the path of a file here or on the hub
+
+        return (line.row for file in self._files for line in lines_of(xPath(file)))
+
     @cached_property
     def _first(self) -> list[dict[str, Any]]:
-        return list(islice(self._stream, _KEPT_ROWS))
+        return list(islice(self._all(), _KEPT_ROWS))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with self._explained():
             yield from self._first
             if len(self._first) == _KEPT_ROWS:
-                yield from self._stream.skip(_KEPT_ROWS)
+                yield from islice(self._all(), _KEPT_ROWS, None)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -156,64 +224,74 @@ class ColumnsDataset:
             with explaining(self._place, "dataset"):
                 yield
             return
-        with Caught() as failure:
+        with Caught(UsageError) as failure:
             yield
         if failure:
-            source, reason = self._source, failure.reason.partition("\n")[0]
+            source, reason = self._source, failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
+            if found := getattr(failure.error, "table_column_names", None):  # as the library names a failed cast
+                reason = f"the columns of its files differ: one has {', '.join(found)}"
             what = f"test_split {source.split!r}" + (f" of dataset_name {source.name!r}" if source.name else "")
-            raise UsageError(f"{self._place}: datasets cannot read {what}: {reason}") from None
+            place = self._files[0] if len(self._files) == 1 else self._place
+            raise UsageError(f"{place}: datasets cannot read {what}: {reason}") from None
 
-    def _sample(self, row: Mapping[str, Any], position: int) -> Sample:
+    def _sample(self, row: dict[str, Any], position: int) -> Sample:
         labels: dict[str, Any] = {}
         name = str(position)
         try:
-            cells = {column: self._cell(column, value) for column, value in row.items()}
+            cells = {column: self._cell(column, value) for column, value in (dict.fromkeys(self._names) | row).items()}
             labels = {column: cell for column, cell in cells.items() if not _has_media(cell)}
-            values = {self._names[column]: "" if cell is None else cell for column, cell in cells.items()}
+            values = {self._names.get(column, column): "" if cell is None else cell for column, cell in cells.items()}
             templates = self._templates
             labels |= self._constants | {key: templates[key].value(values) for key in templates if key not in _CONTENTS}
             name = str(labels.pop("id") if "id" in templates else position)
             asked = templates["input"].render(values)
             one = (templates["reference"].render(values),) if "reference" in templates else ()
-            several = templates["references"].each(values) if "references" in templates else ()
+            several = (reference for template in self._references for reference in template.each(values))
+            accepted = tuple(reference for reference in (*one, *several) if reference.rendered().strip())
         except UsageError as error:
             raise RowError(f"{self._place}: row {position}: {error}", id=name, labels=labels) from None
-        return Sample(name, (Message("user", asked),), (*one, *several), labels)
+        return Sample(name, (Message("user", asked),), accepted, labels)
 
     def _cell(self, column: str, value: Any) -> Value:
+        """A cell, or a value in it, as templates see it: its media as content, else as JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
-        return self._value(value, self._kinds.get(column), column in self._paths)
-
-    def _value(self, value: Any, kind: PartKind | None, is_path: bool) -> Value:
-        """A cell as templates see it: its media as content, else as JSON."""
+        is_path = column in self._paths
         if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
             is_path, value = value["bytes"] is None, value["path"] if value["bytes"] is None else value["bytes"]
-        if isinstance(value, bytes) or (isinstance(value, str) and is_path):
+        if isinstance(value, bytes) or (isinstance(value, str) and value and is_path):
             medium = Media.from_bytes(value) if isinstance(value, bytes) else self._file(value)
-            return Interleaved((media_part(medium, kind),))
+            return Interleaved((media_part(medium, self._kinds.get(column)),))
         if isinstance(value, Mapping):
-            return {str(key): self._value(item, kind, is_path) for key, item in value.items()}
+            return {str(key): self._cell(column, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self._value(item, kind, is_path) for item in value]
+            return [self._cell(column, item) for item in value]
+        if hasattr(value, "isoformat") and any(".json" in PurePosixPath(file).name for file in self._files):
+            raise UsageError(f"{column!r}: datasets reads a text in JSON as a date; write the rows as parquet")
         return cast("Value", json_value(value))
 
     def _inside(self, file: str) -> str:
         """The path of a file in the data set, also by its whole address. Raises UsageError for one outside."""
         inner = file.removeprefix(self._home)
+        if "::" in inner:
+            raise UsageError(f"{inner[:200]!r} is no path inside the data set")
         path_inside(self._root, inner)
         return inner
 
     def _file(self, path: str) -> Media:
         """The file at a path, also in an archive (``zip://member::archive``). Raises UsageError for one outside of the
         data set, a missing one, and one that is too large."""
+        from datasets.utils.file_utils import xopen
+
         member, chained, file = path.rpartition("::")
+        if chained and not _MEMBER.fullmatch(member):
+            raise UsageError(f"{path[-200:]!r} names no member of an archive of the data set")
         file = self._inside(file)
         if not self._source.repo and not chained:
             return MediaFolder(self._root, self._root)(file, "the medium")
         with self._explained():
             opened = f"{member}{chained}{self._home}{file}"
-            with need("datasets.utils.file_utils", "datasets").xopen(opened, "rb") as stream:
+            with xopen(opened, "rb") as stream:
                 data = stream.read(_MAX_MEDIUM_BYTES + 1)
         if len(data) > _MAX_MEDIUM_BYTES:
             raise UsageError(f"the medium {path[-200:]!r} is larger than {_MAX_MEDIUM_BYTES >> 20} MiB")

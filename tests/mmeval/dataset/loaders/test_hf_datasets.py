@@ -36,7 +36,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def picture_folder(folder: Path) -> None:
-    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,1\nb.png,And this?,An ash.,2\n"
+    rows = "file_name,question,Right answer,level\na.png,Which?,An oak.,01\nb.png,And this?,An ash.,2\n"
     write_files(folder, {"metadata.csv": rows})
     (folder / "a.png").write_bytes(picture())
     (folder / "b.png").write_bytes(picture())
@@ -52,14 +52,15 @@ def own_parquet(folder: Path) -> None:
 
 
 def json_lines(folder: Path) -> None:
-    rows = [{"sound": "s/1.wav", "ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": n} for n in (0, 1)]
+    ask = {"words": "Hear:", "on": "2024-01-02"}
+    rows = [{"sound": "s/1.wav", "ask": ask, "choices": ["2024-01-02", "1999-12-31"], "right": n} for n in (0, 1)]
     write_rows(folder, *rows)
     (folder / "s").mkdir()
     (folder / "s" / "1.wav").write_bytes(wav())
 
 
 def csv(folder: Path) -> None:
-    write_files(folder, {"test.csv": "q;a\n2 + 2;4\n3 + 3;6\n"})
+    write_files(folder, {"test.csv": "none;a;note\nNone;007;\nN/A;1e5;x\n"})
 
 
 def hub_layout(folder: Path) -> None:
@@ -76,7 +77,7 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
     "an image folder with a CSV": (
         picture_folder,
         'test_split: train\ncolumns: {input: "{{ image }} {{ question }}", reference: Right answer, of: "{{ level }}"}',
-        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": 1, "of": 1}],
+        [["image", " Which?"], "An oak.", {"question": "Which?", "Right answer": "An oak.", "level": "01", "of": "01"}],
     ),
     "a parquet file with its own columns": (
         own_parquet,
@@ -87,12 +88,16 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
         json_lines,
         "dataset_kwargs: {media_columns: [sound]}\n"
         'columns: {input: "{{ ask.words }}{{ sound }}", reference: "{{ choices[right] }}"}',
-        [["Hear:", "audio"], "a", {"ask": {"words": "Hear:"}, "choices": ["a", "b"], "right": 0}],
+        [
+            ["Hear:", "audio"],
+            "2024-01-02",
+            {"ask": {"words": "Hear:", "on": "2024-01-02"}, "choices": ["2024-01-02", "1999-12-31"], "right": 0},
+        ],
     ),
     "a CSV": (
         csv,
-        'dataset_kwargs: {sep: ";"}\ncolumns: {input: q, reference: a}',
-        [["2 + 2"], "4", {"q": "2 + 2", "a": 4}],
+        'dataset_kwargs: {sep: ";"}\ncolumns: {input: "{{ none_ }}", references: ["{{ note }}", a]}',
+        [["None"], "007", {"none": "None", "a": "007", "note": ""}],
     ),
     "a folder in the layout of the hub": (
         hub_layout,
@@ -124,16 +129,26 @@ def opened(folder: Path, columns: dict[str, Any], split: str = "test", **options
 def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(picture())
     folder = tmp_path / "data"
-    outside = [
-        {"p": path, "n": n} for n, path in enumerate(("../secret.png", str(tmp_path / "secret.png"), "none.png"))
-    ]
-    write_rows(folder, *outside, {"p": "in.png", "n": 0}, {"p": "in.png", "n": 4})
+    secret = tmp_path / "secret.png"
+    members = (f"file:///..{secret}", f"local://{secret}", f"{secret}", "", "zip://in.png::zip://x.zip")
+    chained = [f"{member}::x.zip" for member in (*members, f"zip://in.png::file://{secret}")]
+    outside = ["../secret.png", str(secret), "none.png", *chained]
+    rows = [{"p": path, "n": n} for n, path in enumerate(outside)]
+    write_rows(folder, *rows, {"p": "in.png", "n": 0}, {"p": "zip://in.png::x.zip", "n": 4})
     (folder / "in.png").write_bytes(picture())
+    with zipfile.ZipFile(folder / "x.zip", "w") as archive:
+        archive.writestr("in.png", picture())
     columns = {"id": "row{{ n }}", "input": "{{ p }} {{ 8 // n }}"}
-    found = list(rows_of(opened(folder, columns, media_columns=["p"])))
-    assert [bool(sample.fault) for sample in found] == [True, True, True, True, False]
-    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:4], 1))
-    assert (found[3].id, found[4].id, found[4].metadata) == ("row0", "row4", {"n": 4})
+    found = list(rows_of(opened(folder, columns, media_columns=["p"], data_files={"test": "test.jsonl"})))
+    assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
+    assert all(f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1))
+    assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
+    write_files(folder, {"no.csv": "p,n\n,1\n"})
+    (without,) = rows_of(opened(folder, {"input": "{{ p }}x"}, media_columns=["p"], data_files={"test": "no.csv"}))
+    assert without.fault == ""
+    write_files(folder, {"dates.json": '[{"n": "2024-01-02"}]'})
+    (dated,) = rows_of(opened(folder, {"input": "n"}, data_files={"test": "dates.json"}))
+    assert "'n'" in dated.fault
 
 
 @pytest.mark.parametrize(
@@ -141,15 +156,25 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     [
         ({}, {}, "columns: input is missing.* q, a"),
         ({"input": "{{ quest }}"}, {}, "columns.input: .*'quest'"),
+        ({"input": "q"}, {"data_files": {"test": "same.csv"}}, "'a b' and 'a-b' are both a_b"),
         ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
         ({"input": "q"}, {"token": "x"}, "'token'"),
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
         ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
+        ({"input": "q"}, {"data_files": "zip::https://example.org/x.zip"}, "no path inside"),
+        ({"input": "q"}, {"README.md": "---\n%s---\n"}, "leads out"),
+        ({"input": "q"}, {".huggingface.yaml": "%s"}, "leads out"),
         ({"input": "q"}, {"split": "gone"}, "gone.*test"),
+        ({"input": "q"}, {"data_files": {"test": "bare.csv"}}, "test.* has no rows"),
+        ({"input": "q"}, {"data_files": {"test": "empty.jsonl"}}, "test.* has no rows"),
     ],
 )
 def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
-    write_files(tmp_path, {"test.csv": "q,a\n1,2\n"})
+    write_files(
+        tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""}
+    )
+    far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
+    write_files(tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name})
     with pytest.raises(UsageError, match=word):
         opened(tmp_path, columns, **options)
 
@@ -169,8 +194,15 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(tmp_pat
     assert len({before, other, mark()}) == 3
     torn = tmp_path / "torn"
     write_files(torn, {"test.jsonl": '{"q": 1}\n{"q":'})
-    with pytest.raises(UsageError, match=r"torn: .*JSON"):
+    with pytest.raises(UsageError, match=r"test.jsonl:2: .*JSON"):
         len(opened(torn, {"input": "q"}))
+    write_files(torn, {"test.csv": "q\n1\n2,3\n"})
+    with pytest.raises(UsageError, match=r"test.csv: .*line 3"):
+        opened(torn, {"input": "q"}, data_files={"test": "test.csv"})
+    for name in ("q", "w"):
+        pq.write_table(pa.table({"q": ["1"], name: ["2"]}), torn / f"{name}.parquet")
+    with pytest.raises(UsageError, match=r"columns of its files differ: one has q, w"):
+        list(opened(torn, {"input": "q"}, data_files={"test": "*.parquet"}))
 
 
 def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
@@ -193,7 +225,8 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
     files = {f"test-0000{n}-of-00002.parquet": parquet(range(15 * n, 15 * n + 15)) for n in range(2)}
     repo = {"README.md": f"---\n{json.dumps(head)}\n---\n".encode(), **files}
     keys = 'loader: datasets\ndataset_path: me/far\ncolumns: {input: "{{ image }} {{ q }}"}'
-    with FakeHub({"me/far": {COMMIT: repo}}) as hub, at_hub(hub.url, tmp_path):
+    lines = {"test.jsonl": b'{"q": "1999-12-31"}\n{"q": "2024-01-02", "late": 1}'}
+    with FakeHub({"me/far": {COMMIT: repo}, "me/lines": {COMMIT: lines}}) as hub, at_hub(hub.url, tmp_path):
         for name, value in {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": False}.items():
             monkeypatch.setattr(datasets.config, name, value)
         made = built(tmp_path, keys)
@@ -202,5 +235,12 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
         assert (len(dataset), first[1].input[0].content.words, made.source()["commit"]) == (30, " q0", COMMIT)
         assert [name for name in hub.fetched if name in files] == ["test-00000-of-00002.parquet"]
         assert [sample.id for sample in dataset] == [str(n) for n in range(1, 31)]
+        rows = list(built(tmp_path, "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}").dataset())
+        assert [row.metadata for row in rows] == [{"q": "1999-12-31", "late": None}, {"q": "2024-01-02", "late": 1}]
     with at_hub("", tmp_path, offline=True), pytest.raises(MissingDataError, match="HF_HUB_OFFLINE"):
         built(tmp_path, keys).dataset()
+
+
+def test_a_template_that_is_no_text_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"columns.input: .*\n.*columns.id: .*\n.*columns.references\[1\]: "):
+        built(tmp_path, "loader: datasets\ncolumns: {input: [q], id: 5, references: [a, 4]}")
