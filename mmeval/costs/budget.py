@@ -125,7 +125,7 @@ class Budget:
         self._calls, self._tokens = spending.total.calls, spending.total.tokens
         self._usd = sum(_known_price(limits, prices, payee).cost(used) for payee, used in spending)
         self._reserved: list[_Cost] = []  # of each call in flight
-        self._waiting: list[asyncio.Future[None]] = []
+        self._ended = asyncio.Event()  # the next call in flight has ended
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
         """Make calls of these roles wait until they fit the budget, if it has limits."""
@@ -168,7 +168,7 @@ class Budget:
                 self.reached = True
                 self.stop()
                 raise StoppedError("the budget was spent before the call was made")
-            await self._change()
+            await self._ended.wait()
             if runtime.stopped:
                 raise StoppedError("stopped before the call was made")
         reserved = account.mean or _Cost(0.0, 0.0)
@@ -209,16 +209,8 @@ class Budget:
                 "%s does not report the tokens of its calls: they are not counted, and only --budget_calls limits them",
                 account.name,
             )
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    async def _change(self) -> None:
-        """Wait until a call in flight has ended."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        await waiter
+        self._ended.set()
+        self._ended = asyncio.Event()
 
 
 def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from mmeval.errors import Caught
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.csv import csv_text
-from mmeval.report.table_formats.latex import latex_text
+from mmeval.report.table_formats.latex import latex_text, tabular
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
@@ -51,10 +51,10 @@ def _markdown(table: Table) -> str:
     return "\n".join([printable(table.title, limit=MAX_NOTE), "", *lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def _shown(value: Cell, digits: int) -> str:
+def _shown(value: Cell, digits: int, written: Callable[[str], str] = cell) -> str:
     if value is None:
         return UNKNOWN
-    return cell(value) if isinstance(value, str) else f"{value:.{digits}f}"
+    return written(value) if isinstance(value, str) else f"{value:.{digits}f}"
 
 
 def _numbers(table: Table) -> frozenset[str]:
@@ -71,25 +71,9 @@ def latex_tables(tables: Iterable[Table]) -> str:
 def _latex(table: Table) -> str:
     numbers = _numbers(table)
     columns = "".join("r" if cell(header) in numbers else "l" for header in table.headers)
-    lines = [
-        rf"% {printable(table.title, limit=MAX_NOTE)}",
-        r"% \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        rf"{' & '.join(map(latex_text, table.headers))} \\",
-        r"\midrule",
-        *(rf"{' & '.join(_latex_cell(value, table.digits) for value in row)} \\" for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"\par{{\footnotesize {latex_text(note)}\par}}" for note in table.notes),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_cell(value: Cell, digits: int) -> str:
-    if value is None:
-        return UNKNOWN
-    return latex_text(value) if isinstance(value, str) else f"{value:.{digits}f}"
+    rows = ([_shown(value, table.digits, latex_text) for value in row] for row in table.rows)
+    text = tabular(columns, map(latex_text, table.headers), rows, map(latex_text, table.notes))
+    return f"% {printable(table.title, limit=MAX_NOTE)}\n{text}"
 
 
 def csv_tables(tables: Iterable[Table]) -> str:

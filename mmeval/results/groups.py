@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+
+from mmeval.records.score import Key
 
 Members = Mapping[str, Collection[str]]
 """The groups and tasks that each group names itself."""
-
-
-class Sliced(Protocol):
-    """A task's number or its name: whole (empty) or of a ``slice`` (``label=value``)."""
-
-    @property
-    def slice(self) -> str: ...
-
-
-_Sliced = TypeVar("_Sliced", bound=Sliced)
 
 
 def depths(names: Iterable[str], members: Members) -> dict[str, int]:
@@ -44,8 +35,8 @@ def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> No
         _visit(member, depth + 1, members, found)
 
 
-def slice_by_slice(items: Sequence[_Sliced], *, every: bool = False) -> list[_Sliced]:
-    """A task's items: the whole first, then each slice with all its metrics.
+def slice_by_slice(items: Sequence[Key], *, every: bool = False) -> list[Key]:
+    """The names of a task's numbers: the whole first, then each slice with all its metrics.
     Of several breakdowns only the first is kept, unless ``every`` one is wanted: others are often dozens of rows."""
     first = next((_breakdown(item) for item in items if item.slice), "")
     kept = [item for item in items if every or not item.slice or _breakdown(item) == first]
@@ -53,5 +44,5 @@ def slice_by_slice(items: Sequence[_Sliced], *, every: bool = False) -> list[_Sl
     return sorted(kept, key=lambda item: order[item.slice])
 
 
-def _breakdown(item: Sliced) -> str:
+def _breakdown(item: Key) -> str:
     return item.slice.partition("=")[0]

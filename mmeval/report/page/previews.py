@@ -82,18 +82,13 @@ class Previews:
 
     def _picture(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.png"
-        if not self._kept(name):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._save(_drawn(media), name))
-        return {"src": f"{MEDIA}/{name}"}
+        there = self._made(name, lambda: self._save(_drawn(media), name))
+        return {"src": f"{MEDIA}/{name}"} if there else {"note": NO_TIME}
 
     def _pages(self, media: Media) -> dict[str, Any]:
         said = f"{media.sha256}.json"
-        if not self._kept(said):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._draw_pages(media, said))
+        if not self._made(said, lambda: self._draw_pages(media, said)):
+            return {"note": NO_TIME}
         count = json.loads((self._into / said).read_bytes())["page_count"]
         names = [f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)]
         shown = [f"{MEDIA}/{name}" for name in names if self._kept(name)]
@@ -110,11 +105,23 @@ class Previews:
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.js"
-        if not self._kept(name):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._write(name, script("mesh", media.sha256, _geometry(media))))
-        return {"mesh": f"{MEDIA}/{name}"}
+        there = self._made(name, lambda: self._write(name, script("mesh", media.sha256, _geometry(media))))
+        return {"mesh": f"{MEDIA}/{name}"} if there else {"note": NO_TIME}
+
+    def _made(self, name: str, make: Callable[[], None]) -> bool:
+        """Whether a preview is there, made now if there is time for it."""
+        if self._kept(name):
+            return True
+        if self._left is not None and self._left <= 0:
+            self.left_over += 1
+            return False
+        started = time.monotonic()
+        try:
+            make()
+        finally:
+            if self._left is not None:
+                self._left -= time.monotonic() - started
+        return True
 
     def _kept(self, name: str) -> bool:
         """Whether a preview is in the report already, or was in the one before."""
@@ -129,21 +136,6 @@ class Previews:
         except FileNotFoundError:  # another process has replaced the report before
             return False
         return True
-
-    def _time_left(self) -> bool:
-        return self._left is None or self._left > 0
-
-    def _no_time(self) -> dict[str, Any]:
-        self.left_over += 1
-        return {"note": NO_TIME}
-
-    def _timed(self, work: Callable[[], None]) -> None:
-        started = time.monotonic()
-        try:
-            work()
-        finally:
-            if self._left is not None:
-                self._left -= time.monotonic() - started
 
     def _save(self, picture: Image, name: str) -> None:
         import io
