@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -178,34 +178,20 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 def _beside_loops(work: Callable[[], T]) -> T:
     """Do work that has an event loop, in another thread where one is running already.
     Ctrl-C reaches the work in either case."""
-    if not _loop_is_running():
-        return work()
-    done: Future[T] = Future()
-    thread = threading.Thread(target=_into, args=(done, work), name="mmeval", daemon=True)
-    thread.start()
-    while True:
-        try:
-            while not done.done():  # in parts: a signal right before a wait is seen after it
-                wait([done], timeout=1.0)
-            return done.result()
-        except KeyboardInterrupt:
-            assert thread.ident is not None
-            interrupt.interrupt_thread(thread.ident)
-
-
-def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
-
-
-def _into(done: Future[T], work: Callable[[], T]) -> None:
-    try:
-        done.set_result(work())
-    except BaseException as error:  # whatever it is, the thread that waits raises it
-        done.set_exception(error)
+        return work()
+    with ThreadPoolExecutor(1, "mmeval") as thread:
+        identity = thread.submit(threading.get_ident).result()
+        done = thread.submit(work)
+        while True:
+            try:
+                while not done.done():  # in parts: a signal right before a wait is seen after it
+                    wait([done], timeout=1.0)
+                return done.result()
+            except KeyboardInterrupt:
+                interrupt.interrupt_thread(identity)
 
 
 def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], flags: Mapping[str, Any]) -> Evaluation:

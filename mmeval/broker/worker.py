@@ -17,14 +17,12 @@ from mmeval.broker.worker_process import (
     AnswerRow,
     BatchDone,
     FromWorker,
-    NotStarted,
-    Ready,
-    Unwritable,
     WorkerJob,
     WorkerMessage,
+    WorkerStartError,
     work,
 )
-from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError
+from mmeval.errors import MmevalError
 from mmeval.system.processes import FreshContext
 from mmeval.system.threads import OwnThread
 
@@ -32,14 +30,6 @@ log = logging.getLogger(__name__)
 
 END_SECONDS = 5.0
 """How long a worker may take to give back what it holds when the run is over."""
-
-
-class WorkerStartError(MmevalError):
-    """A worker could not make or load its backend; ``exit_code`` is the cause's."""
-
-    def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 class WorkerProcess:
@@ -98,11 +88,9 @@ class WorkerProcess:
             message = self._heard()
         except AnswererDiedError as death:
             raise WorkerStartError(f"{death}. It died while its model was loaded") from None
-        if isinstance(message, NotStarted):
-            raise WorkerStartError(message.message, message.exit_code)
-        assert isinstance(message, Ready)
+        assert isinstance(message, Path)
         self._loading = False
-        self.segment = message.segment
+        self.segment = message
 
     def _answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], object]) -> int:
         assert self._line is not None
@@ -114,13 +102,11 @@ class WorkerProcess:
             message = self._heard()
             if isinstance(message, AnswerRow):
                 told(message)
-            elif isinstance(message, Unwritable):
-                raise StorageError(message.message)
             elif isinstance(message, BatchDone):
                 return message.most
 
     def _heard(self) -> FromWorker:
-        """The worker's next message; warnings are passed on. Raises AnswererDiedError."""
+        """The worker's next message; warnings are passed on. Raises its errors, and AnswererDiedError."""
         assert self._line is not None
         while True:
             try:
@@ -135,6 +121,8 @@ class WorkerProcess:
                     f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
+            if isinstance(message, MmevalError):
+                raise message
             if not isinstance(message, WorkerMessage):
                 return message
             _log_once(message)

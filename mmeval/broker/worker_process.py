@@ -55,17 +55,12 @@ class WorkerJob:
     threads: int
 
 
-class Ready(NamedTuple):
-    """The backend is loaded; answers go to ``segment``."""
+class WorkerStartError(MmevalError):
+    """A worker could not make or load its backend; ``exit_code`` is the cause's."""
 
-    segment: Path
-
-
-class NotStarted(NamedTuple):
-    """The backend cannot be made or loaded."""
-
-    message: str
-    exit_code: int
+    def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class AnswerRow(NamedTuple):
@@ -82,12 +77,6 @@ class BatchDone(NamedTuple):
     most: int
 
 
-class Unwritable(NamedTuple):
-    """An answer cannot be kept; the rest of the batch is left."""
-
-    message: str
-
-
 class WorkerMessage(NamedTuple):
     """A warning of the backend's, which would stand in the worker's log alone."""
 
@@ -95,7 +84,9 @@ class WorkerMessage(NamedTuple):
     text: str
 
 
-FromWorker: TypeAlias = Ready | NotStarted | AnswerRow | BatchDone | Unwritable | WorkerMessage
+FromWorker: TypeAlias = Path | AnswerRow | BatchDone | WorkerMessage | WorkerStartError | StorageError
+"""A path is the segment that answers go to, once the backend is loaded. An error ends what the worker was asked to do:
+its start, or the rest of a batch of which an answer cannot be kept."""
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
@@ -107,7 +98,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
     try:
         backend = _started(job, parent)
         if backend is not None:
-            parent.tell(Ready(segment.path))
+            parent.tell(segment.path)
             _Desk(backend, segment, parent).serve()
             asyncio.run(backend.close())
     finally:
@@ -141,10 +132,10 @@ def _started(job: WorkerJob, parent: _Parent) -> BatchBackend | None:
         if isinstance(backend, Startable):
             backend.start()
     except MmevalError as error:
-        parent.tell(NotStarted(str(error), error.exit_code))
+        parent.tell(WorkerStartError(str(error), error.exit_code))
     except BaseException as error:  # a library may fail in any way; the parent says how
         traceback.print_exc()
-        parent.tell(NotStarted(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
+        parent.tell(WorkerStartError(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
     else:
         assert isinstance(backend, BatchBackend)
         return backend
@@ -174,7 +165,7 @@ class _Desk:
             try:
                 most = answer_batch(self._backend, [asked.request for asked in batch], partial(self._deliver, batch))
             except StorageError as error:
-                self._parent.tell(Unwritable(str(error)))
+                self._parent.tell(error)
             else:
                 self._parent.tell(BatchDone(most))
             if time.monotonic() > self._synced + SYNC_SECONDS:

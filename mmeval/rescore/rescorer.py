@@ -19,7 +19,6 @@ from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.runner import Runner, check_backends
-from mmeval.run.sample_choice import IndexSet
 from mmeval.run.suspension import score_command
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import left_to_models
@@ -28,7 +27,7 @@ from mmeval.scoring.trial_rows import trial_line
 from mmeval.secrets import HIDDEN, hidden_names
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import Wanted, every_trial
+from mmeval.store.paths import IndexSet, Wanted, every_trial
 from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection

@@ -47,11 +47,6 @@ COUNTED: Mapping[tuple[str, str], str] = {
 """What such replies count as, by the switch that makes them count and its value."""
 
 
-def code_of_faults(faults: Mapping[str, DataFault], otherwise: int) -> int:
-    """The code of a run: that of the first fault, and without one ``otherwise``."""
-    return next((fault.exit_code for fault in faults.values()), otherwise)
-
-
 def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator[str]:
     """Each fault with the way out; ``again`` is what makes the rest."""
     for task, fault in faults.items():

@@ -28,8 +28,9 @@ from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.availability import OpenedData
 from mmeval.run.options import RunOptions, Unfinished
-from mmeval.run.sample_choice import IndexSet, SampleChoice
+from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import IndexSet
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task

@@ -30,7 +30,6 @@ from mmeval.results.task_results import group_results
 from mmeval.run.availability import say_unavailable, undescribed, with_data
 from mmeval.run.backends import Backends, WorkerFiles, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.run.complaints import (
-    code_of_faults,
     fault_complaints,
     lost_complaints,
     nothing_to_score,
@@ -51,7 +50,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
-from mmeval.store.run_folder import RunFolder, provenance, set_aside
+from mmeval.store.run_folder import RunFolder, check_identity, provenance, set_aside
 from mmeval.system import collector
 from mmeval.task.task import Selection, Task
 from mmeval.wording import file_name
@@ -354,7 +353,7 @@ class _NewTrials(Runner):
         for place in journal.damaged:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
         identity = run_identity(self.backends, self.selection, options)
-        folder.claim(identity, len(journal))
+        check_identity(folder.path, folder.record, identity, len(journal))
         self._resumed = bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
@@ -431,7 +430,7 @@ class _NewTrials(Runner):
         faults = tuple(fault_complaints(jobs.faults, again=again))
         return replace(
             outcome,
-            exit_code=code_of_faults(jobs.faults, outcome.exit_code),
+            exit_code=next((fault.exit_code for fault in jobs.faults.values()), outcome.exit_code),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
             error=next(iter(faults), ""),

@@ -14,25 +14,9 @@ from mmeval.dataset.sampling import FEWER, Draw, Subset
 from mmeval.errors import Caught, UsageError
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
+from mmeval.store.paths import IndexSet
 from mmeval.task.task import Task
 from mmeval.wording import counted
-
-
-class IndexSet:
-    """A set of indices, in one byte for each index up to the largest."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def add(self, index: int) -> None:
-        self._bytes.extend(bytes(max(0, index + 1 - len(self._bytes))))
-        self._bytes[index] = 1
-
-    def __contains__(self, index: int) -> bool:
-        return index < len(self._bytes) and self._bytes[index] == 1
-
-    def __len__(self) -> int:
-        return sum(self._bytes)
 
 
 class SampleChoice:

@@ -15,7 +15,7 @@ from mmeval.errors import MmevalError
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Score
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
-from mmeval.scoring.worker import Item, Rows, ScoringWorker, Setup, is_ready, score, start
+from mmeval.scoring.worker import Item, Rows, ScoringWorker, Setup, score, start
 from mmeval.system.json_lines import from_line
 from mmeval.system.processes import FreshContext
 
@@ -50,10 +50,6 @@ class ScorePool:
         forked = plugins.any_of_script() if fork is None else fork
         context = multiprocessing.get_context("fork") if forked else FreshContext()
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
-
-    def begin(self) -> None:
-        """Start a process, without waiting for it; all of them where they are forked."""
-        self.prepare(is_ready)
 
     def prepare(self, work: Callable[[], object]) -> None:
         """Let a process do something early while it waits for trials."""

@@ -77,7 +77,7 @@ class Scorer:
         if self._workers and (forkable or not of_script):
             together = with_models and of_script
             self._pool = ScorePool(self._setup(threads=together), 1 if together else self._workers, fork=forkable)
-            self._pool.begin()
+            self._pool.prepare(worker.is_ready)  # starts a process without waiting; all of them where they are forked
             if with_models:
                 self._model_pool = None if together else ScorePool(self._setup(threads=True), 1)
                 self._lane = ModelLane(self._plans, self._model_pool or self._pool, self._deliver, self._fail)

@@ -12,13 +12,13 @@ import pytest
 
 from mmeval.broker import worker as module
 from mmeval.broker.batcher import AnswererDiedError, BatchRow
-from mmeval.broker.worker import END_SECONDS, WorkerProcess, WorkerStartError, _ended, _no_interrupt
-from mmeval.broker.worker_process import AnswerRow, BatchDone, NotStarted, Ready, Unwritable, WorkerJob, WorkerMessage
+from mmeval.broker.worker import END_SECONDS, WorkerProcess, _ended, _no_interrupt
+from mmeval.broker.worker_process import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
 from mmeval.errors import StorageError
 from mmeval.store.ticket import Ticket
 from tests.support.toy import reply, request
 
-READY, ROW, DONE = Ready(Path("segment")), AnswerRow(0, reply("answer"), None), BatchDone(3)
+READY, ROW, DONE = Path("segment"), AnswerRow(0, reply("answer"), None), BatchDone(3)
 WARNING = WorkerMessage(30, "a warning")
 GARBLED, END = b"nothing that can be read", None
 BATCH = [BatchRow(request(), Ticket("t"))]
@@ -76,7 +76,7 @@ async def test_a_worker_is_started_answers_and_is_ended(worker: WorkerProcess, m
 @pytest.mark.parametrize(
     ("script", "code", "words"),
     [
-        (NotStarted("no weights", 4), 4, "no weights"),
+        (WorkerStartError("no weights", 4), 4, "no weights"),
         (END, 1, "worker 1 .*status 3.*1.log"),
         (GARBLED, 1, "worker 1 .*Error.*1.log"),
     ],
@@ -95,7 +95,7 @@ async def test_a_start_that_fails(
 @pytest.mark.parametrize(
     ("script", "error", "words", "exitcode"),
     [
-        (Unwritable("disk full"), StorageError, "disk full", None),
+        (StorageError("disk full"), StorageError, "disk full", None),
         (END, AnswererDiedError, "status 3", 3),
         (GARBLED, AnswererDiedError, "1.log", -9),
     ],

@@ -7,9 +7,8 @@ import pytest
 
 from mmeval.broker import worker_pool as module
 from mmeval.broker.batcher import AnswererDiedError, BatchRow
-from mmeval.broker.worker import WorkerStartError
 from mmeval.broker.worker_pool import WorkerPool, worker_jobs
-from mmeval.broker.worker_process import AnswerRow, WorkerJob
+from mmeval.broker.worker_process import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, StoppedError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response

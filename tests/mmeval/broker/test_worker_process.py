@@ -12,7 +12,7 @@ import pytest
 from mmeval import plugins
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker_pool import worker_jobs
-from mmeval.broker.worker_process import BatchDone, FromWorker, Unwritable, WorkerJob, WorkerMessage, _Desk, _started
+from mmeval.broker.worker_process import BatchDone, FromWorker, WorkerJob, WorkerMessage, _Desk, _started
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, StartFailedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.run.options import BackendSpec, RunOutcome
@@ -113,7 +113,7 @@ def test_a_worker_that_cannot_start(args: Any, code: int, message: str, tmp_path
     made, parent, well = job(tmp_path), Parent(), Parent()
     backend = _started(replace(made, args={**made.args, **args}), parent)  # type: ignore[arg-type]
     (heard,) = parent.heard
-    assert (backend, heard.exit_code, message in heard.message) == (None, code, True)
+    assert (backend, heard.exit_code, message in str(heard)) == (None, code, True)
     assert isinstance(_started(made, well), ToyParallel)  # type: ignore[arg-type]
     assert well.heard == [WorkerMessage(logging.WARNING, "this model is a toy")]
 
@@ -133,7 +133,7 @@ def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypa
     parent = Parent(request("question 3"), request("question 4"))
     monkeypatch.setattr(segment, "keep", full)
     _Desk(ToyParallel(folder=str(tmp_path)), segment, parent).serve()  # type: ignore[arg-type]
-    assert (parent.heard, answered(tmp_path)[1:]) == ([Unwritable("disk full")], ["question 1", "question 3"])
+    assert (repr(parent.heard), answered(tmp_path)[1:]) == ("[StorageError('disk full')]", ["question 1", "question 3"])
 
 
 def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_process_too(tmp_path: Path) -> None:
