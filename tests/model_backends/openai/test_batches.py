@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from mmeval.broker import server_batcher
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
+from mmeval.store.ticket import Ticket
 from mmeval.system import to_line
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, generate_all, medium, request
@@ -83,6 +86,21 @@ def test_a_later_process_finds_its_batches_by_some_of_their_requests(
         batched(server.url, tmp_path / "another run")
         assert (sizes, len(server.state.batches.batches)) == ([8, 8, 4, 2], 7)
     assert all(one.error is None for one in longer)
+
+
+def test_two_judges_of_a_run_folder_get_answers_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_batcher, "QUIET", 0.01)
+
+    async def served(model: str) -> set[str]:
+        backend = OpenAIBackend(model=model, base_url=server.url, batch=True)
+        role = BackendRuntime(backend, limit=1, retries=0, live=lambda: 2, notes=tmp_path)
+        found = await asyncio.gather(*(role.ask(one, Ticket(f"t{i}")) for i, one in enumerate(ASKED[:2])))
+        await role.close()
+        return {response.served for response, _ in found}
+
+    with MockServer() as server:
+        assert [asyncio.run(served(model)) for model in ("a", "b", "a")] == [{"a"}, {"b"}, {"a"}]
+        assert len(server.state.batches.batches) == 2
 
 
 def test_one_request_and_one_that_cannot_be_encoded_stay_out_of_a_batch(tmp_path: Path) -> None:
