@@ -67,7 +67,7 @@ def together(scores: Scores) -> Estimate:
     if not pairs:
         return Estimate(None)
     if not all(pairs):
-        raise UsageError(f"aggregation: {TOGETHER} goes with the metric of that name alone")
+        raise UsageError(f"aggregation: {TOGETHER} works only with the metric {TOGETHER}")
     switches = scores.switches
     module = _load(_checked(switches["name"], trust_remote_code=switches["trust_remote_code"]))
     found = module

@@ -119,7 +119,7 @@ class BackendRuntime:
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
         elif batches is not None and notes is not None and self.model is not None:
             own = notes / self.mark  # another backend has other answers to the same requests
-            self.batcher = ServerBatcher(batches, self.model.generate, own, live, limit=limit, told=self._waits_for)
+            self.batcher = ServerBatcher(batches, self.model.generate, own, live, limit=limit, report=self._waits_for)
         self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
             self._send if self.batcher is None else self.batcher.ask
         )

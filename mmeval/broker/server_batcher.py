@@ -33,7 +33,7 @@ class ServerBatcher:
     """Collects the calls of a server's batches; what a batch does not answer is asked alone.
 
     ``alone`` asks for one answer, ``limit`` times at once. ``live`` counts trials; see :class:`ServerBatches` for
-    ``notes`` and ``told``. A stop leaves a batch under way at the server, where the next run finds it.
+    ``notes`` and ``report``. A stop leaves a batch under way at the server, where the next run finds it.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class ServerBatcher:
         live: Callable[[], int],
         *,
         limit: int,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        self._batches, self._alone, self._notes, self._live, self._told = batches, alone, notes, live, told
+        self._batches, self._alone, self._notes, self._live, self._report = batches, alone, notes, live, report
         self.width = batches.max_rows
         self.in_flight = 0
         """Calls that were sent alone: those of a batch are not waited for when the run is stopped."""
@@ -127,7 +127,7 @@ class ServerBatcher:
 
         try:
             with Caught(MmevalError) as failure:
-                await self._batches.answer([row.request for row in rows], self._notes, deliver, self._told)
+                await self._batches.answer([row.request for row in rows], self._notes, deliver, self._report)
             for row in rows:
                 if not row.future.done():
                     lost = failure.reason if failure else "the backend gave no answer"
@@ -135,7 +135,7 @@ class ServerBatcher:
         except MmevalError as error:
             self._fail(rows, error)
         finally:
-            self._told("")
+            self._report("")
         if left_out:
             log.info("a batch left out %s, asked alone now: %s", counted(len(left_out), "request"), left_out[0])
 

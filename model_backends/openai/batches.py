@@ -72,7 +72,7 @@ class ChatBatches:
         requests: Sequence[Request],
         notes: Path,
         deliver: Callable[[int, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         """Answer; equal requests with equal seeds are sent once.
         Raises KeyRefusedError, BackendDownError, StorageError."""
@@ -112,7 +112,7 @@ class ChatBatches:
                     batch = await self._lasting(partial(_found_or_made, client, note.stem, lines))
                     log.info("%d requests are sent as batch %s", len(names), batch.id)
                     found.append((batch, note, {name: left[name] for name in names}))
-            await asyncio.gather(*(self._fetch(client, *batch, answered=answered, told=told) for batch in found))
+            await asyncio.gather(*(self._fetch(client, *batch, answered=answered, report=report) for batch in found))
 
     def _files(
         self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
@@ -143,19 +143,19 @@ class ChatBatches:
         asked: Mapping[str, Request],
         *,
         answered: Callable[[str, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         """Wait until a batch has ended; give each request its answer, or the reason why it has none."""
         pause = FIRST_LOOK
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
-            told(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
+            report(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
             batch = await self._lasting(partial(client.batches.retrieve, batch.id))
         if batch.status == "failed":
             note.unlink()
-            said = [str(error.message) for error in getattr(batch.errors, "data", None) or ()]
-            why = redacted(f"the server refused batch {batch.id}: {'; '.join(said[:3])}", self._settings.api_key)
+            reasons = [str(error.message) for error in getattr(batch.errors, "data", None) or ()]
+            why = redacted(f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}", self._settings.api_key)
             raise BackendDownError(why, "mend that, or leave out batch=true")
         left = set(asked)
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -167,7 +167,7 @@ class ChatBatches:
                     answered(name, response)
         kind: ErrorKind = "server"
         why = f"batch {batch.id} ({batch.status}) holds no answer to it"
-        if batch.status == "cancelled":  # somebody meant that, so nothing is asked at the full price
+        if batch.status == "cancelled":  # on purpose, so not asked at the full price
             kind, why = "no_answer", f"batch {batch.id} was cancelled; without batch=true this is asked alone"
         for name in left:
             answered(name, Response.failed(kind, why))

@@ -31,10 +31,10 @@ class Batches:
         requests: Sequence[Request],
         notes: Path,
         deliver: Callable[[int, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self.sent.append((now(), len(requests)))
-        told("a batch")
+        report("a batch")
         await asyncio.sleep(HOURS)
         for position, asked in enumerate(requests):
             failed = self.left_out.get(asked.messages[0].content.text)
