@@ -86,6 +86,8 @@ class ServerBatcher:
         self.stop(StoppedError("closed before the call was made"))
 
     async def _by_batch(self, request: Request, trial: str) -> Response:
+        if self._stopped is not None:
+            raise self._stopped
         loop = asyncio.get_running_loop()
         row = _Row(request, trial, loop.create_future())
         self._waiting.append(row)
@@ -113,7 +115,8 @@ class ServerBatcher:
                 await asyncio.sleep(min(left, QUIET))
                 continue
             rows, self._waiting = self._waiting[: self.width], self._waiting[self.width :]
-            self._begin(self._answer([row for row in rows if not row.future.done()]))
+            if rows := [row for row in rows if not row.future.done()]:
+                self._begin(self._answer(rows))
         self._collecting = False
 
     async def _answer(self, rows: Sequence[_Row]) -> None:
