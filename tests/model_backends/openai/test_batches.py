@@ -8,11 +8,11 @@ import pytest
 
 from mmeval.broker import server_batcher
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, UsageError
+from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, StorageError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
 from mmeval.store.ticket import Ticket
-from mmeval.system import to_line
+from mmeval.system import from_line, to_line
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, generate_all, medium, request
 
@@ -123,6 +123,18 @@ def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_found_again(tmp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("most", "sizes"), [(12, [12, 8, 4, 4]), (5, [12, 8, 6, 3, 3, 6, 3, 3, 4, 4])])
+def test_what_is_too_large_for_the_queue_of_the_account_is_sent_in_halves_in_turn(
+    most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MAX_ROWS", 12)
+    with MockServer(batch_most=most) as server:
+        found = batched(server.url, tmp_path)
+        sent = [batch["request_counts"]["total"] for batch in server.state.batches.batches.values()]
+        assert ({one.error for one in found}, sent, server.stats()["repeated"]) == ({None}, sizes, 0)
+    assert sum(len(from_line(note.read_bytes())) for note in tmp_path.iterdir()) == 20
+
+
 @pytest.mark.parametrize(
     ("status", "error"), [(404, BackendDownError), (401, KeyRefusedError), (500, BackendDownError)]
 )
@@ -146,6 +158,18 @@ def test_a_server_that_hangs_up_at_every_step_gets_each_request_once(tmp_path: P
         server.state.batches.on_step = stumble
         assert all(one.error is None for one in batched(server.url, tmp_path))
         assert (server.stats()["requests"], len(server.state.batches.batches), len(seen)) == (20, 1, 6)
+
+
+def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_note_is_named(tmp_path: Path) -> None:
+    with MockServer() as server:
+        batched(server.url, tmp_path)
+        server.state.batches.contents.clear()
+        assert {one.error and one.error.kind for one in batched(server.url, tmp_path)} == {"server"}
+        [note] = tmp_path.iterdir()
+        for damage in (b'["tor', b"", b"7"):
+            note.write_bytes(damage)
+            with pytest.raises(StorageError, match=note.name):
+                batched(server.url, tmp_path)
 
 
 def test_hostile_results_leave_their_requests_without_an_answer(tmp_path: Path) -> None:
