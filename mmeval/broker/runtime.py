@@ -21,6 +21,7 @@ from mmeval.backend.contract import (
     SampleBackend,
     Startable,
     WholeAnswers,
+    address_of,
     billed_name,
 )
 from mmeval.broker.batch_answer import ThisProcess
@@ -160,7 +161,7 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            payee = self._payees[role] = Payee(role, self.billed, self._local)
+            payee = self._payees[role] = Payee(role, self.billed, self._local, address_of(self.identity))
         return payee
 
     def tell_loading(self, told: OnLoading) -> None:
