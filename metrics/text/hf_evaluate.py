@@ -19,8 +19,7 @@ from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
 """The aggregator that computes one number of all answers."""
-_REPORTED: set[str] = set()
-"""Metrics of the library that had no number: they are asked for each slice and each draw, and reported once."""
+_REPORTED: set[str] = set()  # metrics of the library that had no number: each is asked for every slice and draw
 
 log = logging.getLogger(__name__)
 

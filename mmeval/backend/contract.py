@@ -156,8 +156,3 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 def billed_name(identity: Mapping[str, Any]) -> str:
     """The name for the price of a backend's calls: its model, else its own name."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
-
-
-def address_of(identity: Mapping[str, Any]) -> str:
-    """The address of a backend's server; empty where its identity has none."""
-    return str(identity.get("base_url") or "")

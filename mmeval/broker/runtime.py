@@ -21,7 +21,6 @@ from mmeval.backend.contract import (
     SampleBackend,
     Startable,
     WholeAnswers,
-    address_of,
     billed_name,
 )
 from mmeval.broker.batch_answer import ThisProcess
@@ -161,7 +160,7 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            payee = self._payees[role] = Payee(role, self.billed, self._local, address_of(self.identity))
+            payee = self._payees[role] = Payee(role, self.billed, self._local, str(self.identity.get("base_url", "")))
         return payee
 
     def tell_loading(self, told: OnLoading) -> None:

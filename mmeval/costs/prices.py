@@ -88,8 +88,7 @@ class Prices:
 
 
 def _listed(name: str, address: str) -> Price | None:
-    """The list price of today by the package; None for a model that it does not know, or not by tokens, and for the
-    ``address`` of a server that is none of its providers.
+    """The list price of today by the package; None for a model or a server that it does not know, or not by tokens.
 
     The lowest tier counts where long prompts cost more. Usage does not tell tokens of pictures or sounds from those of
     words, so that each token of an answer counts as the dearest kind.
