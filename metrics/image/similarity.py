@@ -90,7 +90,7 @@ def _value(
     if measure == "psnr":
         return min(float(metrics.peak_signal_noise_ratio(other, one, data_range=255)), most) if error else most
     if not other.any():
-        return Score.unscored("the reference is black, by which nothing can be divided")
+        return Score.unscored("the reference is black: nrmse is not defined")
     return float(metrics.normalized_root_mse(other, one))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate import Estimate, Scores
-from mmeval.errors import UsageError
+from mmeval.errors import Caught, UsageError
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
@@ -18,6 +19,9 @@ from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
 """The aggregator that computes one number of all answers."""
+_REPORTED: set[str] = set()  # metrics of the library that had no number: each is asked for every slice and draw
+
+log = logging.getLogger(__name__)
 
 
 @metric(range=(-inf, inf), version="2", source="the evaluate library", needs=("evaluate:datasets",))
@@ -60,21 +64,24 @@ def hf_evaluate(
 def together(scores: Scores) -> Estimate:
     """The number of all scored answers by one call, for ``aggregation: hf_evaluate`` of the metric of that name.
 
-    Without a scored answer it is unknown. Its standard error is bootstrapped: one more call for each draw. Raises
-    UsageError for another metric, for a metric of the library that cannot be loaded, and without its one number.
+    It is unknown without a scored answer, and where the library fails or gives no such number, which is logged once.
+    Its standard error is bootstrapped: one more call for each draw. Raises UsageError for another metric.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]
     if not pairs:
         return Estimate(None)
     if not all(pairs):
-        raise UsageError(f"aggregation: {TOGETHER} goes with the metric of that name alone")
+        raise UsageError(f"aggregation: {TOGETHER} works only with the metric {TOGETHER}")
     switches = scores.switches
     module = _load(_checked(switches["name"], trust_remote_code=switches["trust_remote_code"]))
-    found = module
-    if not isinstance(module, Score):
-        found = _picked(_computed(module, pairs, switches["kwargs"]), switches["field"])
-    if found.value is None:
-        raise UsageError(found.reason)
+    found = module if isinstance(module, Score) else Score()
+    with Caught() as failure:  # some metrics have no number of some answers, such as those of one class
+        if found is not module:
+            found = _picked(_computed(module, pairs, switches["kwargs"]), switches["field"])
+    if found.value is None and switches["name"] not in _REPORTED:
+        _REPORTED.add(switches["name"])
+        why = failure.reason if failure else found.reason
+        log.warning("hf_evaluate: %s has no number of %d answers together: %s", switches["name"], len(pairs), why)
     return Estimate(found.value)
 
 

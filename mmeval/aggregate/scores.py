@@ -66,7 +66,6 @@ class Scores:
 
     __slots__ = (
         "_clusters",
-        "_evidence",
         "_faulty",
         "_known",
         "_labels",
@@ -93,11 +92,9 @@ class Scores:
         self._samples: list[str] = []
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
-        self._known: dict[int, tuple[float, float]] = {}
-        """The bounds of unscored trials that have some of their own."""
+        self._known: dict[int, Any] = {}
+        """What is known of trials without a value: the bounds of an unscored one, the evidence of a scored one."""
         self._faulty: set[int] = set()
-        self._evidence: dict[int, Mapping[str, Any]] = {}
-        """The evidence of scored trials without a value."""
 
     def add(
         self,
@@ -120,7 +117,7 @@ class Scores:
         if isinstance(score, Score) and score.bounds is not None and status == "unscored":
             self._known[len(self)] = score.bounds
         if isinstance(score, Score) and score.value is None and status == "scored":
-            self._evidence[len(self)] = score.evidence
+            self._known[len(self)] = score.evidence
         value = math.nan if isinstance(score, str) or score.value is None else score.value
         self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels)
 
@@ -146,16 +143,16 @@ class Scores:
     def __iter__(self) -> Iterator[ScoreRow]:
         for i, value in enumerate(self._values):
             status = _CODES[self._statuses[i]]
-            known = value if status == "scored" and i not in self._evidence else None
+            is_scored = status == "scored"
             yield ScoreRow(
                 self._samples[i],
                 self._repeats[i],
-                known,
+                value if is_scored and i not in self._known else None,
                 status,
                 self._clusters[i],
                 self._labels[i],
                 i in self._faulty,
-                self._evidence.get(i, _NO_LABELS),
+                self._known.get(i, _NO_LABELS) if is_scored else _NO_LABELS,
             )
 
     @property
@@ -209,8 +206,6 @@ class Scores:
             part._known = {new: self._known[old] for new, old in enumerate(places) if old in self._known}
         if self._faulty:
             part._faulty = {new for new, old in enumerate(places) if old in self._faulty}
-        if self._evidence:
-            part._evidence = {new: self._evidence[old] for new, old in enumerate(places) if old in self._evidence}
         return part
 
     def _empty(self) -> Scores:
@@ -226,8 +221,6 @@ class Scores:
                     resample._known[len(resample)] = self._known[i]
                 if i in self._faulty:
                     resample._faulty.add(len(resample))
-                if i in self._evidence:
-                    resample._evidence[len(resample)] = self._evidence[i]
                 name, repeat, value = f"{number}:{self._samples[i]}", self._repeats[i], self._values[i]
                 resample._add(name, repeat, value, self._statuses[i], cluster=str(number), labels=self._labels[i])
         return resample

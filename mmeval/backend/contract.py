@@ -59,8 +59,8 @@ class ServerBatches(Protocol):
 
     ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is asked alone then. After a kill
     it is called again with the same requests or some of them: by what it wrote into ``notes``, a folder of the run,
-    it pays for nothing twice. ``told`` takes words on how far it is. It may be cancelled, and raises MmevalError for
-    what concerns every request.
+    it pays for nothing twice. ``report`` is called with the progress as text. It may be cancelled, and raises
+    MmevalError for what concerns every request.
     """
 
     max_rows: int
@@ -71,7 +71,7 @@ class ServerBatches(Protocol):
         requests: Sequence[Request],
         notes: Path,
         deliver: Callable[[int, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None: ...
 
 

@@ -79,7 +79,7 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 class BackendRuntime:
     """A role's backend with its limits and retries.
     ``answerer`` answers the batches of a local model; by default a thread of this process does. ``notes`` is the folder
-    by which batches of a server are found again; without it the server gets no batches.
+    for the batches of all servers, by which they are found again; without it a server gets none.
 
     What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
     """
@@ -118,7 +118,8 @@ class BackendRuntime:
             rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
         elif batches is not None and notes is not None and self.model is not None:
-            self.batcher = ServerBatcher(batches, self.model.generate, notes, live, limit=limit, told=self._waits_for)
+            own = notes / self.mark  # another backend has other answers to the same requests
+            self.batcher = ServerBatcher(batches, self.model.generate, own, live, limit=limit, report=self._waits_for)
         self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
             self._send if self.batcher is None else self.batcher.ask
         )
@@ -159,7 +160,7 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            payee = self._payees[role] = Payee(role, self.billed, self._local)
+            payee = self._payees[role] = Payee(role, self.billed, self._local, str(self.identity.get("base_url", "")))
         return payee
 
     def tell_loading(self, told: OnLoading) -> None:

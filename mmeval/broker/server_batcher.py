@@ -33,7 +33,7 @@ class ServerBatcher:
     """Collects the calls of a server's batches; what a batch does not answer is asked alone.
 
     ``alone`` asks for one answer, ``limit`` times at once. ``live`` counts trials; see :class:`ServerBatches` for
-    ``notes`` and ``told``. A stop leaves a batch under way at the server, where the next run finds it.
+    ``notes`` and ``report``. A stop leaves a batch under way at the server, where the next run finds it.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class ServerBatcher:
         live: Callable[[], int],
         *,
         limit: int,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        self._batches, self._alone, self._notes, self._live, self._told = batches, alone, notes, live, told
+        self._batches, self._alone, self._notes, self._live, self._report = batches, alone, notes, live, report
         self.width = batches.max_rows
         self.in_flight = 0
         """Calls that were sent alone: those of a batch are not waited for when the run is stopped."""
@@ -86,6 +86,8 @@ class ServerBatcher:
         self.stop(StoppedError("closed before the call was made"))
 
     async def _by_batch(self, request: Request, trial: str) -> Response:
+        if self._stopped is not None:
+            raise self._stopped
         loop = asyncio.get_running_loop()
         row = _Row(request, trial, loop.create_future())
         self._waiting.append(row)
@@ -113,7 +115,8 @@ class ServerBatcher:
                 await asyncio.sleep(min(left, QUIET))
                 continue
             rows, self._waiting = self._waiting[: self.width], self._waiting[self.width :]
-            self._begin(self._answer([row for row in rows if not row.future.done()]))
+            if rows := [row for row in rows if not row.future.done()]:
+                self._begin(self._answer(rows))
         self._collecting = False
 
     async def _answer(self, rows: Sequence[_Row]) -> None:
@@ -127,7 +130,7 @@ class ServerBatcher:
 
         try:
             with Caught(MmevalError) as failure:
-                await self._batches.answer([row.request for row in rows], self._notes, deliver, self._told)
+                await self._batches.answer([row.request for row in rows], self._notes, deliver, self._report)
             for row in rows:
                 if not row.future.done():
                     lost = failure.reason if failure else "the backend gave no answer"
@@ -135,7 +138,7 @@ class ServerBatcher:
         except MmevalError as error:
             self._fail(rows, error)
         finally:
-            self._told("")
+            self._report("")
         if left_out:
             log.info("a batch left out %s, asked alone now: %s", counted(len(left_out), "request"), left_out[0])
 

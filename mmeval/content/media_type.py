@@ -42,7 +42,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\0\0\x01\xba", "video/mpeg"),
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another of the old office files, but Excel
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another old office file, Excel's aside
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
         (rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)", "model/off"),

@@ -56,7 +56,8 @@ class BudgetSpentError(MmevalError):
 
 def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to add."""
-    payees = [Payee(role, billed_name(one.identity)) for role, one in backends.items() if is_billed(one)]
+    billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
+    payees = [Payee(role, billed_name(one), address=str(one.get("base_url", ""))) for role, one in billed.items()]
     if limits.usd is not None:
         _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
 

@@ -74,21 +74,21 @@ class Prices:
 
     def of(self, payee: Payee) -> Price | None:
         """The price of calls of a payee; None: unknown. Local models are free."""
-        return FREE if payee.local else self.of_model(payee.model)
+        return FREE if payee.local else self.of_model(payee.model, payee.address)
 
-    def of_model(self, name: str) -> Price | None:
+    def of_model(self, name: str, address: str = "") -> Price | None:
         """The user's price of a name, else of the name without date, else of the longest pattern; else the package's
-        of the name, or of the name without date."""
+        of the name, or of the name without date, at the provider whose ``address`` it is."""
         undated = _DATED.sub("", name)
         if found := self.models.get(name) or self.models.get(undated):
             return found
         if fitting := [pattern for pattern in self.models if "*" in pattern and fnmatchcase(name, pattern)]:
             return self.models[max(fitting, key=len)]
-        return _listed(name) or _listed(undated)
+        return _listed(name, address) or _listed(undated, address)
 
 
-def _listed(name: str) -> Price | None:
-    """The list price of today by the package; None for a model that it does not know, or not by tokens.
+def _listed(name: str, address: str) -> Price | None:
+    """The list price of today by the package; None for a model or a server that it does not know, or not by tokens.
 
     The lowest tier counts where long prompts cost more. Usage does not tell tokens of pictures or sounds from those of
     words, so that each token of an answer counts as the dearest kind.
@@ -96,7 +96,7 @@ def _listed(name: str) -> Price | None:
     import genai_prices  # heavy, and needed only for a server's models
 
     try:
-        listed = genai_prices.calc_price(genai_prices.Usage(), name).model_price
+        listed = genai_prices.calc_price(genai_prices.Usage(), name, provider_api_url=address or None).model_price
     except LookupError:
         return None
     # what is written in the table, and not by request: a price is a number, or has tiers

@@ -68,13 +68,13 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     return Listing(commit, files)
 
 
-def is_here(repo: str, listed: Listing, *, kind: RepoKind = "dataset") -> bool:
-    """Whether the cache holds all files of a listing; never asks the hub."""
+def not_here(repo: str, listed: Listing, *, kind: RepoKind = "dataset") -> tuple[HubFile, ...]:
+    """The files of a listing that the cache does not hold at its commit; never asks the hub.
+    One that it holds at another commit alone is among them, although it would not be fetched again."""
     from huggingface_hub import try_to_load_from_cache as cached
 
-    return all(
-        isinstance(cached(repo, file.path, revision=listed.commit, repo_type=kind), str) for file in listed.files
-    )
+    at = {"revision": listed.commit, "repo_type": kind}
+    return tuple(file for file in listed.files if not isinstance(cached(repo, file.path, **at), str))
 
 
 def _file(item: RepoFile) -> HubFile:

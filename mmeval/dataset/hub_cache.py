@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mmeval.dataset.hub import HubFile, RepoKind
+from mmeval.dataset.hub import RepoKind
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -29,15 +29,6 @@ def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
     except (errors.LocalEntryNotFoundError, errors.HFValidationError, OSError, ValueError):
         return None
     return folder if _COMMIT.fullmatch(folder.name) else None
-
-
-def is_cached(file: HubFile, repo: str, snapshot: Path | None, kind: RepoKind) -> bool:
-    """Whether a file need not be fetched: its content is in the snapshot of its commit, or of another one.
-    The library's own answers take a request for each file, or a scan of all that was ever fetched."""
-    from huggingface_hub.file_download import repo_folder_name
-
-    shared = cache_folder() / repo_folder_name(repo_id=repo, repo_type=kind) / "blobs" / file.etag
-    return any(size_on_disk(path) == file.size for path in (snapshot and snapshot / file.path, shared) if path)
 
 
 def size_on_disk(path: Path) -> int:

@@ -114,7 +114,7 @@ def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
 
 def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
     """A metric's result as scores: a number, a ``Score``, or either by output names."""
-    return scores_of(result, bound.metric.name, bound.metric.outputs, bound.metric.range)
+    return scores_of(result, bound.metric)
 
 
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:

@@ -33,7 +33,8 @@ from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code of a named model. No file can set it: the user consents, by the flag."""
 AGGREGATION = "aggregation"
-"""The switch of a metric that works by the aggregator of its entry in a task file, and is set to its name."""
+"""The switch of a metric that works by the aggregator of its entry in a task file, and is set to its name. Only such a
+metric may give a score that has evidence in place of a value."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
 """What is wrong with a sample for a metric with these switches; empty when nothing is."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from mmeval.errors import PluginError
+from mmeval.metric.contract import AGGREGATION, Metric
 from mmeval.records.score import Score
 
 ROUNDING = 1e-6
@@ -17,29 +18,29 @@ MetricScores: TypeAlias = Mapping[str, Score]
 """The scores of one trial by one metric, by output name: one for most, several for a metric with sub-scores."""
 
 
-def scores_of(result: Any, name: str, outputs: Sequence[str], spread: tuple[float, float]) -> MetricScores:
-    """The return value of the metric ``name`` as scores, checked by its range.
+def scores_of(result: Any, metric: Metric) -> MetricScores:
+    """The return value of a metric as scores, checked by its range.
 
-    It is a number, a ``Score``, or a mapping of its ``outputs`` to either; ``spread`` is the range. Raises PluginError
-    for other outputs than these.
+    It is a number, a ``Score``, or a mapping of its ``outputs`` to either. Raises PluginError for other outputs.
     """
+    name, outputs = metric.name, metric.outputs
     if not isinstance(result, Mapping):
         if len(outputs) != 1:
             raise PluginError(f"the metric {name!r} must return a mapping with {list(outputs)}")
-        return {outputs[0]: _checked(result, spread)}
+        return {outputs[0]: _checked(result, metric)}
     if set(result) != set(outputs):
         raise PluginError(f"the metric {name!r} returned {sorted(result)}, not {sorted(outputs)}")
-    return {output: _checked(value, spread) for output, value in result.items()}
+    return {output: _checked(value, metric) for output, value in result.items()}
 
 
-def _checked(value: Any, spread: tuple[float, float]) -> Score:
+def _checked(value: Any, metric: Metric) -> Score:
     """A value as a score; unscored if no number or outside the range that bounds use."""
     score = value if isinstance(value, Score) else Score(value=float(value))
     if score.status != "scored":
-        return _bounded(score, spread)
-    if score.value is None and score.evidence:
+        return _bounded(score, metric.range)
+    if score.value is None and score.evidence and AGGREGATION in metric.switches:
         return score
-    low, high = spread
+    low, high = metric.range
     if score.value is None or not math.isfinite(score.value):
         return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
     if not low - ROUNDING <= score.value <= high + ROUNDING:

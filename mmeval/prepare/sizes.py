@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mmeval.dataset import hub
 from mmeval.dataset.hub import HubFile, Listing
-from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, is_cached, size_on_disk
+from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, size_on_disk
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.metric.model_files import first_of
 from mmeval.prepare.sources import Source
@@ -52,8 +52,9 @@ def measured(source: Source) -> Measured:
     source = _chosen(source, listing)
     files = tuple(file for file in listing.files if not source.only or file.path in source.only)
     listing = Listing(listing.commit, files)
-    snapshot = source.into or cached_snapshot(source.repo, listing.commit, source.kind)
-    return Measured(source, listing, tuple(file for file in files if not _is_here(file, source, snapshot)))
+    if (into := source.into) is not None:
+        return Measured(source, listing, tuple(file for file in files if size_on_disk(into / file.path) != file.size))
+    return Measured(source, listing, hub.not_here(source.repo, listing, kind=source.kind))
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
@@ -95,9 +96,3 @@ def _require_here(source: Source, otherwise: str) -> None:
     here = source.into if source.into is not None else cached_snapshot(source.repo, source.revision, source.kind)
     if here is None or not here.is_dir():
         raise MissingDataError(otherwise)
-
-
-def _is_here(file: HubFile, source: Source, folder: Path | None) -> bool:
-    if source.into is not None:
-        return size_on_disk(source.into / file.path) == file.size
-    return is_cached(file, source.repo, folder, source.kind)

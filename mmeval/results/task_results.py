@@ -104,8 +104,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             elif score["status"] == "scored" and score["value"] is not None:
                 column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
             else:
-                whole = score.get("bounds") or score["status"] == "scored"
-                known = Score.from_json(score) if whole else score["status"]
+                known = Score.from_json(score) if {"bounds", "evidence"} & score.keys() else score["status"]
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 

@@ -10,12 +10,13 @@ from mmeval.records.response import Response
 
 
 class Payee(NamedTuple):
-    """Who was asked: role, the name that calls are priced by, and whether it is local.
+    """Who was asked: role, the name that calls are priced by, whether it is local, and the address of a server.
     A local model costs nothing but electricity."""
 
     role: str
     model: str
     local: bool = False
+    address: str = ""
 
 
 NOT_SENT: tuple[()] = ()

@@ -60,7 +60,7 @@ class TaskData:
         if hub.offline("dataset"):
             return ""
         listed = hub.listing(self.path, self.revision or "main")
-        return "" if hub.is_here(self.path, listed) else listed.commit
+        return listed.commit if hub.not_here(self.path, listed) else ""
 
     @cached_property
     def folder(self) -> Path:

@@ -8,6 +8,7 @@ finds what is there, and neither sends nor pays twice; another run of the same r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import tempfile
 import uuid
@@ -17,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from mmeval.errors import BackendDownError, Caught, KeyRefusedError, MmevalError
+from mmeval.errors import BackendDownError, Caught, KeyRefusedError, MmevalError, StorageError
 from mmeval.model_backends.openai.failures import CallError, bad_reply, failed, http_error, redacted
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
@@ -72,7 +73,7 @@ class ChatBatches:
         requests: Sequence[Request],
         notes: Path,
         deliver: Callable[[int, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         """Answer; equal requests with equal seeds are sent once.
         Raises KeyRefusedError, BackendDownError, StorageError."""
@@ -96,7 +97,10 @@ class ChatBatches:
             found: list[tuple[Any, Path, Mapping[str, Request]]] = []
             async with self._making:
                 for note in sorted(notes.glob("*.json")):
-                    held = {name: left[name] for name in left.keys() & from_line(note.read_bytes())}
+                    try:
+                        held = {name: left[name] for name in left.keys() & from_line(note.read_bytes())}
+                    except (ValueError, TypeError) as error:
+                        raise StorageError(f"{note} is damaged; remove it, and what it lists is paid again") from error
                     known = await self._lasting(partial(_found_or_made, client, note.stem)) if held else None
                     if known is not None:
                         log.info("batch %s holds %d of the answers that are asked for", known.id, len(held))
@@ -112,7 +116,14 @@ class ChatBatches:
                     batch = await self._lasting(partial(_found_or_made, client, note.stem, lines))
                     log.info("%d requests are sent as batch %s", len(names), batch.id)
                     found.append((batch, note, {name: left[name] for name in names}))
-            await asyncio.gather(*(self._fetch(client, *batch, answered=answered, told=told) for batch in found))
+            fetches = (self._fetch(client, *batch, answered=answered, report=report) for batch in found)
+            ended = await asyncio.gather(*fetches, return_exceptions=True)  # one that fails leaves others their answers
+        for refused in ended:
+            if isinstance(refused, BaseException):
+                raise refused
+            for half in (refused[::2], refused[1::2]):
+                again = [requests[places[name][0]] for name in half]
+                await self.answer(again, notes, lambda at, reply: answered(half[at], reply), report)  # noqa: B023  awaited
 
     def _files(
         self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
@@ -143,19 +154,24 @@ class ChatBatches:
         asked: Mapping[str, Request],
         *,
         answered: Callable[[str, Response], None],
-        told: Callable[[str], None],
-    ) -> None:
-        """Wait until a batch has ended; give each request its answer, or the reason why it has none."""
+        report: Callable[[str], None],
+    ) -> Sequence[str]:
+        """Wait until a batch has ended; give each request its answer, or the reason why it has none.
+        Those of a batch that the account's queue cannot hold are returned."""
         pause = FIRST_LOOK
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
-            told(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
+            report(f"batch {batch.id}, {getattr(batch.request_counts, 'completed', 0):,} of {len(asked):,} answered")
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
             batch = await self._lasting(partial(client.batches.retrieve, batch.id))
         if batch.status == "failed":
             note.unlink()
-            said = [str(error.message) for error in getattr(batch.errors, "data", None) or ()]
-            why = redacted(f"the server refused batch {batch.id}: {'; '.join(said[:3])}", self._settings.api_key)
+            errors = getattr(batch.errors, "data", None) or ()
+            if any(error.code == "token_limit_exceeded" for error in errors):
+                log.warning("batch %s is too large for the account's queue: it is sent in halves, in turn", batch.id)
+                return list(asked)
+            reasons = [str(error.message) for error in errors]
+            why = redacted(f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}", self._settings.api_key)
             raise BackendDownError(why, "mend that, or leave out batch=true")
         left = set(asked)
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -167,10 +183,11 @@ class ChatBatches:
                     answered(name, response)
         kind: ErrorKind = "server"
         why = f"batch {batch.id} ({batch.status}) holds no answer to it"
-        if batch.status == "cancelled":  # somebody meant that, so nothing is asked at the full price
+        if batch.status == "cancelled":  # on purpose, so not asked at the full price
             kind, why = "no_answer", f"batch {batch.id} was cancelled; without batch=true this is asked alone"
         for name in left:
             answered(name, Response.failed(kind, why))
+        return ()
 
     def _rows(self, file: BinaryIO, asked: Mapping[str, Request]) -> Iterator[tuple[str, Response]]:
         """The responses in a file of results; a line without a reply, or that cannot be read, is no answer."""
@@ -239,10 +256,13 @@ async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
 
 
 async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
+    import openai
+
     file.seek(0)
     file.truncate()
-    async with client.files.with_streaming_response.content(file_id) as reply:
-        async for piece in reply.iter_bytes():
-            file.write(piece)
-            if file.tell() > MAX_RESULT_BYTES:
-                raise bad_reply(f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes")
+    with contextlib.suppress(openai.NotFoundError):  # the server keeps results for some weeks
+        async with client.files.with_streaming_response.content(file_id) as reply:
+            async for piece in reply.iter_bytes():
+                file.write(piece)
+                if file.tell() > MAX_RESULT_BYTES:
+                    raise bad_reply(f"the results of a batch are larger than {MAX_RESULT_BYTES} bytes")

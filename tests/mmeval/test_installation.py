@@ -27,7 +27,8 @@ def test_another_projects_files_among_ours_are_refused_with_the_commands_that_pa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installation.refuse_mixture()
-    (tmp_path / "mmeval" / "fileio").mkdir(parents=True)  # a package of OpenMMLab's mmeval 0.2.1
+    (tmp_path / "mmeval_harness-0.1.0.dist-info").mkdir()
+    (tmp_path / "mmeval-0.2.1.dist-info").mkdir()  # of OpenMMLab's mmeval, whatever its files are called
     monkeypatch.setattr(installation, "ROOT", tmp_path)
     for refused in (installation.refuse_mixture, lambda: main(["--version"])):
         with pytest.raises(ImportError) as caught:

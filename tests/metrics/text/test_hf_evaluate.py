@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.aggregate import Scores
+from mmeval.aggregate.summary import summarise
 from mmeval.errors import UsageError
 from mmeval.metrics.text import hf_evaluate as module
 from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate, together
@@ -28,6 +29,8 @@ class Library:
             raise ImportError("no module rouge_score\nat all")
         if name == "far":
             raise OSError
+        if name == "fussy":
+            return SimpleNamespace(compute=lambda predictions, **_: {"classes": 1 / (len(set(predictions)) - 1)})
         return SimpleNamespace(compute=lambda **given: {"given": len(str(given)), "one": 1, **given.get("more", {})})
 
 
@@ -35,6 +38,7 @@ class Library:
 def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     library = Library()
     monkeypatch.setattr(module, "need", lambda *_: library)
+    monkeypatch.setattr(module, "_REPORTED", set())
     module._load.cache_clear()
     yield library
     module._load.cache_clear()
@@ -67,12 +71,33 @@ def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(librar
     assert [together(some).value for some in (scores, scores.at([0, 2]), scores.at([2]))] == [every, alone, None]
     assert together(resample).value == every - 1
     assert [row.value for row in scores] == [None] * 3
-    scores.switches = {**own, "field": "other"}
     unlike = Scores()
     unlike.add_value("1", 0, 1.0)
-    for wrong in (scores, unlike):
-        with pytest.raises(UsageError):
-            together(wrong)
+    with pytest.raises(UsageError):
+        together(unlike)
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "value", "words"),
+    [
+        ("fussy", "aab", 1.0, "ZeroDivisionError"),
+        ("fussy", "aaa", None, "ZeroDivisionError"),
+        ("own", "aab", None, "set field to one of: given, one"),
+        ("far", "aab", None, "cannot be loaded"),
+    ],
+    ids=["in a draw", "always", "without its field", "not loaded"],
+)
+@pytest.mark.usefixtures("library")
+def test_where_the_library_fails_there_is_no_number_and_the_reason_is_logged_once(
+    name: str, answers: str, value: float | None, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scores = Scores(switches={"name": name, "field": "", "kwargs": None, "trust_remote_code": False})
+    for sample, answer in enumerate(answers):
+        scores.add(str(sample), 0, Score(evidence={"prediction": answer, "reference": "b"}))
+    found = summarise("task", "hf_evaluate", scores, together, bootstrap_iters=100)
+    assert (found.value, found.stderr, found.scored) == (value, None, 3)
+    [message] = caplog.messages
+    assert words in message
 
 
 def test_one_number_is_picked_or_none() -> None:

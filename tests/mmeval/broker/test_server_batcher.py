@@ -31,10 +31,10 @@ class Batches:
         requests: Sequence[Request],
         notes: Path,
         deliver: Callable[[int, Response], None],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self.sent.append((now(), len(requests)))
-        told("a batch")
+        report("a batch")
         await asyncio.sleep(HOURS)
         for position, asked in enumerate(requests):
             failed = self.left_out.get(asked.messages[0].content.text)
@@ -102,13 +102,20 @@ async def test_what_ends_a_batch_ends_each_of_its_calls() -> None:
     assert (first.text, second.error.kind) == ("batched", "internal")
 
 
-async def test_a_stop_leaves_a_batch_at_its_server_at_once() -> None:
-    role = runtime(Batches(), live=2)
+async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_refused() -> None:
+    role = runtime(batches := Batches(), live=2)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(ask(role, "d", "e"), QUIET / 2)
+    await asyncio.sleep(100)
     calls = asyncio.create_task(ask(role, "a", "b"))
     await asyncio.sleep(100)
     waiting = asyncio.create_task(ask(role, "c"))
     await asyncio.sleep(0)
     role.stop()
+    assert role.batcher is not None
+    late = asyncio.create_task(role.batcher.ask(request("f"), Ticket("t0")))
     assert [type(one) for one in (*await calls, *await waiting)] == [StoppedError] * 3
-    assert (role.in_flight, now()) == (0, 100)
+    with pytest.raises(StoppedError):
+        await late
+    assert (role.in_flight, now(), [count for _, count in batches.sent]) == (0, 200 + QUIET / 2, [2])
     await role.close()

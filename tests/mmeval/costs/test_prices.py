@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.costs.prices import Price, Prices, is_billed, line_to_add, load_prices
 from mmeval.errors import MissingDataError, TaskFileError
 from mmeval.model_backends.openai import OpenAIBackend
@@ -42,7 +43,10 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     ]
 
 
-def test_the_users_file_lies_over_the_list_and_what_neither_knows_is_unknown(tmp_path: Path) -> None:
+def test_the_users_file_lies_over_the_list_of_a_servers_provider_and_what_neither_knows_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     found = load_prices(written(tmp_path, "models:\n  gpt-4o*: {input: 1, output: 2, as_of: 2026-01-01}\n"))
     assert found.of_model("gpt-4o-2024-05-13") == Price(1, 2, source="as of 2026-01-01")
     source = f"genai-prices {version('genai-prices')}"
@@ -54,6 +58,15 @@ def test_the_users_file_lies_over_the_list_and_what_neither_knows_is_unknown(tmp
     }
     for name, (given, made) in listed.items():
         assert found.of_model(name) == Price(given, made, source=source)
+    for model, address, listed_there in (
+        ("o3", "https://api.openai.com/v1", True),
+        ("o3", "http://localhost:8000/v1", False),
+        ("gpt-4o", "http://localhost:8000/v1", True),
+    ):
+        asked = BackendRuntime(OpenAIBackend(model=model, base_url=address), limit=1, retries=0, live=int)
+        payee = asked.payee("model")
+        assert payee is not None
+        assert (found.of(payee) is not None) is listed_there, address
     painter = found.of_model("gemini-2.5-flash-image")
     assert painter is not None and painter.output == 30, "a picture's tokens, not those of words"
     assert [found.of_model(name) for name in ("whisper-1", "gpt-4o", "org/mine")] == [

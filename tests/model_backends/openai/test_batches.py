@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, UsageError
+from mmeval.broker import server_batcher
+from mmeval.broker.runtime import BackendRuntime
+from mmeval.errors import BackendDownError, KeyRefusedError, MissingExtraError, StorageError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
-from mmeval.system import to_line
+from mmeval.store.ticket import Ticket
+from mmeval.system import from_line, to_line
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, generate_all, medium, request
 
@@ -85,6 +88,21 @@ def test_a_later_process_finds_its_batches_by_some_of_their_requests(
     assert all(one.error is None for one in longer)
 
 
+def test_two_judges_of_a_run_folder_get_answers_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_batcher, "QUIET", 0.01)
+
+    async def served(model: str) -> set[str]:
+        backend = OpenAIBackend(model=model, base_url=server.url, batch=True)
+        role = BackendRuntime(backend, limit=1, retries=0, live=lambda: 2, notes=tmp_path)
+        found = await asyncio.gather(*(role.ask(one, Ticket(f"t{i}")) for i, one in enumerate(ASKED[:2])))
+        await role.close()
+        return {response.served for response, _ in found}
+
+    with MockServer() as server:
+        assert [asyncio.run(served(model)) for model in ("a", "b", "a")] == [{"a"}, {"b"}, {"a"}]
+        assert len(server.state.batches.batches) == 2
+
+
 def test_one_request_and_one_that_cannot_be_encoded_stay_out_of_a_batch(tmp_path: Path) -> None:
     with MockServer() as server:
         [alone] = batched(server.url, tmp_path, ASKED[:1])
@@ -103,6 +121,18 @@ def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_found_again(tmp
     with MockServer(batch_end="failed") as server, pytest.raises(BackendDownError, match="no such model"):
         batched(server.url, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(12, [12, 8, 4, 4]), (5, [12, 8, 6, 3, 3, 6, 3, 3, 4, 4])])
+def test_what_is_too_large_for_the_queue_of_the_account_is_sent_in_halves_in_turn(
+    most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MAX_ROWS", 12)
+    with MockServer(batch_most=most) as server:
+        found = batched(server.url, tmp_path)
+        sent = [batch["request_counts"]["total"] for batch in server.state.batches.batches.values()]
+        assert ({one.error for one in found}, sent, server.stats()["repeated"]) == ({None}, sizes, 0)
+    assert sum(len(from_line(note.read_bytes())) for note in tmp_path.iterdir()) == 20
 
 
 @pytest.mark.parametrize(
@@ -128,6 +158,18 @@ def test_a_server_that_hangs_up_at_every_step_gets_each_request_once(tmp_path: P
         server.state.batches.on_step = stumble
         assert all(one.error is None for one in batched(server.url, tmp_path))
         assert (server.stats()["requests"], len(server.state.batches.batches), len(seen)) == (20, 1, 6)
+
+
+def test_results_that_the_server_has_removed_are_asked_for_alone_and_a_damaged_note_is_named(tmp_path: Path) -> None:
+    with MockServer() as server:
+        batched(server.url, tmp_path)
+        server.state.batches.contents.clear()
+        assert {one.error and one.error.kind for one in batched(server.url, tmp_path)} == {"server"}
+        [note] = tmp_path.iterdir()
+        for damage in (b'["tor', b"", b"7"):
+            note.write_bytes(damage)
+            with pytest.raises(StorageError, match=note.name):
+                batched(server.url, tmp_path)
 
 
 def test_hostile_results_leave_their_requests_without_an_answer(tmp_path: Path) -> None:
