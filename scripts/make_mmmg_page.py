@@ -99,7 +99,7 @@ def tables() -> str:
     """The text between the marks."""
     tasks = {name: Described(file) for name, file in choose(["mmmg"], TaskIndex()).tasks.items()}
     parts = [part for category in CATEGORIES for part in _category(category, tasks)]
-    return "\n".join([*parts, *_needed(tasks), *_models(tasks)])
+    return "\n".join([*parts, *_models(tasks)])
 
 
 def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[str]:
@@ -107,8 +107,10 @@ def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[st
     yield f"### {category.title}: `{category.name}`\n"
     model, figures = next(iter(json.loads(PUBLISHED.read_text("utf-8"))[category.name].items()))
     groups = {task: group for group, members in category.groups.items() for task in members}
-    headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out", f"Published: group, {model}"]
-    rows = [[*_task_row(one), f"{groups[one.file.name]} {figures[groups[one.file.name]]:.3f}"] for one in own]
+    of_group = {task: f"{group} {figures[group]:.3f}" for task, group in groups.items()}
+    published = f"Published: group, {model}"
+    headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out", published, "Media of rows", "Extras", "Asks"]
+    rows = [[*_task_row(one), of_group[one.file.name], one.media, one.extras, one.asked] for one in own]
     yield from table_lines(headers, rows, right_aligned=frozenset({"Rows"}))
     yield "\nEach score is the product of these numbers:\n"
     rows = [row for one in own for row in _metric_rows(one)]
@@ -161,15 +163,6 @@ def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
     yield "### Models and reference sounds\n"
     rows = [[f"`{model}`", SIZES[model], ", ".join(names)] for model, names in needed.items()]
     yield from table_lines(["Name", "Size, about", "Tasks"], rows)
-
-
-def _needed(tasks: Mapping[str, Described]) -> Iterator[str]:
-    yield "### What each task needs\n"
-    headers = ["Task", "Media of its rows", "Extras", "Models and reference sounds", "Asks"]
-    yield from table_lines(
-        headers, [[f"`{name}`", one.media, one.extras, names(one.models()), one.asked] for name, one in tasks.items()]
-    )
-    yield ""
 
 
 def _needs(entry: MetricKeys) -> Iterable[str]:
