@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mmeval.metric.contract import load_metric
 from mmeval.report.markdown import table_lines
@@ -99,7 +98,7 @@ def tables() -> str:
     """The text between the marks."""
     tasks = {name: Described(file) for name, file in choose(["mmmg"], TaskIndex()).tasks.items()}
     parts = [part for category in CATEGORIES for part in _category(category, tasks)]
-    return "\n".join([*parts, *_needed(tasks), *_models(tasks)])
+    return "\n".join([*parts, *_models(tasks)])
 
 
 def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[str]:
@@ -107,12 +106,11 @@ def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[st
     yield f"### {category.title}: `{category.name}`\n"
     model, figures = next(iter(json.loads(PUBLISHED.read_text("utf-8"))[category.name].items()))
     groups = {task: group for group, members in category.groups.items() for task in members}
+    of_group = {task: f"{group} {figures[group]:.3f}" for task, group in groups.items()}
     headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out", f"Published: group, {model}"]
-    rows = [[*_task_row(one), f"{groups[one.file.name]} {figures[groups[one.file.name]]:.3f}"] for one in own]
+    headers += ["The score is the product of", "Media of rows", "Extras", "Asks"]
+    rows = [[*_task_row(one), of_group[one.file.name], _product(one), one.media, one.extras, one.asked] for one in own]
     yield from table_lines(headers, rows, right_aligned=frozenset({"Rows"}))
-    yield "\nEach score is the product of these numbers:\n"
-    rows = [row for one in own for row in _metric_rows(one)]
-    yield from table_lines(["Task", "Metric", "Switches of the task", "Numbers", "`official`"], rows)
     yield ""
 
 
@@ -128,29 +126,15 @@ def _task_row(one: Described) -> list[str]:
     ]
 
 
-def _metric_rows(one: Described) -> Iterator[list[str]]:
+def _product(one: Described) -> str:
+    """The metrics of a task, each with the switches that its file gives."""
+    found = []
     for entry in one.pieces:
-        metric = load_metric(entry.metric)
-        given = {**entry.switches, **({"aggregation": entry.aggregation.name} if _aggregated(entry) else {})}
-        official = metric.profiles.get("official", {})
-        yield [
-            f"`{one.file.name}`" if entry is one.pieces[0] else "",
-            f"`{entry.metric}`",
-            written({switch: value for switch, value in given.items() if not _is_number(value)}),
-            written({switch: value for switch, value in given.items() if _is_number(value)}),
-            written(official),
-        ]
-
-
-def _aggregated(entry: MetricKeys) -> bool:
-    return entry.aggregation.name != "mean"
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a switch is a threshold: a number, or a list of them."""
-    if isinstance(value, list):
-        return all(map(_is_number, value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        given = dict(entry.switches)
+        if entry.aggregation.name != "mean":
+            given["aggregation"] = entry.aggregation.name
+        found.append(f"`{entry.metric}`" + (f" ({written(given)})" if given else ""))
+    return ", ".join(found)
 
 
 def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
@@ -161,15 +145,6 @@ def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
     yield "### Models and reference sounds\n"
     rows = [[f"`{model}`", SIZES[model], ", ".join(names)] for model, names in needed.items()]
     yield from table_lines(["Name", "Size, about", "Tasks"], rows)
-
-
-def _needed(tasks: Mapping[str, Described]) -> Iterator[str]:
-    yield "### What each task needs\n"
-    headers = ["Task", "Media of its rows", "Extras", "Models and reference sounds", "Asks"]
-    yield from table_lines(
-        headers, [[f"`{name}`", one.media, one.extras, names(one.models()), one.asked] for name, one in tasks.items()]
-    )
-    yield ""
 
 
 def _needs(entry: MetricKeys) -> Iterable[str]:

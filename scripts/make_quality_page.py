@@ -1,4 +1,4 @@
-"""Write the tables and the pictures of ``docs/metrics/quality.md``: `python -m scripts.make_quality_page`.
+"""Write the tables and the pictures of quality in ``docs/metrics.md``: `python -m scripts.make_quality_page`.
 
 They show how each score of quality changes when a medium is damaged step by step; text outside of the marks is written
 by hand and stays.
@@ -14,7 +14,7 @@ from scripts.page_parts import replaced
 from scripts.quality_damages import PROFILES, STUDIES, Point, Study, measured
 from scripts.quality_pictures import chart, gallery
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics" / "quality.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 NONE = "N/A"
 """The sign for a missing quality."""
 
@@ -28,8 +28,8 @@ def end(part: str) -> str:
 
 
 def files(part: str) -> tuple[str, str]:
-    """The names of a part's chart and of its gallery."""
-    return f"quality_{part}.svg", f"quality_{part}.png"
+    """A part's chart and its gallery, from the folder of the page."""
+    return f"pictures/quality_{part}.svg", f"pictures/quality_{part}.png"
 
 
 def title(part: str) -> str:
@@ -69,8 +69,8 @@ def main() -> None:
     PAGE.write_text(updated(PAGE.read_text("utf-8"), points), "utf-8")
     for part, studies in STUDIES.items():
         drawn, shown = files(part)
-        PAGE.with_name(drawn).write_text(chart(title(part), studies, points[part]), "utf-8")
-        PAGE.with_name(shown).write_bytes(gallery(studies))
+        (PAGE.parent / drawn).write_text(chart(title(part), studies, points[part]), "utf-8")
+        (PAGE.parent / shown).write_bytes(gallery(studies))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write the tables and the picture of ``docs/reproducing/unim.md``: `python -m scripts.make_unim_page`.
 
-They follow from the task files, the metrics, the table of domains and the published figures; text outside of the marks
+They follow from the task files, the table of domains and the published figures; text outside of the marks
 is written by hand and stays.
 """
 
@@ -11,24 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.metric.contract import load_metric
 from mmeval.report.markdown import table_lines
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
 from scripts.check_unim_tables import Compared
-from scripts.page_parts import names, replaced, written
+from scripts.page_parts import replaced
 from scripts.unim_curves import DRAWS, SCORES, TITLES, curves, picture
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "unim.md"
 PICTURE = "unim_structure.svg"
 PUBLISHED = Path(__file__).with_name("unim_published.json")
 """From the paper: its ablation of the agent (table 6), and the numbers that do not follow from others."""
-TASK = "unim_hard"
-"""An example of all tasks, which have the same metrics."""
-
-CAPTION = "caption_"
-"""The prefix of switches for caption prompts, which the page describes separately."""
 
 
 def begin(part: str) -> str:
@@ -53,20 +47,6 @@ def domains() -> Iterator[str]:
         rows.append(["", "", task, title, *_counts([sum(column) for column in zip(*own, strict=True)])])
     headers = ["No.", "Domain", "Task or group", "Field", *LEVELS, "all"]
     yield from table_lines(headers, rows, right_aligned=frozenset({"No.", *headers[4:]}))
-
-
-def metrics() -> Iterator[str]:
-    """The metrics of the tasks: their numbers, their judges, and their switches."""
-    (file,) = choose([TASK], TaskIndex()).tasks.values()
-    rows = []
-    for entry in file.keys.metric_list:
-        metric = load_metric(entry.metric)
-        switches: dict[str, Any] = {**metric.switches, **entry.switches}
-        asks = names(entry.asks.get(role, role) for role in metric.roles)
-        shown = {switch: value for switch, value in switches.items() if not switch.startswith(CAPTION)}
-        official = written(metric.profiles.get("official", {}))
-        rows.append([f"`{entry.metric}`", names(metric.outputs), asks, written(shown), official])
-    yield from table_lines(["Metric", "Numbers", "Asks", "Switches", "`official` sets"], rows)
 
 
 def structure() -> Iterator[str]:
@@ -108,7 +88,6 @@ def ablation() -> Iterator[str]:
 
 PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
     "domains": domains,
-    "metrics": metrics,
     "structure": structure,
     "deviations": deviations,
     "ablation": ablation,

@@ -58,6 +58,7 @@ def test_the_command_of_a_page_makes_it_again(command: str, tmp_path: Path) -> N
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     made = sys.modules[command.rsplit(maxsplit=1)[-1]]
     (tmp_path / made.PAGE.relative_to(ROOT)).parent.mkdir(parents=True)
+    (tmp_path / "docs" / "pictures").mkdir(exist_ok=True)
     page = tmp_path / made.PAGE.relative_to(ROOT)
     empty = EMPTY.get(made) or "\n".join(f"{begin(part)}\n{end(part)}" for part in STUDIES)
     page.write_text(empty, "utf-8")
@@ -70,7 +71,8 @@ def test_the_command_of_a_page_makes_it_again(command: str, tmp_path: Path) -> N
     assert page.read_text("utf-8") == made.updated(
         empty, {part: [points(part, study.title) for study in studies] for part, studies in STUDIES.items()}
     )
-    assert {file.name for file in page.parent.iterdir()} == {page.name, *(n for part in STUDIES for n in files(part))}
+    drawn = {file.relative_to(page.parent).as_posix() for file in page.parent.glob("pictures/*")}
+    assert drawn == {name for part in STUDIES for name in files(part)}
 
 
 @cache

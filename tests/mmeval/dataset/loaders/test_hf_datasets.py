@@ -1,5 +1,6 @@
 """Data sets in the layouts of others, from YAML alone."""
 
+import gc
 import io
 import json
 import zipfile
@@ -33,6 +34,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     with at_hub("", tmp_path, offline=True):
         yield
+    gc.collect()  # of files that the library leaves open, here and not in another test
 
 
 def picture_folder(folder: Path) -> None:
