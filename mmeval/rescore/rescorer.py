@@ -19,7 +19,6 @@ from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.runner import Runner, check_backends
-from mmeval.run.sample_choice import IndexSet
 from mmeval.run.suspension import score_command
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import left_to_models
@@ -64,7 +63,7 @@ class _StoredTrials(Runner):
         super().__init__(options.folder, record["options"]["model_name"], selection, options, progress)
         self._record, self.data = record, record["data"]
         self._stopping = False
-        self._asked = [IndexSet() for _ in selection]
+        self._asked = [set[int]() for _ in selection]
         self._made = [0 for _ in selection]
 
     def prepare(self, _media: MediaStore) -> Backends:

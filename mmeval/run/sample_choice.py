@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import islice
 
@@ -18,23 +17,6 @@ from mmeval.task.task import Task
 from mmeval.wording import counted
 
 
-class IndexSet:
-    """A set of indices, in one byte for each index up to the largest."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def add(self, index: int) -> None:
-        self._bytes.extend(bytes(max(0, index + 1 - len(self._bytes))))
-        self._bytes[index] = 1
-
-    def __contains__(self, index: int) -> bool:
-        return index < len(self._bytes) and self._bytes[index] == 1
-
-    def __len__(self) -> int:
-        return sum(self._bytes)
-
-
 class SampleChoice:
     """The chosen samples of one task, read one at a time in the order of its data set.
 
@@ -43,7 +25,7 @@ class SampleChoice:
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
-        self.taken = IndexSet()
+        self.taken: set[int] = set()
         self._task, self._options = task, options
         self._named = options.samples.get(task.name)
         self._counted: int | None = None
@@ -145,12 +127,12 @@ class SampleChoice:
 
     def _chosen(self) -> Iterator[tuple[int, Sample]]:
         if self._named is not None:
-            return self._picked(self._marked(self._named))
+            return self._picked(set(self._named))
         if self._draw is not None:
             return self._picked(self._drawn)
         return self._first()
 
-    def _picked(self, wanted: IndexSet) -> Iterator[tuple[int, Sample]]:
+    def _picked(self, wanted: Collection[int]) -> Iterator[tuple[int, Sample]]:
         left = len(wanted)
         for index, sample in enumerate(rows_of(self.dataset) if left else ()):
             if index not in wanted:
@@ -187,7 +169,7 @@ class SampleChoice:
         return Draw(options.sample_shuffle or 0, options.stratify)
 
     @cached_property
-    def _order(self) -> array[int]:
+    def _order(self) -> list[int]:
         assert self._draw is not None
         try:
             return self._draw.order(self._kept())
@@ -195,16 +177,9 @@ class SampleChoice:
             raise UsageError(f"{self._task.name}: {error}") from None
 
     @cached_property
-    def _drawn(self) -> IndexSet:
+    def _drawn(self) -> set[int]:
         start = self._options.offset
-        return self._marked(self._order[start : start + self.size])
-
-    @staticmethod
-    def _marked(indices: array[int] | tuple[int, ...]) -> IndexSet:
-        marks = IndexSet()
-        for index in indices:
-            marks.add(index)
-        return marks
+        return set(self._order[start : start + self.size])
 
     @property
     def _limit(self) -> int | None:

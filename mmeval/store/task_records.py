@@ -22,25 +22,18 @@ class TaskRecords:
         self._sample_file, self._trial_file = _files(folder, task)
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
-        # A bit for each sample, where a set of numbers takes a hundred bytes.
-        self._written = bytearray()
+        self._written: set[int] = set()
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
         self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
 
     def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
-        if self._is_written(index) or (self._known_samples and self._known_samples.get(index) == sample.digest):
+        if index in self._written or (self._known_samples and self._known_samples.get(index) == sample.digest):
             return
-        self._written[index >> 3] |= 1 << (index & 7)
+        self._written.add(index)
         if self._samples is None:
             self._samples = open_append(self._sample_file)
         with writing(self._sample_file):
             self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
-
-    def _is_written(self, index: int) -> bool:
-        place = index >> 3
-        if place >= len(self._written):
-            self._written.extend(bytes(place + 1 - len(self._written)))
-        return bool(self._written[place] >> (index & 7) & 1)
 
     def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
         if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
