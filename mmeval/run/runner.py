@@ -51,7 +51,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
-from mmeval.store.run_folder import RunFolder, provenance, set_aside
+from mmeval.store.run_folder import RunFolder, check_identity, provenance, set_aside
 from mmeval.system import collector
 from mmeval.task.task import Selection, Task
 from mmeval.wording import file_name
@@ -354,7 +354,7 @@ class _NewTrials(Runner):
         for place in journal.damaged:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
         identity = run_identity(self.backends, self.selection, options)
-        folder.claim(identity, len(journal))
+        check_identity(self.path, folder.record, identity, len(journal))
         self._resumed = bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)

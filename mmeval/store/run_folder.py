@@ -73,10 +73,6 @@ class RunFolder:
     def record(self) -> Mapping[str, Any]:
         return self._record
 
-    def claim(self, identity: Mapping[str, Any], answers: int) -> None:
-        """Compare with the first identity. Raises IdentityChangedError with the changes."""
-        check_identity(self.path, self._record, identity, answers)
-
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """The tasks whose data are not those that this run began with."""
         before = self._record.get("data", {})

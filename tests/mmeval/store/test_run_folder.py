@@ -9,7 +9,7 @@ import pytest
 
 from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
 from mmeval.records.score import FORMAT_VERSION
-from mmeval.store.run_folder import RunFolder, set_aside
+from mmeval.store.run_folder import RunFolder, check_identity, set_aside
 
 IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
 
@@ -47,9 +47,9 @@ def test_a_changed_identity_is_refused_by_its_field(tmp_path: Path, identity: Ma
     with closing(RunFolder(tmp_path)) as folder:
         nothing: dict[str, Any] = {key: {} for key in ("provenance", "tasks", "groups", "data", "options")}
         folder.describe(identity=IDENTITY, command="mmeval", **nothing)
-        folder.claim(identity, 0)
+        check_identity(tmp_path, folder.record, identity, 0)
         with pytest.raises(IdentityChangedError) as refused:
-            folder.claim(identity, 5)
+            check_identity(tmp_path, folder.record, identity, 5)
     shown = str(refused.value)
     assert all(words in shown for words in (f"({change})", "5 answers", "--model_tag", "--run_id", "--fresh"))
 
