@@ -28,7 +28,7 @@ from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import say_unavailable, undescribed, with_data
-from mmeval.run.backends import Backends, WorkerFiles, check_options, check_role_names, check_roles, say_unbatched
+from mmeval.run.backends import Backends, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.run.complaints import (
     code_of_faults,
     fault_complaints,
@@ -163,7 +163,7 @@ class Runner(ABC):
                 limit=options.max_connections,
                 retries=options.retry_on_error,
                 batch_size=self.batch_size,
-                beside=WorkerFiles(self.path, journal),
+                journal=journal,
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
