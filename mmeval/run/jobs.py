@@ -25,7 +25,6 @@ from mmeval.errors import (
 )
 from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
-from mmeval.run.availability import OpenedData
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
@@ -219,8 +218,7 @@ class JobQueue:
 
 def _where(task: Task) -> str:
     """The flag that names the folder of a task's data, where one was given."""
-    source = task.dataset.source if isinstance(task.dataset, OpenedData) else task.dataset
-    folder = source.data_dir if isinstance(source, TaskData) else None
+    folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
     return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
 
 
