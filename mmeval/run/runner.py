@@ -167,7 +167,7 @@ class Runner(ABC):
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
-                runtime.tell_loading(self.progress.loading)
+                runtime.on_loading = self.progress.loading
             budget.watch(broker.roles)
             with asyncio.Runner() as loop:
                 trials = self.begin()
