@@ -1,4 +1,3 @@
-import asyncio
 import os
 import signal
 import subprocess
@@ -89,23 +88,6 @@ def test_a_metric_that_does_not_come_back_leaves_its_answer_unscored(monkeypatch
 
 def nothing(position: int, rows: bytes) -> None:
     pass
-
-
-def test_what_goes_wrong_while_rows_are_kept_stops_the_run() -> None:
-    def full(position: int, rows: bytes) -> None:
-        raise OSError("disk full")
-
-    scorer = Scorer([plan()], 0, full)
-
-    async def score() -> None:
-        await scorer.add(0, answered("yes"))
-        with pytest.raises(OSError, match="disk full"):
-            await scorer.drain()
-        await scorer.add(0, answered("yes"))
-
-    with pytest.raises(OSError, match="disk full"):
-        asyncio.run(score())
-    scorer.close()
 
 
 def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
