@@ -17,7 +17,7 @@ from mmeval.metric.result import MetricScores
 from mmeval.program.calls import CallFailed, Role
 from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
 from mmeval.records.trial import Trial
-from mmeval.run.backends import Backends, WorkerFiles
+from mmeval.run.backends import Backends
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -68,10 +68,7 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Benc
         stack.callback(journal.close)
         broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
         broker.roles = Backends(specs).runtimes(
-            lambda: 0,
-            limit=usual.max_connections,
-            retries=usual.retry_on_error,
-            beside=WorkerFiles(folder, journal),
+            lambda: 0, limit=usual.max_connections, retries=usual.retry_on_error, journal=journal
         )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))

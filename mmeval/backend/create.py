@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
@@ -33,11 +33,6 @@ _FLAGS_INSTEAD = {
 }
 """Arguments of backends in other harnesses, with the flags for them here."""
 _TEXT = (str, "str", str | None, "str | None")
-
-
-class _Arguments(NamedTuple):
-    known: list[str]
-    takes_any: bool
 
 
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
@@ -82,11 +77,11 @@ def takes_argument(name: str, arg: str) -> bool:
     return takes_any or arg in known
 
 
-def _arguments(factory: Callable[..., object]) -> _Arguments:
+def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
     """The names of a backend's arguments, and whether it takes others too."""
     parameters = inspect.signature(factory).parameters.values()
     known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
-    return _Arguments(known, len(known) < len(parameters))
+    return known, len(known) < len(parameters)
 
 
 def _refuse_foreign(name: str) -> None:

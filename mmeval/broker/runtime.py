@@ -28,7 +28,6 @@ from mmeval.broker.batcher import Answerer, Batcher
 from mmeval.broker.limiter import Limiter, wait
 from mmeval.broker.outage import Outage
 from mmeval.broker.server_batcher import ServerBatcher
-from mmeval.broker.start import OnLoading, Start
 from mmeval.errors import (
     EXIT_UNEXPECTED,
     BackendDownError,
@@ -131,7 +130,11 @@ class BackendRuntime:
         self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
-        self._start = Start(self.billed, self._load) if answerer or isinstance(backend, Startable) else None
+        self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: None
+        """Called with the name of a model when it begins to be loaded (None), and with the seconds that it took; with
+        no name when it cannot be loaded."""
+        self._is_ready = answerer is None and not isinstance(backend, Startable)
+        self._loading: asyncio.Task[None] | None = None
 
     def _waits_for(self, what: str) -> None:
         self.on_outage(what)
@@ -162,11 +165,6 @@ class BackendRuntime:
         if payee is None:
             payee = self._payees[role] = Payee(role, self.billed, self._local, str(self.identity.get("base_url", "")))
         return payee
-
-    def tell_loading(self, told: OnLoading) -> None:
-        """Call ``told`` when the model is being loaded, and when it is."""
-        if self._start is not None:
-            self._start.told = told
 
     async def ask(self, request: Request, ticket: Ticket, failed: Tries | None = None) -> tuple[Response, int]:
         """The answer and how many tries failed before it; failed calls are retried.
@@ -212,21 +210,40 @@ class BackendRuntime:
         await self.backend.close()
 
     async def _load(self) -> None:
-        if isinstance(self.batcher, Batcher):
-            await self.batcher.start()
-        elif isinstance(self.backend, Startable):
-            await OwnThread("mmeval-start").do(self.backend.start)
+        began = time.monotonic()
+        self.on_loading(self.billed, None)
+        name, seconds = "", None
+        try:
+            if isinstance(self.batcher, Batcher):
+                await self.batcher.start()
+            elif isinstance(self.backend, Startable):
+                await OwnThread("mmeval-start").do(self.backend.start)
+            name, seconds = self.billed, time.monotonic() - began
+        finally:
+            self.on_loading(name, seconds)
 
-    async def _loaded(self, start: Start) -> None:
-        """Wait until the backend is ready. Raises StartFailedError, StoppedError."""
+    async def _loaded(self) -> None:
+        """Wait until the backend is ready, which is loaded with the first call that is really sent.
+        Raises StartFailedError, in every waiting call, and StoppedError where the run is stopped before that: no call
+        waits for a model that is not asked any more."""
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+            self._loading.add_done_callback(_seen)
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({self._loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        if not self._loading.done():
+            raise StoppedError("stopped before the call was made")
         with Caught(StoppedError) as failure:
-            await start.done(self._stopped)
+            self._loading.result()
         if failure:
             code = failure.error.exit_code if isinstance(failure.error, MmevalError) else EXIT_UNEXPECTED
             log.debug("%s cannot be started", self._outage.backend, exc_info=failure.error)
             self._gone = StartFailedError(self._outage.backend, message_of(failure.error), code)
             raise self._gone from failure.error
-        self._start = None
+        self._is_ready = True
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
         """The backend's answer, waiting while it cannot be reached.
@@ -276,8 +293,8 @@ class BackendRuntime:
                 raise StoppedError("stopped before the call was made")
             if self._gone is not None:
                 raise self._gone
-            if self._start is not None:
-                await self._loaded(self._start)
+            if not self._is_ready:
+                await self._loaded()
             with Caught(MmevalError) as failure:
                 response = await self.send(request, ticket)
                 return response if response.latency else replace(response, latency=time.monotonic() - started)
@@ -302,3 +319,9 @@ class BackendRuntime:
             )
             raise self._gone
         return response
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """What the start has raised is known, even where no call waits for it any more."""
+    if not task.cancelled():
+        task.exception()

@@ -107,23 +107,8 @@ class Interleaved:
         The n-th distinct placeholder of a kind gets the n-th medium of that kind, and media without a placeholder
         follow the text in their order. A medium has the kind of its content, or of the part that holds it.
         """
-        if not media and "<" not in text and "#" not in text:
-            return cls((text_part(text),) if text else ())
-        tags = list(find(text, spellings))
-        beside = [media_part(item) if isinstance(item, Media) else item for item in media]
-        waiting: dict[str, list[int]] = {}
-        for position, part in enumerate(beside):
-            waiting.setdefault(part.kind, []).append(position)
-        taken: dict[str, Part] = {}
-        found: list[Media | str | None] = []
-        for position, tag in enumerate(tags):
-            name = tag.label if tag.index is not None else f"{tag.kind}@{position}"
-            if name not in taken and waiting.get(tag.kind):
-                taken[name] = beside[waiting[tag.kind].pop(0)]
-            held = taken.get(name)
-            found.append(None if held is None else held.media or held.text)
-        left = sorted(position for positions in waiting.values() for position in positions)
-        return cls((*_weave(text, tags, found), *(beside[position] for position in left)))
+        beside = (media_part(item) if isinstance(item, Media) else item for item in media)
+        return cls(tuple(_filled(cls.from_text(text, spellings=spellings).parts, beside)))
 
     @property
     def raw(self) -> str:

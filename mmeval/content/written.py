@@ -18,14 +18,13 @@ from typing import Any
 
 from mmeval.content.media import MEDIA_KINDS, Media
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.content.placeholders import DEFAULT_SPELLINGS, find
+from mmeval.content.placeholders import DEFAULT_SPELLINGS, canonical_label, find
 from mmeval.errors import UnknownNameError, UsageError
 
 Resolve = Callable[[str, str], Media]
 """``resolve(path, where)``: the medium at a written path. Raises UsageError that begins with ``where``."""
 
-_LABEL = re.compile(r"(image|img|audio|video|document|code|3d|threed)[ _]?(\d{1,9})", re.IGNORECASE)
-_KIND_OF_WORD = {"img": "image", "threed": "3d"}
+_LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
 _TYPE_NAMES: Mapping[type, str] = {
     type(None): "missing",
     bool: "true or false",
@@ -36,15 +35,6 @@ _TYPE_NAMES: Mapping[type, str] = {
     dict: "an object",
     bytes: "bytes",
 }
-
-
-def normal_label(written: str) -> str | None:
-    """The label of a ``media`` key (``3d1`` for ``threeD1``); None when it is none."""
-    match = _LABEL.fullmatch(written)
-    if match is None:
-        return None
-    word = match[1].lower()
-    return f"{_KIND_OF_WORD.get(word, word)}{int(match[2])}"
 
 
 class ContentReader:
@@ -104,8 +94,8 @@ class ContentReader:
             raise UsageError(f"{where} is {_named_type(written)}, not a mapping from labels to paths", name=where)
         found: dict[str, Media | str] = {}
         for key, value in written.items():
-            label = normal_label(str(key))
-            if label is None:
+            label = canonical_label(str(key))
+            if not _LABEL.fullmatch(label):
                 raise UsageError(f"{where} {key!r} is no label: write a kind and a number, such as image1", name=where)
             if value is not None:  # parquet fills the labels that a row lacks with null
                 found[label] = self._medium(label, value, f"{where} {key}")

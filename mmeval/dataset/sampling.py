@@ -6,11 +6,11 @@ therefore asks all that a smaller one has asked, and its answers are kept.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 
 from mmeval.errors import UsageError
@@ -58,7 +58,7 @@ class Draw:
     seed: int = 0
     labels: tuple[str, ...] = ()
 
-    def order(self, samples: Iterable[tuple[int, Sample]]) -> array[int]:
+    def order(self, samples: Iterable[tuple[int, Sample]]) -> list[int]:
         """The indices of all samples in the order of the draw.
 
         Without labels that is the order of their hashes. With labels, the samples that share the values of all labels
@@ -66,58 +66,34 @@ class Draw:
         Up to any position p each stratum has given n * p samples, rounded, so every beginning of the order is
         proportional. Ties go by hash.
 
-        A sample is known by its id: its hash does not change when others are added. One pass; about a hundred bytes a
-        sample while it is drawn, eight afterwards. Raises UsageError for a label that no sample has.
+        A sample is known by its id: its hash does not change when others are added. One pass. Raises UsageError for
+        a label that no sample has.
         """
-        indices, hashes, strata = array("q"), array("Q"), array("l")
-        numbers: dict[str, int] = {}
-        missing = _Missing(self.labels)
+        drawn: list[tuple[int, int, str]] = []
+        known: set[str] = set()
         for index, sample in samples:
-            missing.see(sample.metadata)
-            values = repr([sample.metadata.get(label) for label in self.labels])
-            indices.append(index)
-            hashes.append(self._hash(sample.id))
-            strata.append(numbers.setdefault(values, len(numbers)))
-        missing.check()
-        order = sorted(range(len(indices)), key=hashes.__getitem__)
-        if self.labels:
-            order.sort(key=_positions(order, strata).__getitem__)  # stable: equal positions stay in the order of hashes
-        return array("q", map(indices.__getitem__, order))
+            stratum = repr([sample.metadata.get(label) for label in self.labels])
+            drawn.append((self._hash(sample.id), index, stratum))
+            known.update(sample.metadata if self.labels else ())
+        self._check_labels(known)
+        drawn.sort()
+        sizes, ranks = Counter(stratum for _, _, stratum in drawn), Counter[str]()
+        placed: list[tuple[float, int]] = []
+        for _, index, stratum in drawn:
+            placed.append(((ranks[stratum] + 0.5) / sizes[stratum], index))
+            ranks[stratum] += 1
+        placed.sort(key=itemgetter(0))  # stable: equal positions stay in the order of hashes
+        return [index for _, index in placed]
+
+    def _check_labels(self, known: Collection[str]) -> None:
+        """Raises UsageError for labels that no sample has."""
+        if missing := sorted(set(self.labels).difference(known)):
+            listed = ", ".join(sorted(known)[:_NAMED_LABELS]) + (", ..." if len(known) > _NAMED_LABELS else "")
+            raise UsageError(
+                f"--stratify: no sample has the label {' or '.join(map(repr, missing))}; "
+                f"the labels are: {listed or 'none at all'}"
+            )
 
     def _hash(self, name: str) -> int:
         text = f"{self.seed}:{name}".encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(text, digest_size=8).digest())
-
-
-def _positions(order: Iterable[int], strata: array[int]) -> array[float]:
-    """The position of each sample in its stratum, in (0, 1), by their ``order``."""
-    sizes, ranks = Counter(strata), Counter[int]()
-    positions = array("d", bytes(8 * len(strata)))
-    for place in order:
-        stratum = strata[place]
-        positions[place] = (ranks[stratum] + 0.5) / sizes[stratum]
-        ranks[stratum] += 1
-    return positions
-
-
-class _Missing:
-    """Labels that no sample has had so far."""
-
-    def __init__(self, labels: tuple[str, ...]) -> None:
-        self._left = set(labels)
-        self._known: dict[str, None] = {}
-
-    def see(self, metadata: Mapping[str, Any]) -> None:
-        if self._left:
-            self._left.difference_update(metadata)
-            self._known.update(dict.fromkeys(metadata))
-
-    def check(self) -> None:
-        if not self._left:
-            return
-        known = sorted(self._known)
-        listed = ", ".join(known[:_NAMED_LABELS]) + (", ..." if len(known) > _NAMED_LABELS else "")
-        raise UsageError(
-            f"--stratify: no sample has the label {' or '.join(map(repr, sorted(self._left)))}; "
-            f"the labels are: {listed or 'none at all'}"
-        )

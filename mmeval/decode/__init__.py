@@ -17,7 +17,7 @@ from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, vid
 from mmeval.decode.document import TextBox, document_start, document_text, page_boxes, page_count, pages
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import Decoder, decoded_once
-from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays, point_arrays, raw_mesh_arrays
+from mmeval.decode.mesh import MeshArrays, mesh_arrays, point_arrays, raw_mesh_arrays
 from mmeval.decode.office.read import OFFICE, Block, OfficeTable, office_blocks
 from mmeval.decode.picture import image, stored_image
 
@@ -41,7 +41,6 @@ __all__ = [
     "frame_count",
     "frames_at",
     "image",
-    "mesh",
     "mesh_arrays",
     "office_blocks",
     "page_boxes",

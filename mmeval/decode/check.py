@@ -21,7 +21,7 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
     "image": decode.image,
     "audio": decode.audio,
     "video": decode.video_info,
-    "3d": decode.mesh,
+    "3d": decode.mesh_arrays,
 }
 
 

@@ -153,58 +153,43 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: the pieces of its text as JSON. Runs apart."""
-    import pypdfium2 as pdfium
-
-    return (_boxes(media, document, number, limits) for document, number in _pages(media, pdfium, limits))
+    return (_boxes(media, document, number, limits) for document, number in _pages(media, limits))
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """One step: the number of pages. Runs apart."""
-    import pypdfium2 as pdfium
-
-    return _counted(media, pdfium, limits)
-
-
-def _counted(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[Step]:
-    with _opened(media, pdfium, limits) as document:
-        yield Step({"pages": len(document)})
+    return (Step({"pages": len(document)}) for document, number in _pages(media, limits) if not number)
 
 
 def page_steps(
     media: Media, limits: DecodeLimits, *, scale: float, numbers: Sequence[int] | None = None
 ) -> Iterator[Step]:
     """A step for each page: its pixels, row by row. Runs apart."""
-    import pypdfium2 as pdfium
-
     return (
         _rendered(media, document, number, scale, limits)
-        for document, number in _pages(media, pdfium, limits)
+        for document, number in _pages(media, limits)
         if numbers is None or number in numbers
     )
 
 
 def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: its words. Runs apart."""
-    import pypdfium2 as pdfium
-
-    return (_words(document, number) for document, number in _pages(media, pdfium, limits))
+    return (_words(document, number) for document, number in _pages(media, limits))
 
 
-def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number."""
-    with _opened(media, pdfium, limits) as document:
-        for number in range(len(document)):
-            yield document, number
+def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
+    """The opened PDF with each page's number. The import is not part of a step, and so has no limit."""
+    import pypdfium2
 
+    def opened() -> Iterator[tuple[Any, int]]:
+        with contextlib.closing(pypdfium2.PdfDocument(media.read())) as document:
+            within(media, "max_pages", limits.max_pages, len(document), "pages")
+            if not len(document):
+                raise CorruptMediaError(f"{media.label}: it has no pages")
+            for number in range(len(document)):
+                yield document, number
 
-@contextlib.contextmanager
-def _opened(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[Any]:
-    """The document, with a number of pages that is allowed."""
-    with contextlib.closing(pdfium.PdfDocument(media.read())) as document:
-        within(media, "max_pages", limits.max_pages, len(document), "pages")
-        if not len(document):
-            raise CorruptMediaError(f"{media.label}: it has no pages")
-        yield document
+    return opened()
 
 
 def _rendered(media: Media, document: Any, number: int, scale: float, limits: DecodeLimits) -> Step:

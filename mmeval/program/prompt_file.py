@@ -106,10 +106,8 @@ class PromptTexts:
     an earlier run, for prompts that are only named.
     """
 
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, PromptFile] = field(default_factory=dict)
     recorded: Mapping[str, str] = field(default_factory=dict)
-    origins: Mapping[str, str] = field(default_factory=dict)
-    """The files of the given texts, by name."""
 
 
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
@@ -126,9 +124,7 @@ def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
         found = PromptFile(written, texts.recorded[written])
     else:
         found = _own(written, home, texts)
-    if found.name not in texts.given:
-        return found
-    return PromptFile(found.name, texts.given[found.name], texts.origins.get(found.name, ""))
+    return texts.given.get(found.name, found)
 
 
 def is_prompt_path(written: str) -> bool:
@@ -147,23 +143,18 @@ def read_prompt(file: Path) -> str:
     return text
 
 
-def prompt_files(folder: Path) -> dict[str, str]:
-    """The files of a folder of prompts, by the names of the prompts."""
-    return {file.stem: str(file) for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
-
-
-def read_prompt_folder(folder: Path) -> dict[str, str]:
+def read_prompt_folder(folder: Path) -> dict[str, PromptFile]:
     """The prompts of a folder by the names of their files, without the ending.
 
     Raises PromptError for a folder that is not there, and for two files of one name.
     """
     if not folder.is_dir():
         raise PromptError(f"--judge_prompts {folder}: there is no such folder")
-    found: dict[str, str] = {}
+    found: dict[str, PromptFile] = {}
     for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         if file.stem in found:
             raise PromptError(f"--judge_prompts {folder}: two files are called {file.stem}; keep one")
-        found[file.stem] = read_prompt(file)
+        found[file.stem] = PromptFile(file.stem, read_prompt(file), str(file))
     return found
 
 
@@ -172,7 +163,7 @@ def _own(name: str, home: Path, texts: PromptTexts) -> PromptFile:
     if file.is_file():
         return PromptFile(name, read_prompt(file))
     if name in texts.given:
-        return PromptFile(name, texts.given[name])
+        return texts.given[name]
     known = sorted(path.stem for path in home.glob("*.jinja"))
     listed = ", ".join(known) or "none"
     raise UnknownNameError("prompt", name, known, f"It has {listed}; a path has an ending, as in ./{name}.md.")

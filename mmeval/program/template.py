@@ -89,12 +89,6 @@ class TemplatePrompt:
     def _system(self) -> Template:
         return _ENVIRONMENT.from_string(self.system)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"user": self.user, "system": self.system, "fields": self.fields}  # compiled code cannot be pickled
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
         messages = tuple(self._asked(message, sample) for message in sample.input) if self.user else sample.input
         if not self.system:

@@ -63,7 +63,7 @@ class _StoredTrials(Runner):
         super().__init__(options.folder, record["options"]["model_name"], selection, options, progress)
         self._record, self.data = record, record["data"]
         self._stopping = False
-        self._asked = [IndexSet() for _ in selection]
+        self._asked = [set[int]() for _ in selection]
         self._made = [0 for _ in selection]
 
     def prepare(self, _media: MediaStore) -> Backends:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
             dataset = task.dataset()
             if task.name in optional:
                 _check_any(task, dataset)
-            kept.append(replace(task, dataset=OpenedData(task.dataset, dataset)))
+            kept.append(task)
         except MissingDataError as error:
             if strict or task.name not in optional:
                 raise
@@ -81,17 +81,6 @@ def _check_any(task: Task, dataset: Dataset) -> None:
         values = {label: value if isinstance(value, list) else [value] for label, value in task.filter.items()}
         wanted = " and ".join(f"{label} {either(map(str, value))}" for label, value in values.items())
         raise MissingDataError(f"there is no sample of {wanted} among the {among:,}")
-
-
-class OpenedData:
-    """A data set opened once, to see whether it is there; ``source`` opened it."""
-
-    def __init__(self, source: Callable[[], Dataset], dataset: Dataset) -> None:
-        self.source = source
-        self._dataset = dataset
-
-    def __call__(self) -> Dataset:
-        return self._dataset
 
 
 def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
@@ -33,13 +32,6 @@ ROLE_LIMIT = "max_connections"
 
 BATCHES = "batches"
 """In a run folder, what it takes to find the batches of a server again."""
-
-
-class WorkerFiles(NamedTuple):
-    """The run folder and the journal that adopts what worker processes write there."""
-
-    run: Path
-    journal: Journal
 
 
 class Backends:
@@ -80,10 +72,10 @@ class Backends:
         limit: int,
         retries: int,
         batch_size: BatchSize = AUTO,
-        beside: WorkerFiles | None = None,
+        journal: Journal | None = None,
     ) -> dict[str, BackendRuntime]:
         """How each role is asked; roles with the same backend share its limit.
-        Without a run folder ``beside``, a local model answers in this process, and a server gets no batches."""
+        Without the ``journal`` of a run folder a local model answers in this process, and a server gets no batches."""
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
@@ -93,8 +85,8 @@ class Backends:
                     retries=retries,
                     live=live,
                     batch_size=batch_size,
-                    answerer=None if beside is None else self._pool(role, backend, beside),
-                    notes=None if beside is None else beside.run / BATCHES,
+                    answerer=None if journal is None else self._pool(role, backend, journal),
+                    notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
                     made[id(backend)].mark = mark_of(judge_identity(role, self.named))
@@ -102,15 +94,15 @@ class Backends:
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
-    def _pool(self, role: str, backend: AnyBackend, beside: WorkerFiles) -> WorkerPool | None:
+    def _pool(self, role: str, backend: AnyBackend, journal: Journal) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""
         if not workers_of(backend):
             return None
         from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
 
         spec = self.specs[role]
-        jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), beside.run)
-        return WorkerPool(jobs, beside.journal)
+        jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), journal.folder.parent)
+        return WorkerPool(jobs, journal)
 
 
 def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:

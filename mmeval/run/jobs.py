@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from mmeval.dataset.bad_sample import in_words, without_content
@@ -26,7 +25,6 @@ from mmeval.errors import (
 )
 from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
-from mmeval.run.availability import OpenedData
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
@@ -59,7 +57,7 @@ class ChosenTrials:
     """One task's trials in this run: the samples that were taken, times the repeats."""
 
     repeats: int
-    taken: IndexSet
+    taken: Collection[int]
 
     def __call__(self, index: int, repeat: int) -> bool:
         return repeat < self.repeats and index in self.taken
@@ -121,13 +119,20 @@ class JobQueue:
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
         """The chosen samples of a task, each with its place in the data set.
         Raises UsageError for an id that stands twice; one that cannot be asked is given another then."""
-        ids: set[int] = set()
+        ids: set[str] = set()
         for index, sample in self._choices[position]:
-            if sample.fault:
-                yield index, _with_own_id(ids, index, sample)
-                continue
-            _refuse_twice(ids, self.tasks[position], index, sample)
-            yield index, sample
+            if not sample.fault:
+                if sample.id in ids:
+                    raise UsageError(
+                        f"{self.tasks[position].name}: sample {index} has the id {sample.id!r} of an earlier one; ids "
+                        "must be unique (mmeval validate lists them)"
+                    )
+                ids.add(sample.id)
+                yield index, sample
+            elif sample.id in ids:  # no call is named by it
+                yield index, replace(sample, id=f"{sample.id} (sample {index})")
+            else:
+                yield index, sample
 
     def _line(self, task: Task, index: int, sample: Sample) -> bytes:
         """The sample as it is recorded, scored and, where it has no media, recognised."""
@@ -214,8 +219,7 @@ class JobQueue:
 
 def _where(task: Task) -> str:
     """The flag that names the folder of a task's data, where one was given."""
-    source = task.dataset.source if isinstance(task.dataset, OpenedData) else task.dataset
-    folder = source.data_dir if isinstance(source, TaskData) else None
+    folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
     return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
 
 
@@ -253,27 +257,6 @@ def _check_draw(options: RunOptions) -> None:
             raise UsageError(
                 f"{flag} needs --limit: without it every sample is asked, in the order of the data set", name=flag
             )
-
-
-def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:
-    """A sample that cannot be asked, under a name that no earlier asked one has.
-    No call is named by it, so the name stays free."""
-    return replace(sample, id=f"{sample.id} (sample {index})") if _mark(sample.id) in ids else sample
-
-
-def _refuse_twice(ids: set[int], task: Task, index: int, sample: Sample) -> None:
-    """Refuse an id used twice: it names calls. 64-bit hashes of ids keep this small."""
-    mark = _mark(sample.id)
-    if mark in ids:
-        raise UsageError(
-            f"{task.name}: sample {index} has the id {sample.id!r} of an earlier one; ids must be unique "
-            "(mmeval validate lists them)"
-        )
-    ids.add(mark)
-
-
-def _mark(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:

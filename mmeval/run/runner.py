@@ -28,7 +28,7 @@ from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import say_unavailable, undescribed, with_data
-from mmeval.run.backends import Backends, WorkerFiles, check_options, check_role_names, check_roles, say_unbatched
+from mmeval.run.backends import Backends, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.run.complaints import (
     fault_complaints,
     lost_complaints,
@@ -162,11 +162,11 @@ class Runner(ABC):
                 limit=options.max_connections,
                 retries=options.retry_on_error,
                 batch_size=self.batch_size,
-                beside=WorkerFiles(self.path, journal),
+                journal=journal,
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
-                runtime.tell_loading(self.progress.loading)
+                runtime.on_loading = self.progress.loading
             budget.watch(broker.roles)
             with asyncio.Runner() as loop:
                 trials = self.begin()
@@ -353,7 +353,7 @@ class _NewTrials(Runner):
         for place in journal.damaged:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
         identity = run_identity(self.backends, self.selection, options)
-        check_identity(folder.path, folder.record, identity, len(journal))
+        check_identity(self.path, folder.record, identity, len(journal))
         self._resumed = bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import islice
 
@@ -27,7 +26,7 @@ class SampleChoice:
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
-        self.taken = IndexSet()
+        self.taken: set[int] = set()
         self._task, self._options = task, options
         self._named = options.samples.get(task.name)
         self._counted: int | None = None
@@ -129,12 +128,12 @@ class SampleChoice:
 
     def _chosen(self) -> Iterator[tuple[int, Sample]]:
         if self._named is not None:
-            return self._picked(self._marked(self._named))
+            return self._picked(set(self._named))
         if self._draw is not None:
             return self._picked(self._drawn)
         return self._first()
 
-    def _picked(self, wanted: IndexSet) -> Iterator[tuple[int, Sample]]:
+    def _picked(self, wanted: Collection[int]) -> Iterator[tuple[int, Sample]]:
         left = len(wanted)
         for index, sample in enumerate(rows_of(self.dataset) if left else ()):
             if index not in wanted:
@@ -171,7 +170,7 @@ class SampleChoice:
         return Draw(options.sample_shuffle or 0, options.stratify)
 
     @cached_property
-    def _order(self) -> array[int]:
+    def _order(self) -> list[int]:
         assert self._draw is not None
         try:
             return self._draw.order(self._kept())
@@ -179,16 +178,9 @@ class SampleChoice:
             raise UsageError(f"{self._task.name}: {error}") from None
 
     @cached_property
-    def _drawn(self) -> IndexSet:
+    def _drawn(self) -> set[int]:
         start = self._options.offset
-        return self._marked(self._order[start : start + self.size])
-
-    @staticmethod
-    def _marked(indices: array[int] | tuple[int, ...]) -> IndexSet:
-        marks = IndexSet()
-        for index in indices:
-            marks.add(index)
-        return marks
+        return set(self._order[start : start + self.size])
 
     @property
     def _limit(self) -> int | None:

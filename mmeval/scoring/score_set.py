@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mmeval.errors import StorageError
 from mmeval.metric.derived import PIECES
 from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
-from mmeval.scoring.verdict_log import VerdictLog
+from mmeval.scoring.verdict_log import verdict_log
 from mmeval.store.paths import Wanted, trial_key
-from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, write_atomic
+from mmeval.system.json_lines import LineFile, from_line, line_at, read_rows, to_line, write_atomic
 from mmeval.wording import file_name
 
 ROWS = "rows.jsonl"
@@ -48,10 +48,11 @@ class ScoreSet:
     def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
         self.name = digest(plan)[:12]
         self.folder = run / "scores" / file_name(task) / self.name
-        self._rows, self._sorted = self.folder / ROWS, self.folder / FINISHED
-        self._file: BinaryIO | None = None
-        self._plan = plan
-        self.verdicts = VerdictLog(self.folder)
+        self._sorted = self.folder / FINISHED
+        advice = "The answers are kept: free space, then run the same command to score the rest"
+        self._rows = LineFile(self.folder / ROWS, advice)
+        self._plan, self._has_plan = plan, False
+        self.verdicts = verdict_log(self.folder)
         self.complete = self._complete()
 
     def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
@@ -64,23 +65,15 @@ class ScoreSet:
 
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
-        if self._file is None:
+        if not self._has_plan:
             write_atomic(self.folder / PLAN, json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
-            self._file = open_append(self._rows, buffering=0)
-        try:
-            left = memoryview(lines)
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError as error:
-            raise StorageError(
-                f"{self._rows}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
-                "same command to score the rest"
-            ) from None
+            self._has_plan = True
+        self._rows.add(lines)
 
     def finish(self) -> None:
         """Sort the rows into ``scores.jsonl``, one line a trial."""
         self.close()
-        if not self._rows.is_file():
+        if not self._rows.path.is_file():
             return
         temporary = self._sorted.with_name(".scores.jsonl")
         try:
@@ -89,19 +82,17 @@ class ScoreSet:
             temporary.replace(self._sorted)
         except OSError as error:
             raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
-        self._rows.unlink()
+        self._rows.path.unlink()
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._rows.close()
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
         """Fully scored trials, derived outputs aside: trial key to trial digest."""
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
-        for path in (self._sorted, self._rows):
+        for path in (self._sorted, self._rows.path):
             for _, row in read_rows(path):
                 key = trial_key(row["i"], row["n"])
                 before = scored.get(key, ("", set()))

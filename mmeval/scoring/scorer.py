@@ -1,12 +1,11 @@
 """Scores finished trials while requests are in flight and returns their rows.
 
-Trials of tasks whose metrics use models go to a process of their own (see :mod:`mmeval.scoring.model_queue`), all
-others in batches to the ordinary ones. A metric that kills its process costs that one trial its score, with the reason.
+Trials of tasks whose metrics use models go to a process of their own, all others to the ordinary ones (see
+:mod:`mmeval.scoring.lane`). A metric that kills its process costs that one trial its score, with the reason.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import sys
@@ -18,20 +17,14 @@ from mmeval import plugins
 from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.scoring import worker
-from mmeval.scoring.model_queue import ModelLane
+from mmeval.scoring.lane import Lane
 from mmeval.scoring.pool import ScorePool, ThreadScorer
 from mmeval.scoring.trial_rows import ScoringPlan
-from mmeval.scoring.worker import Item, Rows, Setup
+from mmeval.scoring.worker import Setup
 
-FIRST_BATCH, LARGEST_BATCH = 16, 512
-LARGEST_BATCH_BYTES = 2**20
-BATCH_SECONDS = 0.2
-"""A batch holds as many trials as keep a process busy for about this long: few handovers where a metric is quick, work
-for every process where it is slow."""
-IDLE_FLUSH = 0.5
-"""Seconds after which a batch goes although it is not full."""
-BATCHES_IN_FLIGHT = 8
-"""At least; where there are many processes, two for each: one that is scored and one that follows."""
+LEAST_MESSAGES = 8
+"""In flight to the ordinary processes; where these are many, two for each: one that is scored and one that follows."""
+MESSAGES_FOR_MODELS = 2
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -54,13 +47,8 @@ class Scorer:
         self._here = ThreadScorer(plans)
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
-        self._lane = ModelLane(plans, self._here, deliver, self._fail)
-        self._waiting: list[Item] = []
-        self._waiting_bytes = 0
-        self._batch_size = FIRST_BATCH
-        self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(max(BATCHES_IN_FLIGHT, 2 * workers))
+        self._ordinary = self._lane(self._here, LEAST_MESSAGES)
+        self._models = self._lane(self._here, MESSAGES_FOR_MODELS)
         self._failure: BaseException | None = None
         self._has_asked_models = False
 
@@ -78,9 +66,10 @@ class Scorer:
             together = with_models and of_script
             self._pool = ScorePool(self._setup(threads=together), 1 if together else self._workers, fork=forkable)
             self._pool.prepare(worker.is_ready)  # starts a process without waiting; all of them where they are forked
+            self._ordinary = self._lane(self._pool, max(LEAST_MESSAGES, 2 * self._workers))
             if with_models:
                 self._model_pool = None if together else ScorePool(self._setup(threads=True), 1)
-                self._lane = ModelLane(self._plans, self._model_pool or self._pool, self._deliver, self._fail)
+                self._models = self._lane(self._model_pool or self._pool, MESSAGES_FOR_MODELS)
         elif self._workers:
             log.warning("this process scores: others would not know the plugins that a script has registered")
         use_device(self._device)  # of what is scored here
@@ -90,32 +79,25 @@ class Scorer:
     def _setup(self, *, threads: bool) -> Setup:
         return Setup(self._plans, worker.METRIC_SECONDS, self._device, threads)
 
+    def _lane(self, processes: ScorePool | ThreadScorer, messages: int) -> Lane:
+        return Lane(self._plans, processes.rows, self._deliver, self._fail, messages=messages)
+
     @property
     def left_to_models(self) -> int:
         """Trials that wait for a score by a model, or are at it."""
-        return self._lane.left
+        return self._models.left
 
     async def add(self, position: int, line: bytes) -> None:
         """Queue a trial; waits only when workers are far behind. Raises delivery errors."""
         if self._failure is not None:
             raise self._failure
-        if self._plans[position].batch:
-            self._has_asked_models = True
-            await self._lane.add(position, line)
-            return
-        self._waiting.append((position, line))
-        self._waiting_bytes += len(line)
-        if len(self._waiting) >= self._batch_size or self._waiting_bytes >= LARGEST_BATCH_BYTES:
-            await self._flush()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(IDLE_FLUSH, self._flush_idle)
+        self._has_asked_models |= bool(self._plans[position].batch)
+        await (self._models if self._plans[position].batch else self._ordinary).add(position, line)
 
     async def drain(self) -> None:
         """Wait until everything that was queued is scored and delivered."""
-        await self._flush()
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
-        await self._lane.drain()
+        await self._ordinary.drain()
+        await self._models.drain()
         if self._failure is not None:
             raise self._failure
 
@@ -139,47 +121,12 @@ class Scorer:
         return ""
 
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._ordinary.close()
+        self._models.close()
         self._here.close()
         for pool in (self._model_pool, self._pool):
             if pool is not None:
                 pool.close()
-
-    def _flush_idle(self) -> None:
-        self._timer = None
-        task = asyncio.get_running_loop().create_task(self._flush())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if not self._waiting:
-            return
-        batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        await self._room.acquire()
-        task = asyncio.get_running_loop().create_task(self._score(batch))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _score(self, batch: list[Item]) -> None:
-        try:
-            rows, seconds = await self._rows(batch)
-            self._batch_size = max(1, min(LARGEST_BATCH, int(BATCH_SECONDS * len(batch) / max(seconds, 1e-6))))
-            for position in {position for position, _ in batch}:
-                mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
-                self._deliver(position, b"".join(mine))
-        except BaseException as error:  # whatever it is, it is raised to the next who waits
-            self._fail(error)
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            self._room.release()
-
-    async def _rows(self, batch: list[Item]) -> Rows:
-        return await (self._here if self._pool is None else self._pool).rows(batch)
 
     def _fail(self, error: BaseException) -> None:
         """What went wrong is raised by the next who adds a trial, or waits for all."""

@@ -15,46 +15,19 @@ journal. A call that failed has an ``error``. Where a trial was judged again, th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import StorageError
-from mmeval.system.json_lines import open_append, read_rows
+from mmeval.system.json_lines import LineFile, read_rows
 
 FILE = "verdicts.jsonl"
 
 
-class VerdictLog:
-    """Appends to the log of one score set; the file is made with the first verdict."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self._fd = -1
-
-    def add(self, lines: bytes) -> None:
-        """Keep lines, at once. Raises StorageError."""
-        if not lines:
-            return
-        if self._fd < 0:
-            with open_append(self._path, buffering=0) as file:  # cuts off a torn line
-                self._fd = os.dup(file.fileno())
-        try:
-            left = memoryview(lines)
-            while left:
-                left = left[os.write(self._fd, left) :]
-        except OSError as error:
-            raise StorageError(
-                f"{self._path}: cannot be written ({error.strerror}). The verdicts are in the journal: free space, "
-                "then run the same command"
-            ) from None
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+def verdict_log(folder: Path) -> LineFile:
+    """The log of one score set, to append to."""
+    return LineFile(folder / FILE, "The verdicts are in the journal: free space, then run the same command")
 
 
 def asked_model(identity: Mapping[str, Any]) -> str:

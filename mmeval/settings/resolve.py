@@ -11,16 +11,11 @@ from mmeval.settings.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCO
 
 
 class Setting(NamedTuple):
-    """A typed value and its origin for messages, which is empty for a default.
+    """A value, typed once it is resolved, and its origin for messages, empty for a default.
     It is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. ``Any``: each flag has its own type."""
 
     value: Any
     origin: str = ""
-
-
-class _Raw(NamedTuple):
-    value: Any
-    origin: str
 
 
 def resolve(
@@ -35,7 +30,7 @@ def resolve(
     ``given`` are the flags of the command line by name; ``spelt`` is how messages write them. Raises UsageError for a
     value that cannot be read, an unknown key of the file and a flag that is refused."""
     wanted = list(flags)
-    sources = [{name: _Raw(value, spelt.format(name)) for name, value in given.items()}]
+    sources = [{name: Setting(value, spelt.format(name)) for name, value in given.items()}]
     if config is not None:
         sources.append(read_config(config, [flag.name for flag in wanted]))
     sources.append(_from_environment(environ))
@@ -76,7 +71,7 @@ def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) ->
 _NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
-def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
+def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
     """The keys of a configuration file. Raises TaskFileError with a wrong key's line."""
     from mmeval.system.yaml_document import read_document
 
@@ -84,7 +79,7 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
         raise MissingDataError(f"--config: {file} does not exist")
     names = set(known) - {"config"}
     document = read_document(file)
-    found: dict[str, _Raw] = {}
+    found: dict[str, Setting] = {}
     for key, value in document.data.items():
         name, line = key.replace("-", "_"), document.place((key,)).line
         if name in found:
@@ -94,23 +89,23 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
         if name not in names and name not in REFUSED:
             message = f"unknown key {key!r}{did_you_mean(name, names)}"
             raise TaskFileError(message, file=file, line=line, name=key)
-        found[name] = _Raw(value, f"{file}:{line}: {key}")
+        found[name] = Setting(value, f"{file}:{line}: {key}")
     return found
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
     """The values of variables; empty ones are passed over."""
     variables = {name: _variable(name) for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)}
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
-    return {name: _Raw(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}
+    return {name: Setting(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}
 
 
 def _variable(name: str) -> str:
     return f"MMEVAL_{name.upper()}"
 
 
-def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
+def _setting(flag: Flag, sources: Iterable[Mapping[str, Setting]]) -> Setting:
     for source in sources:
         raw = source.get(flag.name)
         if raw is not None and raw.value is not None:

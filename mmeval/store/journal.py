@@ -65,7 +65,7 @@ class Journal:
         self.damaged: list[str] = []
         self.spending = Spending()
         self._oldest = math.inf
-        self._folder = folder
+        self.folder = folder
         self._own = Segment(folder, media)
         self._index: dict[bytes, int] = {}
         self._refused: Counter[bytes] = Counter()
@@ -73,8 +73,8 @@ class Journal:
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, JournalEntry] = {}
         """What workers have written and ``append`` was not called for yet."""
-        self._adopted_to: dict[Path, int] = {}
-        """Where the last line of a worker's segment begins that was adopted."""
+        self._read_to: dict[Path, int] = {}
+        """Where the last line of a segment begins that was read or adopted."""
         self._readers: dict[int, BinaryIO] = {}
         with contextlib.ExitStack() as unread:
             unread.callback(self.close)
@@ -164,7 +164,7 @@ class Journal:
 
     def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine) -> None:
         """Take note of an answer that a worker has written into a segment of its own."""
-        self._adopted_to[segment] = written.offset
+        self._read_to[segment] = written.offset
         entry = JournalEntry(request_digest, written.response, written.line, written.at, raw=True)
         hashed = key_hash(ticket.key)
         self._index[hashed] = self._place(segment, written.offset)
@@ -175,11 +175,12 @@ class Journal:
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
         """The answers that a dead worker had for ``calls`` without having reported them.
         ``calls`` maps keys to the digests of their requests."""
-        self._adopt_rest(segment)
         known = len(self.damaged)
+        if segment.exists():
+            self._read_segment(segment, after=self._read_to.get(segment, -1), earlier=False)
         found = {}
         for key, request_digest in calls.items():
-            receipt = receipt_path(self._folder, key)
+            receipt = receipt_path(self.folder, key)
             if receipt.exists():
                 self._try_receipt(receipt)
             entry = self.get(key)
@@ -205,9 +206,9 @@ class Journal:
     # --- receipts, and lines of others -------------------------------------------------------------------------------
 
     def _finish_receipts(self) -> None:
-        for path in sorted((self._folder / INBOX).glob("*.receipt")):
+        for path in sorted((self.folder / INBOX).glob("*.receipt")):
             self._try_receipt(path)
-        for path in (self._folder / INBOX).glob("*.part"):
+        for path in (self.folder / INBOX).glob("*.part"):
             path.unlink()
 
     def _try_receipt(self, path: Path) -> None:
@@ -240,24 +241,6 @@ class Journal:
         row = self._row_at(place)
         return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
 
-    def _adopt_rest(self, segment: Path) -> None:
-        """Adopt a dead worker's lines that come after those that it has reported."""
-        if not segment.exists():
-            return
-        told = self._adopted_to.get(segment, -1)
-        with segment.open("rb") as file:
-            for _, offset, line in _lines(file):
-                if offset <= told:
-                    continue
-                try:
-                    row = from_line(line)
-                    self._index[key_hash(row["k"])] = self._place(segment, offset)
-                    self.spending.add_line(row)
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    log.warning("%s: the line at byte %d is damaged and was left out (%s)", segment, offset, error)
-                    continue
-                self._adopted_to[segment] = offset
-
     def _place(self, segment: Path, offset: int) -> int:
         """A line's place in the index: the number of its segment and its offset there."""
         number = self._numbers.get(segment)
@@ -268,9 +251,13 @@ class Journal:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _read_segment(self, path: Path) -> None:
+    def _read_segment(self, path: Path, *, after: int = -1, earlier: bool = True) -> None:
+        """Take note of the lines of a segment that begin after a byte; ``earlier``: of an earlier process."""
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
+                if offset <= after:
+                    continue
+                self._read_to[path] = offset
                 try:
                     row = from_line(line)
                     key = key_hash(row["k"])
@@ -285,7 +272,7 @@ class Journal:
                 known = self._index.get(key)  # segments are not read in the order of their time
                 if answered and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
-                    self._oldest = min(self._oldest, at)
+                    self._oldest = min(self._oldest, at) if earlier else self._oldest
 
     def _reader(self, number: int) -> BinaryIO:
         """A segment for reading; there may be more of them than files may be open."""

@@ -51,6 +51,33 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
     return file
 
 
+class LineFile:
+    """Appends whole lines to a file, at once; the file is made with the first of them."""
+
+    def __init__(self, path: Path, advice: str) -> None:
+        """``advice`` is what to do where it cannot be written."""
+        self.path, self._advice = path, advice
+        self._file: BinaryIO | None = None
+
+    def add(self, lines: bytes) -> None:
+        """Raises StorageError."""
+        if not lines:
+            return
+        if self._file is None:
+            self._file = open_append(self.path, buffering=0)
+        try:
+            left = memoryview(lines)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise StorageError(f"{self.path}: cannot be written ({error.strerror}). {self._advice}") from None
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
 class writing:  # noqa: N801  reads as a word; a class because it is used for every line, and generators are slow
     """Raises StorageError where a block appends to a file on a full or broken disk."""
 

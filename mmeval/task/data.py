@@ -21,7 +21,7 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class TaskData:
-    """Where a task's samples come from; a call finds or downloads, and loads them."""
+    """Where a task's samples come from; a call finds or downloads, and opens them once."""
 
     task: str
     loader: Loader
@@ -44,6 +44,10 @@ class TaskData:
     """False: a data set of the hub is read from the cache only, without the network."""
 
     def __call__(self) -> Dataset:
+        return self._opened
+
+    @cached_property
+    def _opened(self) -> Dataset:
         rest = (self.name, self.split, self.options)
         if self.streamed:
             return self.loader(DataSource(self.task, Path(), *rest, self.path, self.streamed))

@@ -15,7 +15,7 @@ from mmeval.metric.contract import AGGREGATION, TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
-from mmeval.program.prompt_file import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
+from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.derived_entries import made_of, outputs_of
 from mmeval.task.file import TaskFile, word_for
@@ -137,9 +137,7 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
         given[AGGREGATION] = keys.aggregation.name
     folder = overrides.judge_prompts
     texts = PromptTexts(
-        given={} if folder is None else read_prompt_folder(folder),
-        recorded=file.prompts.get(keys.metric, {}),
-        origins={} if folder is None else prompt_files(folder),
+        given={} if folder is None else read_prompt_folder(folder), recorded=file.prompts.get(keys.metric, {})
     )
     try:
         bound = bind(metric, metric.consented(given, trust=overrides.trust_remote_code), profile, texts)

@@ -17,5 +17,5 @@ def every_page(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 DECODERS: dict[str, Callable[..., object]] = {
     **{"image": decode.image, "audio": decode.audio, "video": every_frame, "video_info": decode.video_info},
-    **{"mesh": decode.mesh, "pages": every_page},
+    **{"mesh": decode.mesh_arrays, "pages": every_page},
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.decode.av.container import opened
@@ -17,6 +17,8 @@ from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np
+
+T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
 """Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
@@ -53,10 +55,37 @@ def video(
     frames; after a jump it continues from an estimate (time by frame rate). Raises the errors of this package, when the
     frame is reached that causes them.
     """
+    return _checked(media, limits, _video_frames(media, limits, times))
+
+
+def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
+    """The frames with some places in decoding order, lazily and in this order.
+
+    There are none after the last of the video. Raises the errors of this package.
+    """
+    wanted = frozenset(indices)
+    with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
+        for index, (moment, frame) in enumerate(islice(frames, max(wanted, default=-1) + 1)):
+            if index in wanted:
+                with decoding(media, "video"), quiet():
+                    rgb = frame.to_ndarray(format="rgb24")
+                yield Frame(index, moment, rgb)
+
+
+def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """The number of frames, counted by decoding: a container's count may be wrong.
+    Raises the errors of this package."""
+    count = sum(1 for _ in _checked(media, limits, _passed(media, limits)))
+    if not count:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    return count
+
+
+def _checked(media: Media, limits: DecodeLimits, frames: Generator[T, None, None]) -> Generator[T, None, None]:
+    """The frames, each decoded within the limit of time; what the decoder raises is an error of this package."""
     need("av", "video")
-    data = whole_bytes(media, limits)
     clock = Clock(media, limits)
-    with contextlib.closing(_video_frames(media, data, limits, times)) as frames:
+    with contextlib.closing(frames):
         while True:
             with decoding(media, "video"), quiet():
                 clock.check()
@@ -66,46 +95,9 @@ def video(
             yield frame
 
 
-def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
-    """The frames with some places in decoding order, lazily and in this order.
-
-    There are none after the last of the video. Raises the errors of this package.
-    """
-    need("av", "video")
-    wanted = frozenset(indices)
-    data = whole_bytes(media, limits)
-    clock = Clock(media, limits)
-    with contextlib.closing(_passed(media, data, limits)) as frames:
-        for index in range(max(wanted, default=-1) + 1):
-            with decoding(media, "video"), quiet():
-                clock.check()
-                passed = next(frames, None)
-                found = passed[1].to_ndarray(format="rgb24") if passed and index in wanted else None
-            if passed is None:
-                return
-            if found is not None:
-                yield Frame(index, passed[0], found)
-
-
-def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """The number of frames, counted by decoding: a container's count may be wrong.
-    Raises the errors of this package."""
-    need("av", "video")
-    data = whole_bytes(media, limits)
-    clock = Clock(media, limits)
-    count = 0
-    with decoding(media, "video"), quiet(), contextlib.closing(_passed(media, data, limits)) as frames:
-        for _ in frames:
-            clock.check()
-            count += 1
-    if not count:
-        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
-    return count
-
-
-def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
+def _passed(media: Media, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
     """The frames of a video as the library has them, without their pixels."""
-    with opened(media, data, limits) as container:
+    with opened(media, whole_bytes(media, limits), limits) as container:
         yield from _Track(media, container, _video_stream(media, container, limits), limits).frames()
 
 
@@ -127,10 +119,8 @@ def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
     return stream
 
 
-def _video_frames(
-    media: Media, data: bytes, limits: DecodeLimits, times: Sequence[float] | None
-) -> Generator[Frame, None, None]:
-    with opened(media, data, limits) as container:
+def _video_frames(media: Media, limits: DecodeLimits, times: Sequence[float] | None) -> Generator[Frame, None, None]:
+    with opened(media, whole_bytes(media, limits), limits) as container:
         track = _Track(media, container, _video_stream(media, container, limits), limits)
         frames = track.frames() if times is None else _at_times(track, times)
         index = -1

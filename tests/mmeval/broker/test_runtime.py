@@ -8,6 +8,7 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
+from tests.support.in_loop import now
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 
@@ -53,16 +54,20 @@ def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None 
     [(MissingDataError("no weights"), "no weights", 4), (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED)],
 )
 async def test_a_backend_is_started_once_or_every_call_fails(trouble: Exception, message: str, code: int) -> None:
+    heard: list[tuple[str, bool]] = []
     role = runtime(backend := Loaded())
+    role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
     assert backend.starts == 0
     await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
-    assert (backend.starts, len(backend.asked)) == (1, 3)
+    assert (backend.starts, len(backend.asked), heard) == (1, 3, [(role.billed, True), (role.billed, False)])
     backend = Loaded(trouble)
     role = runtime(backend)
+    role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
     role.plays(["judge"])
     for _ in range(2):
         with pytest.raises(StartFailedError) as lost:
             await role.ask(request(), Ticket("t"))
+    assert heard[2:] == [(role.billed, True), ("", True)]
     assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (message, True)
     assert (lost.value.exit_code, backend.starts, backend.asked, lost.value.__cause__) == (code, 1, [], trouble)
 
@@ -81,3 +86,12 @@ async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None
     (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
     assert (first.error and first.error.kind, type(second)) == ("timeout", StoppedError)
     await role.close()
+
+
+async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Failing, "start", lambda _self: asyncio.sleep(60))
+    role = runtime(ToyLocal(), answerer=Failing())
+    asyncio.get_running_loop().call_later(1, role.stop)
+    with pytest.raises(StoppedError):
+        await role.ask(request(), Ticket("t"))
+    assert now() < 60

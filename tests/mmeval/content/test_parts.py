@@ -82,8 +82,6 @@ def test_media_without_labels_fill_the_placeholders_of_their_kind_in_order() -> 
     assert held(answer) == [PICTURE, SOUND, OTHER, PICTURE]
     more = Interleaved.from_reply("<image1>", [SOUND, PICTURE, PICTURE, OTHER])
     assert (more.media(), more.raw) == ((PICTURE, SOUND, PICTURE, OTHER), "<image1>")
-    pairs = Interleaved.from_reply("<boi><eoi><boi><eoi>", [PICTURE, OTHER])
-    assert held(pairs) == [PICTURE, OTHER]
     text = Interleaved.from_text("<image2> <audio1> <image1> <image2>", {"audio1": SOUND})
     assert held(text.filled([PICTURE, OTHER, SOUND])) == [PICTURE, SOUND, OTHER, PICTURE, SOUND]
     assert Interleaved.from_text("<boi><eoi><boi><eoi>").filled([PICTURE, OTHER]).media() == (PICTURE, OTHER)

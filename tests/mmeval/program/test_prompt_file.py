@@ -11,7 +11,6 @@ from mmeval.program.prompt_file import (
     PromptFile,
     PromptTexts,
     find_prompt,
-    prompt_files,
     read_prompt_folder,
 )
 from mmeval.records.sample import Message
@@ -77,7 +76,7 @@ def test_the_mark_stands_in_no_value_and_follows_from_them(monkeypatch: pytest.M
 
 
 def test_a_prompt_is_a_name_a_path_or_its_words_unless_the_user_has_own_words(home: Path) -> None:
-    own = PromptTexts(given={"polite": "mine"}, recorded={"polite": "then"})
+    own = PromptTexts(given={"polite": PromptFile("polite", "mine")}, recorded={"polite": "then"})
     recorded = PromptTexts(recorded={"polite": "then"})
     text = "Is {{ answer }} polite?"
     for written, of_record in (
@@ -108,9 +107,10 @@ def test_a_folder_gives_its_prompts_by_file_name_and_a_fault_names_the_file(tmp_
     mine.mkdir()
     for name in ("one.jinja", "two.md", "three.txt", "notes.pdf"):
         (mine / name).write_text(name)
-    assert read_prompt_folder(mine) == {"one": "one.jinja", "two": "two.md", "three": "three.txt"}
+    found = {name: prompt.text for name, prompt in read_prompt_folder(mine).items()}
+    assert found == {"one": "one.jinja", "two": "two.md", "three": "three.txt"}
     (mine / "polite.md").write_text("{{ answr }}")
-    texts = PromptTexts(read_prompt_folder(mine), origins=prompt_files(mine))
+    texts = PromptTexts(read_prompt_folder(mine))
     with pytest.raises(PromptError, match=r"'polite' \(.*polite\.md\): .*answr"):
         find_prompt("polite", home, texts).check(("answer", "form"))
     (mine / "one.md").write_text("again")

@@ -65,16 +65,11 @@ def test_data_that_are_required_are_an_error() -> None:
             with_data(Selection(tasks, (GROUP,)), strict=strict)
 
 
-def test_data_are_opened_once_and_what_is_wrong_is_no_missing_data() -> None:
-    opened = iter(range(1))
-
+def test_what_is_wrong_with_data_is_no_missing_data() -> None:
     def dataset() -> Dataset:
-        if next(opened, None) is None:
-            raise UsageError("row 3")
-        return task("a", 1).dataset()
+        raise UsageError("row 3")
 
     selection = Selection((replace(task("a", 1), dataset=dataset), task("b", 1)), (GROUP,))
-    assert [len(one.dataset()) for one in with_data(selection, strict=False) for _ in range(2)] == [1, 1, 1, 1]
     with pytest.raises(UsageError, match="row 3"):
         with_data(selection, strict=False)
 

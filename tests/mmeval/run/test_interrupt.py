@@ -1,19 +1,14 @@
 import asyncio
 import signal
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.errors import Interrupted
-from mmeval.records.request import Request
-from mmeval.records.response import Response
 from mmeval.report.progress_bar import Quiet
 from mmeval.run.interrupt import GRACE_SECONDS, interrupt_thread, interruptible
-from mmeval.run.options import BackendSpec
 from tests.support.in_loop import now, run_in_loop
-from tests.support.toy import Toy, asked_text, run_toy, task
 
 
 class Work:
@@ -88,20 +83,3 @@ def test_work_of_a_thread_is_stopped_by_its_identity() -> None:
     thread.join()
     interrupt_thread(-1)  # which works at nothing
     assert (work.done, ended) == (1, ["interrupted"])
-
-
-def test_a_stopped_run_keeps_every_answer_and_the_next_asks_the_rest(tmp_path: Path) -> None:
-    class Stopping(Toy):
-        async def generate(self, request: Request) -> Response:
-            if len(self.asked) == 4:
-                signal.raise_signal(signal.SIGINT)
-            return await super().generate(request)
-
-    stopped, second = Stopping(), Toy()
-    with pytest.raises(Interrupted):
-        run_toy(tmp_path, task(rows=12), model=BackendSpec("toy", instance=stopped), max_connections=2)
-    outcome = run_toy(tmp_path, task(rows=12), model=BackendSpec("toy", instance=second))
-    assert 5 <= len(stopped.asked) < 12
-    assert (outcome.counts.kept, outcome.counts.new) == (len(stopped.asked), 12 - len(stopped.asked))
-    asked = [asked_text(request) for request in (*stopped.asked, *second.asked)]
-    assert sorted(asked) == sorted(f"question {i}" for i in range(12))

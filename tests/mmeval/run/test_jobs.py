@@ -11,7 +11,6 @@ from mmeval.errors import UsageError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.sample import Sample, message
-from mmeval.run.availability import OpenedData
 from mmeval.run.jobs import LOOKED_AT, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.media_store import MediaStore
@@ -174,11 +173,10 @@ def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores()
 def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_given(tmp_path: Path) -> None:
     data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
     lacking = task("t", levels(3))
-    there, given, opened = (
-        doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
-        for dataset in (lacking.dataset, data, OpenedData(data, data()))
+    there, given = (
+        doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4))) for dataset in (lacking.dataset, data)
     )
-    assert (there[0].count("(mmeval prepare t "), "--data_dir" in there[0], opened) == (1, False, given)
+    assert (there[0].count("(mmeval prepare t "), "--data_dir" in there[0], data() is data()) == (1, False, True)
     assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [True]
 
 

@@ -1,4 +1,3 @@
-import asyncio
 import os
 import signal
 import subprocess
@@ -13,11 +12,9 @@ from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
-from mmeval.scoring import scorer as scorer_module
 from mmeval.scoring import worker
-from mmeval.scoring.scorer import FIRST_BATCH, Scorer
+from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan, trial_from
-from mmeval.scoring.worker import Item
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
@@ -91,59 +88,6 @@ def test_a_metric_that_does_not_come_back_leaves_its_answer_unscored(monkeypatch
 
 def nothing(position: int, rows: bytes) -> None:
     pass
-
-
-@pytest.mark.parametrize(("workers", "begun"), [(0, 8), (20, 40)])
-def test_every_process_has_a_batch_and_a_next_one(workers: int, begun: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches: list[int] = []
-
-    async def endless(self: Scorer, batch: list[Item]) -> Any:
-        batches.append(len(batch))
-        await asyncio.Event().wait()
-
-    async def bring(scorer: Scorer) -> None:
-        for i in range(1000):
-            await scorer.add(0, answered("yes", i))
-
-    async def score() -> None:
-        task = asyncio.create_task(bring(Scorer([plan()], workers, nothing)))
-        for _ in range(200):
-            await asyncio.sleep(0)
-        task.cancel()
-
-    monkeypatch.setattr(Scorer, "_rows", endless)
-    asyncio.run(score())
-    assert batches == [FIRST_BATCH] * begun
-
-
-def test_a_batch_that_is_not_full_goes_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scorer_module, "IDLE_FLUSH", 0)
-    came = asyncio.Event()
-
-    async def wait() -> None:
-        scorer = Scorer([plan()], 0, lambda position, rows: came.set())
-        await scorer.add(0, answered("yes"))
-        await asyncio.wait_for(came.wait(), 60)
-        scorer.close()
-
-    asyncio.run(wait())
-
-
-def test_what_goes_wrong_while_rows_are_kept_stops_the_run() -> None:
-    def full(position: int, rows: bytes) -> None:
-        raise OSError("disk full")
-
-    scorer = Scorer([plan()], 0, full)
-
-    async def score() -> None:
-        await scorer.add(0, answered("yes"))
-        with pytest.raises(OSError, match="disk full"):
-            await scorer.drain()
-        await scorer.add(0, answered("yes"))
-
-    with pytest.raises(OSError, match="disk full"):
-        asyncio.run(score())
-    scorer.close()
 
 
 def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:

@@ -47,9 +47,9 @@ def test_a_changed_identity_is_refused_by_its_field(tmp_path: Path, identity: Ma
     with closing(RunFolder(tmp_path)) as folder:
         nothing: dict[str, Any] = {key: {} for key in ("provenance", "tasks", "groups", "data", "options")}
         folder.describe(identity=IDENTITY, command="mmeval", **nothing)
-        check_identity(folder.path, folder.record, identity, 0)
+        check_identity(tmp_path, folder.record, identity, 0)
         with pytest.raises(IdentityChangedError) as refused:
-            check_identity(folder.path, folder.record, identity, 5)
+            check_identity(tmp_path, folder.record, identity, 5)
     shown = str(refused.value)
     assert all(words in shown for words in (f"({change})", "5 answers", "--model_tag", "--run_id", "--fresh"))
 

@@ -57,10 +57,3 @@ def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: Any, caplog:
         folders["gone"].rmdir()
         assert names("here_a") == ["here_a"]
     assert {record.args for record in caplog.records} == {("gone", "dist-gone", "pkg_gone")}
-
-
-def test_usual_files_are_indexed_without_parsing_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.task.scan._whole", lambda _text, file: pytest.fail(str(file)))
-    write_files(tmp_path, {f"t{i}.yaml": task(f"t{i}", "include: _base") for i in range(30)})
-    write_files(tmp_path, {"_base": "tag: many\nrepeats: 2"})
-    assert [entry.tags for entry in TaskIndex().below(tmp_path)] == [("many",)] * 30

@@ -1,4 +1,4 @@
-"""The model lane: one process that loads each model once, beside the ordinary ones."""
+"""Lanes of trials: to one process that loads each model once, and to the ordinary ones."""
 
 import asyncio
 import os
@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingError
-from mmeval.scoring import model_queue
-from mmeval.scoring.model_queue import ModelLane
+from mmeval.scoring import lane as module
+from mmeval.scoring.lane import Lane
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
-from tests.support.scored import PLUGINS, Lane, answered, plan, values
+from tests.support.scored import PLUGINS, answered, plan, values
+from tests.support.scored import Lane as Scored
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import BATCH, MODEL
 
@@ -30,12 +31,12 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def lane(tmp_path: Path) -> Lane:
-    return Lane(tmp_path)
+def lane(tmp_path: Path) -> Scored:
+    return Scored(tmp_path)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(lane: Lane, workers: int) -> None:
+def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(lane: Scored, workers: int) -> None:
     assert values(lane.scores(*["yes", "no"] * 20, workers=workers)) == [1.0, 0.0] * 20
     (load,) = lane.notes("load")
     batches = lane.notes("batch")
@@ -45,7 +46,7 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
     assert len(batches) <= 20
 
 
-def test_rows_are_those_that_an_ordinary_process_would_make(lane: Lane) -> None:
+def test_rows_are_those_that_an_ordinary_process_would_make(lane: Scored) -> None:
     given = lane.plan("toy_yes")
     more: dict[str, Any] = {"missing_output": 0.5, "unavailable": {"clip": "no weights"}, "labels": ("book",)}
 
@@ -57,7 +58,7 @@ def test_rows_are_those_that_an_ordinary_process_would_make(lane: Lane) -> None:
     assert values(rows(BATCH)[0]) == [1.0, None, 0.5, 0.0]
 
 
-def test_other_tasks_do_not_wait_behind_a_model(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_tasks_do_not_wait_behind_a_model(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = lane.folder / "gate"
     os.mkfifo(gate)
     monkeypatch.setenv("TOY_GATE", str(gate))
@@ -78,7 +79,7 @@ def test_other_tasks_do_not_wait_behind_a_model(lane: Lane, monkeypatch: pytest.
     assert len(lane.rows) == 41
 
 
-def test_a_device_that_is_missing_is_an_error_at_once(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_missing_is_an_error_at_once(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(device: str) -> None:
         raise MissingError(device)
 
@@ -88,7 +89,7 @@ def test_a_device_that_is_missing_is_an_error_at_once(lane: Lane, monkeypatch: p
     assert lane.rows == []
 
 
-def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ordinary_processes_have_one_thread(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     found: list[str | None] = []
 
@@ -100,7 +101,7 @@ def test_ordinary_processes_have_one_thread(lane: Lane, monkeypatch: pytest.Monk
     assert found == ["1", None]
 
 
-def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(lane: Lane) -> None:
+def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(lane: Scored) -> None:
     async def stop(scorer: Scorer) -> None:
         for i in range(12):
             await scorer.add(0, answered("hang", i))  # a minute each
@@ -138,14 +139,14 @@ class Noting:
 
 def in_lane(
     noting: Noting,
-    add: Callable[[ModelLane], Awaitable[None]],
+    add: Callable[[Lane], Awaitable[None]],
     *plans: ScoringPlan,
     deliver: Callable[[int, bytes], None] = lambda position, rows: None,
 ) -> list[BaseException]:
     failed: list[BaseException] = []
 
     async def work() -> None:
-        lane = ModelLane(plans, noting, deliver, failed.append)
+        lane = Lane(plans, noting.rows, deliver, failed.append, messages=2)
         await add(lane)
         noting.gate.set()
         await lane.drain()
@@ -163,11 +164,11 @@ async def turns() -> None:
 
 @pytest.mark.parametrize("idle", [0, 3600])
 def test_a_message_goes_when_it_is_full_or_after_a_moment(idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queue, "IDLE_SECONDS", idle)
+    monkeypatch.setattr(module, "IDLE_SECONDS", idle)
     noting = Noting()
     noting.gate.set()
 
-    async def add(lane: ModelLane) -> None:
+    async def add(lane: Lane) -> None:
         for count in (1, 16, 3):
             noting.came.clear()
             for _ in range(count):
@@ -182,19 +183,19 @@ def test_a_message_goes_when_it_is_full_or_after_a_moment(idle: float, monkeypat
 def test_a_message_holds_trials_of_one_task_as_many_as_its_metrics_want() -> None:
     noting = Noting()
 
-    async def add(lane: ModelLane) -> None:
+    async def add(lane: Lane) -> None:
         for i in range(60):
             await lane.add(i % 2, b"line")
 
     in_lane(noting, add, plan(batch=1), plan(batch=20))
-    assert noting.sizes() == [(0, 8), (1, 20), (0, 8), (0, 8), (1, 10), (0, 6)]
+    assert noting.sizes() == [(0, 8), (0, 8), (1, 20), (0, 8), (1, 10), (0, 6)]
 
 
 def test_two_messages_are_under_way_and_adding_waits_when_very_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queue, "MOST_WAITING_BYTES", 100)
+    monkeypatch.setattr(module, "MOST_WAITING_BYTES", 100)
     noting, added = Noting(), []
 
-    async def add(lane: ModelLane) -> None:
+    async def add(lane: Lane) -> None:
         async def bring() -> None:
             for i in range(100):
                 await lane.add(0, b"0123456789")
@@ -214,7 +215,7 @@ def test_rows_that_cannot_be_kept_end_the_lane() -> None:
     def full(position: int, rows: bytes) -> None:
         raise OSError("disk full")
 
-    async def add(lane: ModelLane) -> None:
+    async def add(lane: Lane) -> None:
         for _ in range(100):
             await lane.add(0, b"line")
 
