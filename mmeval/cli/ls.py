@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval import plugins
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
+from mmeval.report.log import begin_log
 from mmeval.report.markdown import cell, table_lines
+from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 

@@ -34,10 +34,9 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.authoring.metric_cases import Case, ReadyCase, case_lines, files_as_texts, read_case, ready_case
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
 from mmeval.metric.device import require_device, use_device
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import print_text, write_line
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting, resolve
 from mmeval.settings.values import read_json

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags, add_refused
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_USAGE, UsageError
-from mmeval.report.terminal import write_line
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text, write_line
 from mmeval.secrets import text_without_secrets
 from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import Setting, config_file, resolve

@@ -13,10 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
-from mmeval.report.terminal import write_line
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text, write_line
 from mmeval.settings import values as flag_values
 from mmeval.settings.flags import BY_NAME, SCORE_FLAGS
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
