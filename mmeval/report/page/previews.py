@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -51,7 +52,7 @@ class Previews:
 
     def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
-        self._left = seconds
+        self._left = math.inf if seconds is None else seconds
         self._failed: dict[str, str] = {}
         self.left_over = 0
 
@@ -82,18 +83,14 @@ class Previews:
 
     def _picture(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.png"
-        if not self._kept(name):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._save(_drawn(media), name))
+        if not self._made(name, lambda: self._save(_drawn(media), name)):
+            return {"note": NO_TIME}
         return {"src": f"{MEDIA}/{name}"}
 
     def _pages(self, media: Media) -> dict[str, Any]:
         said = f"{media.sha256}.json"
-        if not self._kept(said):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._draw_pages(media, said))
+        if not self._made(said, lambda: self._draw_pages(media, said)):
+            return {"note": NO_TIME}
         count = json.loads((self._into / said).read_bytes())["page_count"]
         names = [f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)]
         shown = [f"{MEDIA}/{name}" for name in names if self._kept(name)]
@@ -110,40 +107,31 @@ class Previews:
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.js"
-        if not self._kept(name):
-            if not self._time_left():
-                return self._no_time()
-            self._timed(lambda: self._write(name, script("mesh", media.sha256, _geometry(media))))
+        if not self._made(name, lambda: self._write(name, script("mesh", media.sha256, _geometry(media)))):
+            return {"note": NO_TIME}
         return {"mesh": f"{MEDIA}/{name}"}
+
+    def _made(self, name: str, make: Callable[[], None]) -> bool:
+        """Whether a preview is in the report, made now if there is time for it."""
+        if self._kept(name):
+            return True
+        if self._left <= 0:
+            self.left_over += 1
+            return False
+        started = time.monotonic()
+        try:
+            make()
+        finally:
+            self._left -= time.monotonic() - started
+        return True
 
     def _kept(self, name: str) -> bool:
         """Whether a preview is in the report already, or was in the one before."""
         target, earlier = self._into / name, self._before / name
-        if target.exists():
-            return True
-        if not earlier.is_file():
-            return False
-        target.parent.mkdir(exist_ok=True)
-        try:
+        if not target.exists() and earlier.is_file():
+            target.parent.mkdir(exist_ok=True)
             linked_or_copied(earlier, target)
-        except FileNotFoundError:  # another process has replaced the report before
-            return False
-        return True
-
-    def _time_left(self) -> bool:
-        return self._left is None or self._left > 0
-
-    def _no_time(self) -> dict[str, Any]:
-        self.left_over += 1
-        return {"note": NO_TIME}
-
-    def _timed(self, work: Callable[[], None]) -> None:
-        started = time.monotonic()
-        try:
-            work()
-        finally:
-            if self._left is not None:
-                self._left -= time.monotonic() - started
+        return target.exists()
 
     def _save(self, picture: Image, name: str) -> None:
         import io
