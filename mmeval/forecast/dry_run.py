@@ -23,8 +23,8 @@ from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
 from mmeval.errors import Caught
-from mmeval.forecast.estimate import stand_in, weigh
-from mmeval.forecast.records import First, Forecast, Host, Load, TaskForecast
+from mmeval.forecast.estimate import Load, stand_in, weigh
+from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
 from mmeval.records.digests import call_seed
@@ -251,7 +251,7 @@ class _Walk:
         else:
             load.calls += 1
             weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
-            load.add(weight)
+            load.merge(weight)
             if self.first is None:
                 if weight.media_bytes <= MAX_SEEDED_BYTES:
                     request = request.with_seed(call_seed(self._seed, request.digest, scope.seed_repeat))

@@ -85,18 +85,37 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 """The SHA-256 of no bytes."""
 
 
-class Weight(NamedTuple):
-    """The size of a call: tokens in and out, bytes sent and stored, pictures made."""
+@dataclass
+class Load:
+    """The calls of one role in a task, with what they send and give, without ``kept`` (answered) and ``equal`` ones.
+    ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
+    answer."""
 
-    tokens_in: TokenRange
-    tokens_out: TokenRange
-    media_bytes: int
-    disk_bytes: float
-    images: int
+    calls: float = 0
+    kept: float = 0
+    equal: float = 0
+    tokens_in: TokenRange = NOTHING
+    tokens_out: TokenRange = NOTHING
+    media_bytes: float = 0
+    disk_bytes: float = 0
+    images: float = 0
+    estimated: bool = False
+
+    def merge(self, other: Load, factor: float = 1.0) -> None:
+        """Add another load, ``factor`` times."""
+        self.calls += other.calls * factor
+        self.kept += other.kept * factor
+        self.equal += other.equal * factor
+        self.tokens_in += other.tokens_in.times(factor)
+        self.tokens_out += other.tokens_out.times(factor)
+        self.media_bytes += other.media_bytes * factor
+        self.disk_bytes += other.disk_bytes * factor
+        self.images += other.images * factor
+        self.estimated |= other.estimated or factor != 1.0
 
 
-def weigh(request: Request) -> Weight:
-    """Estimate a call's size. Raises MissingDataError for a medium without its file."""
+def weigh(request: Request) -> Load:
+    """Estimate what a call sends and gives. Raises MissingDataError for a medium without its file."""
     characters = 0
     low = high = 0.0
     sent = 0
@@ -114,7 +133,13 @@ def weigh(request: Request) -> Weight:
     words = TokenRange(low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1])
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
     on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)  # a line of the journal, and its media
-    return Weight(words, tokens_out(request), sent, on_disk, request.wants.count("image"))
+    return Load(
+        tokens_in=words,
+        tokens_out=tokens_out(request),
+        media_bytes=sent,
+        disk_bytes=on_disk,
+        images=request.wants.count("image"),
+    )
 
 
 def tokens_out(request: Request) -> TokenRange:

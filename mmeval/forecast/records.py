@@ -12,7 +12,7 @@ from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
-from mmeval.forecast.estimate import NOTHING, TokenRange, Weight
+from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.records.request import Request
 from mmeval.store.spending import Payee
 from mmeval.task.task import Task
@@ -22,43 +22,6 @@ RECORD_BYTES = 1500
 
 MAX_PROBLEMS = 10
 OTHER_PROBLEMS = "other reasons"
-
-
-@dataclass
-class Load:
-    """The calls of one role in a task, without ``kept`` (answered) and ``equal`` ones.
-    ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
-    answer."""
-
-    calls: float = 0
-    kept: float = 0
-    equal: float = 0
-    tokens_in: TokenRange = NOTHING
-    tokens_out: TokenRange = NOTHING
-    media_bytes: float = 0
-    disk_bytes: float = 0
-    images: float = 0
-    estimated: bool = False
-
-    def add(self, weight: Weight) -> None:
-        """Count the tokens and bytes of a call."""
-        self.tokens_in += weight.tokens_in
-        self.tokens_out += weight.tokens_out
-        self.media_bytes += weight.media_bytes
-        self.disk_bytes += weight.disk_bytes
-        self.images += weight.images
-
-    def merge(self, other: Load, factor: float = 1.0) -> None:
-        """Add another load, ``factor`` times."""
-        self.calls += other.calls * factor
-        self.kept += other.kept * factor
-        self.equal += other.equal * factor
-        self.tokens_in += other.tokens_in.times(factor)
-        self.tokens_out += other.tokens_out.times(factor)
-        self.media_bytes += other.media_bytes * factor
-        self.disk_bytes += other.disk_bytes * factor
-        self.images += other.images * factor
-        self.estimated |= other.estimated or factor != 1.0
 
 
 @dataclass

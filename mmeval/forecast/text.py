@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import line_to_add
-from mmeval.forecast.estimate import NOTHING, TokenRange
-from mmeval.forecast.records import First, Forecast, Host, Load, TaskForecast
+from mmeval.forecast.estimate import NOTHING, Load, TokenRange
+from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
 from mmeval.run.availability import partial_in, unavailable_in

@@ -10,7 +10,8 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
-from mmeval.forecast.records import Forecast, Load
+from mmeval.forecast.estimate import Load
+from mmeval.forecast.records import Forecast
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request

@@ -42,7 +42,8 @@ def of_medium(kind: PartKind, size: int) -> Request:
 def test_a_request_is_weighed_by_its_words_and_media(
     asked: Request, tokens_in: tuple[float, float], media_bytes: int
 ) -> None:
-    assert weigh(asked)[:3:2] == (TokenRange(*tokens_in), media_bytes)
+    found = weigh(asked)
+    assert (found.tokens_in, found.media_bytes) == (TokenRange(*tokens_in), media_bytes)
 
 
 def test_an_answer_is_weighed_by_the_wanted_kinds() -> None:
