@@ -3,7 +3,7 @@ r"""A table for LaTeX with booktabs rules, to ``\input`` into a table environmen
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mmeval.records.score import Result
 from mmeval.report.numbers import NumberRow
@@ -33,16 +33,26 @@ NONE = "--"
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     """Values with their 95 % intervals, with their notes below the table, by letters."""
     notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
+    return booktabs(
+        f"ll{'r' * len(names)}",
+        ("Task", "Metric", *map(latex_text, names)),
+        _body(rows, notes),
+        (f"{_letter(at)} {latex_text(note)}" for at, note in enumerate(notes)),
+    )
+
+
+def booktabs(columns: str, headers: Iterable[str], rows: Iterable[Sequence[str]], notes: Iterable[str]) -> str:
+    """A table of cells that are written for LaTeX, with the rules of booktabs and its notes below."""
     lines = [
         r"% \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{ll{'r' * len(names)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        rf"Task & Metric & {' & '.join(map(latex_text, names))} \\",
+        rf"{' & '.join(headers)} \\",
         r"\midrule",
-        *_body(rows, notes),
+        *(rf"{' & '.join(row)} \\" for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
-        *(rf"\par{{\footnotesize {_letter(at)} {latex_text(note)}\par}}" for at, note in enumerate(notes)),
+        *(rf"\par{{\footnotesize {note}\par}}" for note in notes),
     ]
     return "\n".join(lines) + "\n"
 
@@ -52,18 +62,15 @@ def latex_text(text: str) -> str:
     return _CHARS.sub(lambda found: _SPECIAL[found[0]], printable(text, limit=MAX_CHARS))
 
 
-def _body(rows: Sequence[NumberRow], notes: Sequence[str]) -> list[str]:
-    lines = []
+def _body(rows: Sequence[NumberRow], notes: Sequence[str]) -> Iterator[list[str]]:
     last = ""
     for row in rows:
         name = f"{row.task} {row.slice}"
         shown = "" if name == last else rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
         mark = _letter(notes.index(row.notes)) if row.notes else ""
         direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
-        numbers = " & ".join(map(_number, row.results, row.absent))
-        lines.append(rf"{shown} & {latex_text(row.metric)} {direction}{mark} & {numbers} \\")
+        yield [shown, f"{latex_text(row.metric)} {direction}{mark}", *map(_number, row.results, row.absent)]
         last = name
-    return lines
 
 
 def _number(result: Result | None, absent: str) -> str:
