@@ -103,7 +103,7 @@ def _sections(
     probe = network.HubProbe(os.environ)
     include, output = settings["include_path"].value, settings["output_path"].value
     local = tasks.MODEL in specs and takes_argument(specs[tasks.MODEL].name, "device")
-    yield section("Installation", installation.python, installation.version, installation.metadata, installation.copies)
+    yield section("Installation", installation.versions, installation.metadata, installation.copies)
     backends: dict[str, AnyBackend] = {}
     extras = {extra for item in asked for extra in tasks.extras(item)}
     made = section(MODELS, partial(models.made, specs, backends, extras), required=True)
