@@ -185,8 +185,8 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
         file = into / f"{free}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
-        drawn = charts.png(chart.drawing) if form == "png" else charts.standalone(chart.drawing).encode()
-        write_atomic(file, drawn)
+        drawing = chart.draw()
+        write_atomic(file, charts.png(drawing) if form == "png" else charts.standalone(drawing).encode())
         yield file
 
 

@@ -105,10 +105,8 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     ):
         counts.tell(finding)
     counts.tell_of_others()
-    for warning in tally.look.warnings():
+    for warning in filter(None, (*tally.look.warnings(), tally.look.remark())):
         counts.warn(warning, "decoding")
-    if remark := tally.look.remark():
-        counts.warn(remark, "decoding")
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
     print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")

@@ -52,8 +52,8 @@ def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
         {
             "title": chart.title,
             "text": chart.words,
-            "svg": Markup(chart.drawing.markup()),
-            "narrow": None if chart.narrow is None else Markup(chart.narrow.markup()),
+            "svg": Markup(chart.draw().markup()),
+            "narrow": None if chart.narrow is None else Markup(chart.narrow().markup()),
         }
         for chart in charts
     ]
