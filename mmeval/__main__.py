@@ -9,10 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from mmeval import errors
-from mmeval.cli.streams import print_text, steady
 from mmeval.errors import Interrupted, MmevalError
 from mmeval.installation import refuse_mixture
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import print_text, steady, write_line
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 

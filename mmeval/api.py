@@ -17,18 +17,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.records.score import Result
-from mmeval.report.baseline import read_baseline
-from mmeval.report.loggers.contract import create_loggers
 from mmeval.report.progress_bar import Logged
 from mmeval.report.prompts import write_prompts
-from mmeval.report.publish import finish
+from mmeval.report.publish import Publication
 from mmeval.run import interrupt
 from mmeval.run.runner import run
 from mmeval.settings.flags import FLAGS, REFUSED
@@ -197,9 +194,7 @@ def _beside_loops(work: Callable[[], T]) -> T:
 def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], flags: Mapping[str, Any]) -> Evaluation:
     named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
     plan = _plan(model, [_shown(name) for name in named], flags)
-    loggers = create_loggers(plan.loggers)
-    baseline = None if plan.baseline is None else read_baseline(plan.baseline)
-    moment = datetime.now()
+    publication = Publication.prepared(plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page)
     selection = select(
         [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
         include_path=plan.include_path,
@@ -209,15 +204,7 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     outcome = run(selection, plan.options, progress=Logged())
-    published = finish(
-        outcome,
-        plan.report,
-        moment=moment,
-        loggers=loggers,
-        baseline=baseline,
-        log_samples=plan.log_samples,
-        page=plan.page,
-    )
+    published = publication.finish(outcome, plan.report)
     if outcome.error:
         _log.error("%s", outcome.error)
     return Evaluation(

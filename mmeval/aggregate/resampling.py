@@ -6,60 +6,57 @@ rows of that draw, which is slow: so it gets fewer draws where there are many ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from mmeval.aggregate.aggregators import mean, median
 from mmeval.aggregate.scores import Aggregator, Scores, cluster_sums
-from mmeval.aggregate.statistics import FEWEST_DRAWS, Draws, Interval, Statistic, Values, bootstrap
+from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
+
+Draws: TypeAlias = NDArray[np.intp]
+"""Clusters by number, one row a draw."""
+Values: TypeAlias = NDArray[np.float64]
+Statistic: TypeAlias = Callable[[Draws], Values]
+"""A number for each draw."""
 
 ROWS = 500_000
 """Rows that an aggregator is given for one number, all draws together: about half a second."""
+BOOTSTRAP_SEED = 0
+"""The same scores always give the same interval, whichever run or later scoring computes it."""
+DRAWN_AT_ONCE = 1 << 20
+"""Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
 
 
-class Resampled(NamedTuple):
-    stderr: float
-    ci95: Interval
-    iterations: int
-
-
-class _Drawable(NamedTuple):
-    """The value of an aggregator as a function of draws, and the number of clusters."""
-
-    statistic: Statistic
-    clusters: int
-
-
-def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Resampled | None:
+def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
     """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
     An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
-    ``FEWEST_DRAWS``. None where the value of a draw is unknown.
+    ``FEWEST_DRAWS``. Nothing is known where the value of a draw is unknown.
     """
     if aggregator is mean:
-        drawable = _means(scores)
-    elif aggregator is median:
-        drawable = _medians(scores)
-    else:
-        drawable = _one_by_one(scores, aggregator, options)
-        iterations = min(iterations, max(FEWEST_DRAWS, ROWS // len(scores)))
-    found = bootstrap(drawable.statistic, drawable.clusters, iterations)
-    return None if found is None else Resampled(found.stderr, found.ci95, iterations)
+        return _means(scores, iterations)
+    if aggregator is median:
+        return _medians(scores, iterations)
+    return _one_by_one(scores, aggregator, options, min(iterations, max(FEWEST_DRAWS, ROWS // len(scores))))
 
 
-def _means(scores: Scores) -> _Drawable:
+def _means(scores: Scores, iterations: int) -> Sureness:
     totals, counts = map(np.asarray, cluster_sums(scores))
 
     def statistic(drawn: Draws) -> Values:
         means: Values = totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
         return means
 
-    return _Drawable(statistic, len(totals))
+    return bootstrap(statistic, len(totals), iterations)
 
 
-def _medians(scores: Scores) -> _Drawable:
+def _medians(scores: Scores, iterations: int) -> Sureness:
     """The median by weights of trials: how often a draw has drawn their cluster.
     It is where half of the weight lies below."""
     place = {cluster: number for number, cluster in enumerate(dict.fromkeys(scores.clusters))}
@@ -78,10 +75,10 @@ def _medians(scores: Scores) -> _Drawable:
         medians: Values = (lower + upper) / 2
         return medians
 
-    return _Drawable(statistic, clusters)
+    return bootstrap(statistic, clusters, iterations)
 
 
-def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) -> _Drawable:
+def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
     """Draw all rows, also without a value: an aggregator may count them in its way."""
     rows: dict[str, list[int]] = {}
     for i, row in enumerate(scores):
@@ -92,4 +89,28 @@ def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, An
         value = aggregator(scores.drawn(places[number] for number in draw), **options).value
         return np.nan if value is None else value
 
-    return _Drawable(lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()]), len(places))
+    return bootstrap(lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()]), len(places), iterations)
+
+
+def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
+    """Standard error and percentile interval by resampling; neither if a draw gives NaN.
+
+    With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
+    """
+
+    def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
+        return statistic(drawn)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value
+        found: Any = stats.bootstrap(  # scipy brings no types
+            (np.arange(clusters),),
+            of_draws,
+            n_resamples=iterations,
+            batch=max(1, DRAWN_AT_ONCE // clusters),
+            method="percentile",
+            rng=np.random.default_rng(BOOTSTRAP_SEED),
+        )
+    low, high = map(float, found.confidence_interval)
+    stderr = float(found.standard_error)
+    return Sureness(stderr, (low, high), iterations) if math.isfinite(low + high + stderr) else Sureness()

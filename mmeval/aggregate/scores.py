@@ -214,15 +214,10 @@ class Scores:
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
         """A resample: the rows of some clusters, by their places.
         A cluster that is drawn twice is two clusters, so each draw gives its samples names of their own."""
-        resample = self._empty()
-        for number, rows in enumerate(clusters):
-            for i in rows:
-                if i in self._known:
-                    resample._known[len(resample)] = self._known[i]
-                if i in self._faulty:
-                    resample._faulty.add(len(resample))
-                name, repeat, value = f"{number}:{self._samples[i]}", self._repeats[i], self._values[i]
-                resample._add(name, repeat, value, self._statuses[i], cluster=str(number), labels=self._labels[i])
+        drawn = [(number, place) for number, places in enumerate(clusters) for place in places]
+        resample = self.at([place for _, place in drawn])
+        resample._samples = [f"{number}:{self._samples[place]}" for number, place in drawn]
+        resample._clusters = [str(number) for number, _ in drawn]
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:

@@ -1,4 +1,4 @@
-"""Standard errors and 95 % intervals, by formula or by bootstrap.
+"""Standard errors and 95 % intervals by formula.
 
 Evidence is counted in *clusters*: groups of trials that may resemble each other, such as the repeats of one sample or
 the questions about one picture. Clusters are treated as independent of each other, trials within one are not.
@@ -8,20 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 Interval: TypeAlias = tuple[float, float]
-Draws: TypeAlias = "NDArray[np.intp]"
-"""Clusters by number, one row a draw."""
-Values: TypeAlias = "NDArray[np.float64]"
-Statistic: TypeAlias = Callable[[Draws], Values]
-"""A number for each draw."""
 
 UPPER = 0.975
 """The probability below the upper end of a 95 % interval with equal tails."""
@@ -32,15 +22,14 @@ MANY_CLUSTERS = 1000
 BOOTSTRAP_ITERS = 1000
 FEWEST_DRAWS = 100
 """With fewer, a standard error is off by more than a tenth, and each end of an interval rests on two or three draws."""
-BOOTSTRAP_SEED = 0
-"""The same scores always give the same interval, whichever run or later scoring computes it."""
-DRAWN_AT_ONCE = 1 << 20
-"""Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
 
 
-class Bootstrapped(NamedTuple):
-    stderr: float
-    ci95: Interval
+class Sureness(NamedTuple):
+    """The uncertainty of a value, as far as it is known, and the draws that it was resampled by."""
+
+    stderr: float | None = None
+    ci95: Interval | None = None
+    bootstrap_iters: int = 0
 
 
 def import_quantiles() -> None:
@@ -112,29 +101,3 @@ def weighted_mean_interval(values: Sequence[float], intervals: Sequence[Interval
     below = math.hypot(*(share * (value - low) for share, value, (low, _) in members))
     above = math.hypot(*(share * (high - value) for share, value, (_, high) in members))
     return (middle - below, middle + above)
-
-
-def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Bootstrapped | None:
-    """Standard error and percentile interval by resampling; None if a draw gives NaN.
-
-    With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
-    """
-    import numpy as np
-    from scipy import stats
-
-    def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
-        return statistic(drawn)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value: None is returned
-        found: Any = stats.bootstrap(  # scipy brings no types
-            (np.arange(clusters),),
-            of_draws,
-            n_resamples=iterations,
-            batch=max(1, DRAWN_AT_ONCE // clusters),
-            method="percentile",
-            rng=np.random.default_rng(BOOTSTRAP_SEED),
-        )
-    low, high = map(float, found.confidence_interval)
-    stderr = float(found.standard_error)
-    return Bootstrapped(stderr, (low, high)) if math.isfinite(low + high + stderr) else None

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.aggregate import statistics
 from mmeval.aggregate.aggregators import mean
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
+from mmeval.aggregate.statistics import Sureness
 from mmeval.records.score import Result
 
 
@@ -34,9 +35,9 @@ def summarise(
     # The bounds need the value alone, for which the mean need not compute its standard error.
     quick = {**options, "interval": "bootstrap"} if aggregator is mean else options
     clusters = len(set(scores.clusters))
-    sure = _Sureness()
+    sure = Sureness()
     if estimate.value is not None and clusters > 1 and not suspended:
-        resampled = partial(_resampled, aggregator, options, bootstrap_iters)
+        resampled = partial(_resampled, scores, aggregator, options, bootstrap_iters)
         sure = _sureness(scores, estimate.value, estimate, clusters, resampled)
     return Result(
         task=task,
@@ -76,22 +77,16 @@ def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scor
     return estimate
 
 
-class _Sureness(NamedTuple):
-    stderr: float | None = None
-    ci95: tuple[float, float] | None = None
-    bootstrap_iters: int = 0
-
-
 def _sureness(
-    scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
-) -> _Sureness:
+    scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[], Sureness]
+) -> Sureness:
     """The uncertainty of a value: its aggregator's, else a formula's, else resampled."""
     if estimate.ci95 is not None:
-        return _Sureness(estimate.stderr, estimate.ci95)
-    found = _Sureness(estimate.stderr)
+        return Sureness(estimate.stderr, estimate.ci95)
+    found = Sureness(estimate.stderr)
     if found.stderr is None and estimate.resample:
         # Draws of one and the same value have nothing to tell.
-        found = _Sureness(0.0) if {*scores.values} == {value} else resampled(scores)
+        found = Sureness(0.0) if {*scores.values} == {value} else resampled()
     if found.stderr is None:
         return found
     if _alike(found.stderr, value, scores.range):
@@ -109,13 +104,12 @@ def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
     return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
 
 
-def _resampled(aggregator: Aggregator, options: Mapping[str, Any], iterations: int, scores: Scores) -> _Sureness:
+def _resampled(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
     if not iterations:
-        return _Sureness()
+        return Sureness()
     from mmeval.aggregate.resampling import resample  # numpy and scipy.stats, which few numbers need
 
-    found = resample(scores, aggregator, options, iterations)
-    return _Sureness() if found is None else _Sureness(*found)
+    return resample(scores, aggregator, options, iterations)
 
 
 def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tuple[float, float] | None:
@@ -147,7 +141,7 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     counted = [m for m in members if _askable(m)]
     shares = _shares([_askable(m) for m in counted], weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
-    sure = _Sureness() if value is None else _group_sureness(counted, shares)
+    sure = Sureness() if value is None else _group_sureness(counted, shares)
     bounded = [m for m in members if _askable(m) + m.faulty]
     bound_shares = _shares([_askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
     low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
@@ -174,11 +168,11 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     )
 
 
-def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> _Sureness:
+def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> Sureness:
     errors = [m.stderr for m in members if m.stderr is not None]
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
-    return _Sureness(
+    return Sureness(
         statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(members) else None,
         statistics.weighted_mean_interval(values, intervals, shares) if len(intervals) == len(members) else None,
     )

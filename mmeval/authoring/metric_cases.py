@@ -6,25 +6,25 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from mmeval.content.media import Media, may_be
+from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.content.written import ContentReader
+from mmeval.decode import document_text
 from mmeval.errors import ContentError, MissingDataError, MmevalError, UnknownNameError, UsageError
+from mmeval.metric.bound import BoundMetric, bind
+from mmeval.metric.contract import Metric
 from mmeval.metric.profiles import PROFILES
-
-if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.content.media import Media
-    from mmeval.content.parts import Interleaved, Part, PartKind
-    from mmeval.content.written import ContentReader
-    from mmeval.metric.bound import BoundMetric
-    from mmeval.metric.contract import Metric
-    from mmeval.records.trial import Trial
+from mmeval.records.sample import Message, Sample
+from mmeval.records.trial import Trial
+from mmeval.system.foreign_lines import lines_of
 
 T = TypeVar("T")
 
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
     """Read the lines of a file of cases, each with its place. Raises UsageError."""
-    from mmeval.system.foreign_lines import lines_of
 
     if not file.is_file():
         raise UsageError(f"{file}: no such file of cases")
@@ -101,7 +101,6 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
     for a package that is not installed, MissingDataError for a missing model.
     """
-    from mmeval.metric.bound import bind
 
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
@@ -119,7 +118,6 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
 
 def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
     """Notes about texts of flags that name files, with how to give the file itself."""
-    from mmeval.content.media import Media
 
     for flag, texts in given.items():
         for text in texts:
@@ -135,9 +133,6 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
 def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
     """Make the trial of a case; without answer and files it has no output.
     A file that may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged file may be any."""
-    from mmeval.content.written import ContentReader
-    from mmeval.records.sample import Message, Sample
-    from mmeval.records.trial import Trial
 
     reader = ContentReader(lambda path, _: _media(folder, path))
     asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
@@ -146,7 +141,6 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
 
 
 def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
-    from mmeval.content.parts import Interleaved
 
     answer = _written(case.answer)
     parts = [_part(_media(folder, name), looks_at) for name in case.files]
@@ -158,9 +152,6 @@ def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind 
 
 
 def _part(media: Media, looks_at: PartKind | None) -> Part:
-    from mmeval.content.media import may_be
-    from mmeval.content.parts import media_part, text_part
-    from mmeval.decode import document_text
 
     if looks_at is None or not (media.kind == "document" or may_be(looks_at, media.mime)):
         return media_part(media)
@@ -174,7 +165,6 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
 
 def _media(folder: Path, name: str) -> Media:
     """A file that the user names, in any folder."""
-    from mmeval.content.media import Media
 
     try:
         return Media.from_path(folder / name)

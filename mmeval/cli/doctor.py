@@ -13,14 +13,14 @@ from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.create import takes_argument
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
 from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
 from mmeval.prepare.sources import WantedTask, wanted
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text
 from mmeval.run.options import BackendSpec
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
@@ -103,7 +103,7 @@ def _sections(
     probe = network.HubProbe(os.environ)
     include, output = settings["include_path"].value, settings["output_path"].value
     local = tasks.MODEL in specs and takes_argument(specs[tasks.MODEL].name, "device")
-    yield section("Installation", installation.python, installation.version, installation.metadata, installation.copies)
+    yield section("Installation", installation.versions, installation.metadata, installation.copies)
     backends: dict[str, AnyBackend] = {}
     extras = {extra for item in asked for extra in tasks.extras(item)}
     made = section(MODELS, partial(models.made, specs, backends, extras), required=True)

@@ -14,8 +14,8 @@ import argparse
 import logging
 from pathlib import Path
 
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
+from mmeval.report.terminal import print_text
 from mmeval.settings import values
 from mmeval.wording import counted, split_names
 

@@ -14,8 +14,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, UnknownNameError, UsageError
+from mmeval.report.terminal import print_text
 from mmeval.settings import values
 
 

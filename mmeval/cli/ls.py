@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval import plugins
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
+from mmeval.report.log import begin_log
 from mmeval.report.markdown import cell, table_lines
+from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 
@@ -92,13 +92,9 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
-    listers: dict[str, Callable[[TaskIndex, str], ListingRows]] = {
-        "tasks": lambda found, wanted: _entry_rows(found, wanted, groups=False),
-        "groups": lambda found, wanted: _entry_rows(found, wanted, groups=True),
-        "tags": _tag_rows,
-    }
     for kind in kinds:
-        _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), listers[kind](index, pattern))
+        rows = _tag_rows(index, pattern) if kind == "tags" else _entry_rows(index, pattern, groups=kind == "groups")
+        _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), rows)
     return 0
 
 
@@ -124,11 +120,9 @@ def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) ->
     """``Any``: each kind of plugin has its own type, which its row function takes."""
     for name, owner in _names(KINDS[kind], pattern):
         try:
-            line = row(name, owner, _load(kind, name))
+            yield row(name, owner, _load(kind, name))
         except MmevalError as error:
             yield _Broken(name, owner, error)
-        else:
-            yield line
 
 
 def _load(kind: str, name: str) -> object:
@@ -151,12 +145,13 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
     low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
     spread = f"{low}..{high}" if metric.range_of is None else "of its pieces"
     arrow = "↑" if metric.higher_is_better else "↓"
-    needs = ", ".join([*_needs(metric), *_models(metric), *(f"role {role}" for role in metric.roles)])
+    needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
     return [cell(name), cell(metric.version), spread, arrow, cell(needs, limit=200), cell(owner)]
 
 
 def _needs(metric: Metric) -> Iterator[str]:
-    """The packages that a metric needs, with the command to install missing ones."""
+    """The packages that a metric needs, with the command to install missing ones; the models that it opens by default,
+    missing ones marked."""
     from mmeval.metric.bound import bind
 
     bound = bind(metric)
@@ -165,13 +160,6 @@ def _needs(metric: Metric) -> Iterator[str]:
         module = need.partition(":")[0]
         error = missing.get(module.partition(".")[0])
         yield module if error is None else f"{module} ({error.command})"
-
-
-def _models(metric: Metric) -> Iterator[str]:
-    """The models that a metric opens by default; missing ones are marked."""
-    from mmeval.metric.bound import bind
-
-    bound = bind(metric)
     lacking = dict(bound.missing_models())
     for switch, model in bound.models.items():
         if model["name"]:

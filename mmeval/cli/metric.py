@@ -32,18 +32,17 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.authoring.metric_cases import Case, ReadyCase, case_lines, files_as_texts, read_case, ready_case
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
 from mmeval.metric.device import require_device, use_device
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import print_text, write_line
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting, resolve
 from mmeval.settings.values import read_json
 from mmeval.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.authoring.metric_cases import ReadyCase
     from mmeval.metric.bound import BoundMetric
     from mmeval.metric.contract import Metric
     from mmeval.metric.result import MetricScores
@@ -115,6 +114,8 @@ def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[TrialS
 
 
 def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:
+    from mmeval.authoring.metric_cases import Case, files_as_texts, ready_case
+
     if args.answer is None and not args.files:
         raise UsageError("nothing to score: give FILE..., --answer or --cases")
     case = Case(
@@ -153,6 +154,8 @@ def _run_cases(metric: Metric, file: Path, profile: str, score: TrialScoring, *,
 
 
 def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> Iterator[ReadyCase]:
+    from mmeval.authoring.metric_cases import case_lines, read_case, ready_case
+
     for place, values in case_lines(file):
         try:
             yield ready_case(metric, read_case(values, metric, profile), file.parent, place, trust=trust)

@@ -7,15 +7,15 @@ import logging
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.streams import print_text
 from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
 from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
-from mmeval.prepare.sources import INTERRUPTED, Source, fetch, sources, wanted
+from mmeval.prepare.sources import Source, fetch, sources, wanted
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _run(args)
     except KeyboardInterrupt:
-        raise Interrupted(INTERRUPTED) from None
+        raise Interrupted(
+            "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
+        ) from None
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -98,8 +100,6 @@ def _fetched(item: Measured) -> Measured | MmevalError:
     try:
         fetch(item.source)
     except MmevalError as error:
-        if isinstance(error, Interrupted):
-            raise
         return error
     return item
 

@@ -18,11 +18,11 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.report.layout_text import ENDINGS, RENDERED
 from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
+from mmeval.report.terminal import print_text
 from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, runs_below
@@ -185,8 +185,8 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
         file = into / f"{free}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
-        drawn = charts.png(chart.drawing) if form == "png" else charts.standalone(chart.drawing).encode()
-        write_atomic(file, drawn)
+        drawing = chart.draw()
+        write_atomic(file, charts.png(drawing) if form == "png" else charts.standalone(drawing).encode())
         yield file
 
 

@@ -8,14 +8,13 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags, add_refused
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_USAGE, UsageError
-from mmeval.report.terminal import write_line
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text, write_line
 from mmeval.secrets import text_without_secrets
 from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import Setting, config_file, resolve
@@ -86,12 +85,9 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
-    from mmeval.report import progress_bar
-    from mmeval.report.baseline import read_baseline
-    from mmeval.report.loggers.contract import create_loggers
+    from mmeval.report.progress_bar import for_stderr
     from mmeval.report.prompts import write_prompts
-    from mmeval.report.publish import finish
-    from mmeval.run.outcome import last_line
+    from mmeval.report.publish import Publication
     from mmeval.run.runner import run as run_tasks
     from mmeval.settings.plan import make_plan
     from mmeval.task.selection import select
@@ -99,9 +95,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
     plan = make_plan(settings, command=command)
-    loggers = create_loggers(plan.loggers)
-    baseline = None if plan.baseline is None else read_baseline(plan.baseline)
-    moment = datetime.now()
+    publication = Publication.prepared(plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page)
     selection = select(
         plan.tasks,
         include_path=plan.include_path,
@@ -114,23 +108,9 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:
         return _look_ahead(selection, plan.options)
-    bar = progress_bar.for_stderr()
-    try:
+    with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)
-    finally:
-        bar.close()
-    finish(
-        outcome,
-        plan.report,
-        moment=moment,
-        loggers=loggers,
-        baseline=baseline,
-        log_samples=plan.log_samples,
-        page=plan.page,
-        show=print_text,
-    )
-    if line := last_line(outcome):
-        write_line(line)
+    publication.finish(outcome, plan.report, show=print_text)
     return outcome.exit_code
 
 

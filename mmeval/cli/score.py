@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
-from mmeval.report.terminal import write_line
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text
 from mmeval.settings import values as flag_values
 from mmeval.settings.flags import BY_NAME, SCORE_FLAGS
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
@@ -52,35 +51,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
-    from mmeval.report import progress_bar
-    from mmeval.report.baseline import read_baseline
-    from mmeval.report.loggers.contract import create_loggers
-    from mmeval.report.publish import finish
+    from mmeval.report.progress_bar import for_stderr
+    from mmeval.report.publish import Publication
     from mmeval.rescore.rescorer import rescore
-    from mmeval.run.outcome import last_line
     from mmeval.settings.plan import chosen_loggers
 
-    moment = datetime.now()
-    loggers = create_loggers(chosen_loggers(settings))
-    other: Path | None = settings["baseline"].value
-    baseline = None if other is None else read_baseline(other)
-    bar = progress_bar.for_stderr()
-    try:
-        outcome = rescore(_options(folder, settings), progress=bar)
-    finally:
-        bar.close()
-    finish(
-        outcome,
-        _context(folder, settings),
-        moment=moment,
-        loggers=loggers,
-        baseline=baseline,
+    publication = Publication.prepared(
+        chosen_loggers(settings),
+        settings["baseline"].value,
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
-        show=print_text,
     )
-    if line := last_line(outcome):
-        write_line(line)
+    with closing(for_stderr()) as bar:
+        outcome = rescore(_options(folder, settings), progress=bar)
+    publication.finish(outcome, _context(folder, settings), show=print_text)
     return outcome.exit_code
 
 

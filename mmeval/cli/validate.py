@@ -28,10 +28,10 @@ from mmeval.authoring import bounds
 from mmeval.authoring.bounds_text import bounds_means, bounds_table
 from mmeval.authoring.finding import Severity, TaskFinding, finding_at
 from mmeval.authoring.validate import CHECKS, CheckTally, check
-from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, MmevalError, UsageError, sentence
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME, Flag
 from mmeval.settings.resolve import Setting, exclude_each_other, resolve
@@ -105,10 +105,8 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     ):
         counts.tell(finding)
     counts.tell_of_others()
-    for warning in tally.look.warnings():
+    for warning in filter(None, (*tally.look.warnings(), tally.look.remark())):
         counts.warn(warning, "decoding")
-    if remark := tally.look.remark():
-        counts.warn(remark, "decoding")
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
     print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")

@@ -57,7 +57,7 @@ def dispatch(argv: Sequence[str]) -> int:
     args = parser.read(rest)
     args.argv = list(argv)
     if simple:
-        from mmeval.cli.log import begin_log
+        from mmeval.report.log import begin_log
         from mmeval.settings.values import level
 
         spelt = args.verbosity or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"

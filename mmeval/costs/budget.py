@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -58,33 +58,27 @@ def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBacke
     """Refuse a budget in dollars without all prices: UsageError with the line to add."""
     billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
     payees = [Payee(role, billed_name(one), address=str(one.get("base_url", ""))) for role, one in billed.items()]
-    if limits.usd is not None:
-        _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
+    _prices_of(payees, limits, prices)
 
 
-def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
-    """The price of a payee; zero where no dollars are counted."""
+def _prices_of(payees: Collection[Payee], limits: Limits, prices: Prices) -> dict[Payee, Price]:
+    """The price of each payee; zero where no dollars are counted. Raises UsageError with a line to add for each model
+    without one."""
     if limits.usd is None:
-        return FREE
-    price = prices.of(payee)
-    if price is not None:
-        return price
-    _refuse_unpriced([payee])
-    raise AssertionError("unreachable")
-
-
-def _refuse_unpriced(payees: Sequence[Payee]) -> None:
-    """Refuse models without a price. Raises UsageError with a line to add for each."""
-    if not payees:
-        return
-    models = dict.fromkeys(payee.model for payee in payees)
-    roles = {model: [payee.role for payee in payees if payee.model == model] for model in models}
+        return dict.fromkeys(payees, FREE)
+    known = {payee: price for payee in payees if (price := prices.of(payee)) is not None}
+    roles: dict[str, list[str]] = {}
+    for payee in payees:
+        if payee not in known:
+            roles.setdefault(payee.model, []).append(payee.role)
+    if not roles:
+        return known
     named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
-    lines = "\n  ".join(line_to_add(model) for model in models)
+    lines = "\n  ".join(map(line_to_add, roles))
     raise UsageError(
         f"--budget_usd: no price is known for {named}. Write it into a file, below models:, and name the file with "
         f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}",
-        name=", ".join(models),
+        name=", ".join(roles),
     )
 
 
@@ -124,9 +118,10 @@ class Budget:
         self.reached = False
         self._prices, self._spending = prices, spending
         self._calls, self._tokens = spending.total.calls, spending.total.tokens
-        self._usd = sum(_known_price(limits, prices, payee).cost(used) for payee, used in spending)
+        paid = _prices_of([payee for payee, _ in spending], limits, prices)
+        self._usd = sum(paid[payee].cost(used) for payee, used in spending)
         self._reserved: list[_Cost] = []  # of each call in flight
-        self._ended = asyncio.Event()  # the next call in flight has ended
+        self._call_ended = asyncio.Event()
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
         """Make calls of these roles wait until they fit the budget, if it has limits."""
@@ -137,7 +132,8 @@ class Budget:
             if payee is None:
                 continue
             used = sum((used for other, used in self._spending if other.model == payee.model), Spent())
-            account = _Account(payee.model, _known_price(self.limits, self._prices, payee), used)
+            price = _prices_of([payee], self.limits, self._prices)[payee]
+            account = _Account(payee.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
     def spent_error(self, so_far: str) -> BudgetSpentError:
@@ -169,7 +165,8 @@ class Budget:
                 self.reached = True
                 self.stop()
                 raise StoppedError("the budget was spent before the call was made")
-            await self._ended.wait()
+            self._call_ended.clear()
+            await self._call_ended.wait()
             if runtime.stopped:
                 raise StoppedError("stopped before the call was made")
         reserved = account.mean or _Cost(0.0, 0.0)
@@ -210,8 +207,7 @@ class Budget:
                 "%s does not report the tokens of its calls: they are not counted, and only --budget_calls limits them",
                 account.name,
             )
-        self._ended.set()
-        self._ended = asyncio.Event()
+        self._call_ended.set()
 
 
 def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:

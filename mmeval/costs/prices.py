@@ -58,10 +58,6 @@ class Price:
         tokens += self.output * (spent.output_tokens - saved * spent.batched_output_tokens)
         return tokens / MILLION + self.per_image * spent.images + self.per_call * spent.answered
 
-    @property
-    def free(self) -> bool:
-        return not any((self.input, self.output, self.per_image, self.per_call))
-
 
 FREE = Price(0.0, 0.0)
 

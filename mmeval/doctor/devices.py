@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from mmeval.doctor.finding import Finding
@@ -45,11 +45,7 @@ def unlooked() -> Iterator[Finding]:
     if importlib.util.find_spec("torch") is None:
         yield Finding("note", "torch is not installed: no model can be run on this machine", install_command("hf"))
         return
-    try:
-        number = version("torch")
-    except PackageNotFoundError:
-        number = "of unknown version"
-    message = f"torch {number} is installed; its devices were not checked, which takes some seconds"
+    message = f"torch {version('torch')} is installed; its devices were not checked, which takes some seconds"
     yield Finding("note", message, "mmeval doctor --devices")
 
 

@@ -14,19 +14,12 @@ from mmeval.doctor.finding import Finding
 from mmeval.installation import DISTRIBUTION, ROOT, install_command, is_checkout
 from mmeval.wording import some
 
-OLDEST_PYTHON = (3, 11)
 _NAMED = 5
 
 
-def python() -> Iterator[Finding]:
-    shown = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}: {sys.executable}"
-    if sys.version_info < OLDEST_PYTHON:
-        yield Finding("broken", shown, f"mmeval needs Python {'.'.join(map(str, OLDEST_PYTHON))} or newer")
-    else:
-        yield Finding("ok", shown)
-
-
-def version() -> Iterator[Finding]:
+def versions() -> Iterator[Finding]:
+    machine = f"{platform.system()} {platform.machine()}"
+    yield Finding("ok", f"Python {platform.python_version()} on {machine}: {sys.executable}")
     yield Finding("ok", f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: {ROOT}")
 
 

@@ -88,7 +88,7 @@ NOTHING = TokenRange()
 
 @dataclass
 class Load:
-    """The calls of one role in a task, without ``kept`` (answered) and ``equal`` ones.
+    """The calls of one role in a task, with what they send and give, without ``kept`` (answered) and ``equal`` ones.
     ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
     answer."""
 
@@ -116,7 +116,7 @@ class Load:
 
 
 def weigh(request: Request) -> Load:
-    """Estimate the size of one call. Raises MissingDataError for a medium without its file."""
+    """Estimate what a call sends and gives. Raises MissingDataError for a medium without its file."""
     characters = 0
     low = high = 0.0
     sent = 0

@@ -13,6 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import AnswerFormat, Answers
 from mmeval.interchange.run_answers import RunAnswers
 from mmeval.interchange.samples_answers import SamplesAnswers
+from mmeval.results.stored_run import runs_below
 
 
 def read_own(path: Path) -> Answers:
@@ -23,7 +24,7 @@ def read_own(path: Path) -> Answers:
         return RunAnswers(path)
     if files := sorted(path.glob("samples_*.jsonl")):
         return SamplesAnswers(files)
-    runs = sorted({found.parent for depth in ("*", "*/*") for found in path.glob(f"{depth}/run.json")})
+    runs = runs_below(path)
     if len(runs) == 1:
         return RunAnswers(runs[0])
     if runs:

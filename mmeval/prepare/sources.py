@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from mmeval.dataset import hub
 from mmeval.dataset.hub import NOUN, RepoKind
-from mmeval.errors import Interrupted, MmevalError
+from mmeval.errors import MmevalError
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model import named_in
 from mmeval.system.threads import OwnThread
@@ -22,7 +22,6 @@ from mmeval.task.file import TaskFile
 from mmeval.task.selection import ChosenTasks
 from mmeval.task.task import Task, TaskOverrides
 
-INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
 UNPINNED = "main"
 
 
@@ -95,7 +94,7 @@ def data_source(data: TaskData) -> Source | None:
 
 def fetch(source: Source) -> Path:
     """Fetch the missing files of a source; return its folder.
-    Raises as ``hub.snapshot`` does, and Interrupted at once, even during a large file."""
+    Raises as ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
     work = partial(
         hub.snapshot,
         source.repo,
@@ -104,10 +103,7 @@ def fetch(source: Source) -> Path:
         only=tuple(glob.escape(name) for item in source.only for name in item.split("|") if name),
         into=source.into,
     )
-    try:
-        return asyncio.run(OwnThread("mmeval-fetch").do(work))
-    except KeyboardInterrupt:
-        raise Interrupted(INTERRUPTED) from None
+    return asyncio.run(OwnThread("mmeval-fetch").do(work))
 
 
 def _models(bound: BoundMetric) -> Iterator[Source]:

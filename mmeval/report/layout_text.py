@@ -12,7 +12,7 @@ from pathlib import Path
 from mmeval.errors import Caught
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.csv import csv_text
-from mmeval.report.table_formats.latex import latex_text, tabular
+from mmeval.report.table_formats.latex import booktabs, latex_text
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
@@ -45,35 +45,39 @@ def markdown_tables(tables: Iterable[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    rows = [[_shown(value, table.digits) for value in row] for row in table.rows]
-    lines = table_lines([cell(header) for header in table.headers], rows, right_aligned=_numbers(table))
+    rows = [[cell(shown(value, table.digits)) for value in row] for row in table.rows]
+    headers = [cell(header) for header in table.headers]
+    numbers = {header for header, is_number in zip(headers, number_columns(table), strict=True) if is_number}
+    lines = table_lines(headers, rows, right_aligned=numbers)
     notes = [printable(note, limit=MAX_NOTE) for note in table.notes]
     return "\n".join([printable(table.title, limit=MAX_NOTE), "", *lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def _shown(value: Cell, digits: int, written: Callable[[str], str] = cell) -> str:
+def shown(value: Cell, digits: int) -> str:
+    """A cell as a reader gets it, whose text is not escaped yet."""
     if value is None:
         return UNKNOWN
-    return written(value) if isinstance(value, str) else f"{value:.{digits}f}"
+    return value if isinstance(value, str) else f"{value:.{digits}f}"
 
 
-def _numbers(table: Table) -> frozenset[str]:
-    """The headers of columns that hold no text."""
-    columns = zip(table.headers, zip(*table.rows, strict=True), strict=True) if table.rows else ()
-    return frozenset(cell(header) for header, values in columns if not any(isinstance(value, str) for value in values))
+def number_columns(table: Table) -> list[bool]:
+    """Whether each column holds numbers and no text; none does in a table without rows."""
+    columns = zip(*table.rows, strict=True) if table.rows else ([""] for _ in table.headers)
+    return [not any(isinstance(value, str) for value in values) for values in columns]
 
 
 def latex_tables(tables: Iterable[Table]) -> str:
     """Tables with the rules of the package booktabs, one after the other."""
-    return "\n".join(_latex(table) for table in tables)
-
-
-def _latex(table: Table) -> str:
-    numbers = _numbers(table)
-    columns = "".join("r" if cell(header) in numbers else "l" for header in table.headers)
-    rows = ([_shown(value, table.digits, latex_text) for value in row] for row in table.rows)
-    text = tabular(columns, map(latex_text, table.headers), rows, map(latex_text, table.notes))
-    return f"% {printable(table.title, limit=MAX_NOTE)}\n{text}"
+    return "\n".join(
+        f"% {printable(table.title, limit=MAX_NOTE)}\n"
+        + booktabs(
+            "".join("r" if is_number else "l" for is_number in number_columns(table)),
+            map(latex_text, table.headers),
+            ([latex_text(shown(value, table.digits)) for value in row] for row in table.rows),
+            map(latex_text, table.notes),
+        )
+        for table in tables
+    )
 
 
 def csv_tables(tables: Iterable[Table]) -> str:

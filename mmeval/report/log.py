@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from mmeval.report.terminal import write_line
+from mmeval.settings.resolve import unknown_variables
 
 FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
 TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
+
+_logger = logging.getLogger(__name__)
 
 
 class _StderrHandler(logging.Handler):
@@ -20,8 +24,8 @@ class _StderrHandler(logging.Handler):
             self.handleError(record)
 
 
-def configure(level: str) -> None:
-    """Log mmeval from ``level`` up, others' warnings, to stderr. May be called again."""
+def begin_log(level: str, environ: Mapping[str, str]) -> None:
+    """Log mmeval from ``level`` up, others' warnings, to stderr; warn of unused variables. May be called again."""
     root = logging.getLogger()
     for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
         root.removeHandler(handler)
@@ -29,3 +33,5 @@ def configure(level: str) -> None:
     handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
     root.addHandler(handler)
     logging.getLogger("mmeval").setLevel(level)
+    for warning in unknown_variables(environ):
+        _logger.warning(warning)

@@ -6,18 +6,22 @@ import json
 import logging
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
-from mmeval.report.baseline import Baseline, Beside
+from mmeval.report.baseline import Baseline, Beside, read_baseline
 from mmeval.report.layout_text import layouts_at_end
-from mmeval.report.loggers.contract import Logger, log_results
+from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
 from mmeval.report.table import render
+from mmeval.report.terminal import write_line
 from mmeval.run.options import RunOutcome
+from mmeval.run.outcome import last_line
 from mmeval.scoring.verdict_log import version_warnings
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.paths import every_trial
@@ -29,27 +33,38 @@ FOLDER = "report"
 log = logging.getLogger(__name__)
 
 
-def finish(
-    outcome: RunOutcome,
-    context: ReportContext,
-    *,
-    moment: datetime,
-    loggers: Mapping[str, Logger],
-    baseline: Baseline | None,
-    log_samples: bool,
-    page: bool,
-    show: Callable[[str], None] | None = None,
-) -> Published:
-    """Write a run's files and page (if wanted), show its tables, call its loggers."""
-    published = publish(outcome, context, moment=moment, log_samples=log_samples, baseline=baseline)
-    if show is not None:
-        show(published.table)
-        if any(task.layout for task in outcome.selection) or any(group.layout for group in outcome.selection.groups):
-            show(layouts_at_end(outcome.folder, published.file))
-    log_results(loggers, outcome, published)
-    if page:
-        write_at_end(outcome.folder, published.file, baseline=baseline)
-    return published
+@dataclass(frozen=True)
+class Publication:
+    """What is done with the results of a run; prepared before it, so that it does not end with a wrong name."""
+
+    loggers: Mapping[str, Logger]
+    baseline: Baseline | None
+    log_samples: bool
+    page: bool
+    moment: datetime = field(default_factory=datetime.now)
+
+    @classmethod
+    def prepared(
+        cls, loggers: Mapping[str, Mapping[str, Any]], baseline: Path | None, *, log_samples: bool, page: bool
+    ) -> Publication:
+        """With loggers by name and their arguments. Raises their errors, and those of ``read_baseline``."""
+        return cls(create_loggers(loggers), baseline and read_baseline(baseline), log_samples, page)
+
+    def finish(
+        self, outcome: RunOutcome, context: ReportContext, *, show: Callable[[str], None] | None = None
+    ) -> Published:
+        """Write a run's files and page (if wanted), show its tables, call its loggers."""
+        published = publish(outcome, context, moment=self.moment, log_samples=self.log_samples, baseline=self.baseline)
+        if show is not None:
+            show(published.table)
+            if any(one.layout for one in (*outcome.selection, *outcome.selection.groups)):
+                show(layouts_at_end(outcome.folder, published.file))
+        log_results(self.loggers, outcome, published)
+        if self.page:
+            write_at_end(outcome.folder, published.file, baseline=self.baseline)
+        if show is not None and (line := last_line(outcome)):
+            write_line(line)
+        return published
 
 
 def publish(

@@ -27,7 +27,7 @@ from mmeval.scoring.trial_rows import trial_line
 from mmeval.secrets import HIDDEN, hidden_names
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import IndexSet, Wanted, every_trial
+from mmeval.store.paths import Wanted, every_trial
 from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection

@@ -35,14 +35,14 @@ def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> No
         _visit(member, depth + 1, members, found)
 
 
-def slice_by_slice(items: Sequence[Key], *, every: bool = False) -> list[Key]:
-    """The names of a task's numbers: the whole first, then each slice with all its metrics.
+def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
+    """A task's numbers: the whole first, then each slice with all its metrics.
     Of several breakdowns only the first is kept, unless ``every`` one is wanted: others are often dozens of rows."""
-    first = next((_breakdown(item) for item in items if item.slice), "")
-    kept = [item for item in items if every or not item.slice or _breakdown(item) == first]
-    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(item.slice for item in kept)]))}
-    return sorted(kept, key=lambda item: order[item.slice])
+    first = next((_breakdown(key) for key in keys if key.slice), "")
+    kept = [key for key in keys if every or not key.slice or _breakdown(key) == first]
+    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))}
+    return sorted(kept, key=lambda key: order[key.slice])
 
 
-def _breakdown(item: Key) -> str:
-    return item.slice.partition("=")[0]
+def _breakdown(key: Key) -> str:
+    return key.slice.partition("=")[0]

@@ -209,14 +209,9 @@ def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
         yield from read_rows(folder / FINISHED)
         return
     offset = 0
-    try:
-        for line in lines_so_far(folder):
-            yield offset, from_line(line)
-            offset += len(line)
-    except FileNotFoundError:
-        if offset:
-            raise
-        yield from read_rows(folder / FINISHED)  # scoring has come to its end just now
+    for line in lines_so_far(folder):
+        yield offset, from_line(line)
+        offset += len(line)
 
 
 class _Verdicts:

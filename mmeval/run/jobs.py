@@ -28,7 +28,6 @@ from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import IndexSet
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task

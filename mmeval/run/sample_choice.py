@@ -13,7 +13,6 @@ from mmeval.dataset.sampling import FEWER, Draw, Subset
 from mmeval.errors import Caught, UsageError
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
-from mmeval.store.paths import IndexSet
 from mmeval.task.task import Task
 from mmeval.wording import counted
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mmeval._version import __version__
 from mmeval.authoring.scaffold.names import PackageKind, PackageName
-from mmeval.authoring.scaffold.samples import BUNDLED, ROWS, ExampleRow, row_file, rows_of
+from mmeval.authoring.scaffold.samples import rows_of
 from mmeval.errors import StorageError, UsageError
 from mmeval.installation import DISTRIBUTION
 
@@ -69,27 +69,20 @@ def _content(kind: PackageKind, name: PackageName, subtasks: Sequence[str]) -> I
         "version": ".".join(__version__.split(".")[:2]),
         "mmeval": DISTRIBUTION,
         "subtasks": subtasks,
-        "rows": ROWS,
     }
     for path, text in _templates(files("mmeval.authoring.scaffold").joinpath(kind), ""):
         place = path.removesuffix(_SUFFIX).replace("NAME", name.module)
         if "SUBTASK" not in place:
             yield place, _filled(text, values)
             continue
-        for subtask in subtasks:
-            yield place.replace("SUBTASK", subtask), _filled(text, {**values, "subtask": subtask})
-    if kind == "benchmark":
         for number, subtask in enumerate(subtasks):
-            rows = rows_of(number)
-            yield from _data(f"{name.module}/tasks/data/{subtask}", rows)
-            yield from _data(f"{name.module}/tasks/bundled/{subtask}", rows[:BUNDLED])
-
-
-def _data(folder: str, rows: list[ExampleRow]) -> Iterator[tuple[str, bytes]]:
-    yield f"{folder}/test.jsonl", row_file(rows)
-    for row in rows:
-        for path, data in row.media.items():
-            yield f"{folder}/{path}", data
+            own = {**values, "subtask": subtask, **rows_of(number)._asdict()}
+            yield place.replace("SUBTASK", subtask), _filled(text, own)
+    for number, subtask in enumerate(subtasks if kind == "benchmark" else ()):
+        rows = rows_of(number)
+        for folder, media in (("data", {**rows.pictures(), **rows.sounds()}), ("bundled", rows.pictures())):
+            for path, data in media.items():
+                yield f"{name.module}/tasks/{folder}/{subtask}/{path}", data
 
 
 def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from mmeval.records.score import Result
@@ -20,24 +20,16 @@ MOST_BARS = 60
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, and what it shows in words.
-    ``cut`` is the part of its rows that has a place (also in the title), empty for all. It is drawn on request."""
+    """A chart: its name as a file's, its title, and what it shows in words. It is drawn on request.
+    ``cut`` is the part of its rows that has a place (also in the title), empty for all. ``narrow`` draws it for a
+    phone; None where another chart shows the same."""
 
     name: str
     title: str
     words: str
     draw: Callable[[], Drawing]
-    draw_narrow: Callable[[], Drawing] | None = None
+    narrow: Callable[[], Drawing] | None = None
     cut: str = ""
-
-    @cached_property
-    def drawing(self) -> Drawing:
-        return self.draw()
-
-    @cached_property
-    def narrow(self) -> Drawing | None:
-        """The drawing for a phone; None where another chart shows the same."""
-        return None if self.draw_narrow is None else self.draw_narrow()
 
 
 Ranges = Mapping[str, Sequence[float] | None]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mmeval.errors import Caught
+from mmeval.report.layout_text import number_columns, shown
 from mmeval.report.table_formats.markdown import MAX_NOTE
-from mmeval.results.layout import Cell, Table, layouts_of, tables_of
+from mmeval.results.layout import Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
 from mmeval.wording import printable
 
@@ -44,23 +45,16 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
 
 
 def _shown(table: Table) -> dict[str, Any]:
-    texts = [any(isinstance(row[at], str) for row in table.rows) or not table.rows for at in range(len(table.headers))]
+    headers = zip(table.headers, number_columns(table), strict=True)
     return {
         "title": _text(table.title),
-        "headers": [
-            {"text": _text(header), "is_number": not text} for header, text in zip(table.headers, texts, strict=True)
+        "headers": [{"text": _text(header), "is_number": is_number} for header, is_number in headers],
+        "rows": [
+            [{"text": _text(shown(value, table.digits)), "is_number": not isinstance(value, str)} for value in row]
+            for row in table.rows
         ],
-        "rows": [list(_cells(row, table.digits)) for row in table.rows],
         "notes": [_text(note) for note in table.notes],
     }
-
-
-def _cells(row: Sequence[Cell], digits: int) -> Iterator[dict[str, Any]]:
-    for value in row:
-        if isinstance(value, str):
-            yield {"text": _text(value), "is_number": False}
-        else:
-            yield {"text": "N/A" if value is None else f"{value:.{digits}f}", "is_number": True}
 
 
 def _text(text: str) -> str:

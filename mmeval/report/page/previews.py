@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -51,7 +52,7 @@ class Previews:
 
     def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
-        self._left = seconds
+        self._left = math.inf if seconds is None else seconds
         self._failed: dict[str, str] = {}
         self.left_over = 0
 
@@ -82,8 +83,9 @@ class Previews:
 
     def _picture(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.png"
-        there = self._made(name, lambda: self._save(_drawn(media), name))
-        return {"src": f"{MEDIA}/{name}"} if there else {"note": NO_TIME}
+        if not self._made(name, lambda: self._save(_drawn(media), name)):
+            return {"note": NO_TIME}
+        return {"src": f"{MEDIA}/{name}"}
 
     def _pages(self, media: Media) -> dict[str, Any]:
         said = f"{media.sha256}.json"
@@ -105,37 +107,31 @@ class Previews:
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.js"
-        there = self._made(name, lambda: self._write(name, script("mesh", media.sha256, _geometry(media))))
-        return {"mesh": f"{MEDIA}/{name}"} if there else {"note": NO_TIME}
+        if not self._made(name, lambda: self._write(name, script("mesh", media.sha256, _geometry(media)))):
+            return {"note": NO_TIME}
+        return {"mesh": f"{MEDIA}/{name}"}
 
     def _made(self, name: str, make: Callable[[], None]) -> bool:
-        """Whether a preview is there, made now if there is time for it."""
+        """Whether a preview is in the report, made now if there is time for it."""
         if self._kept(name):
             return True
-        if self._left is not None and self._left <= 0:
+        if self._left <= 0:
             self.left_over += 1
             return False
         started = time.monotonic()
         try:
             make()
         finally:
-            if self._left is not None:
-                self._left -= time.monotonic() - started
+            self._left -= time.monotonic() - started
         return True
 
     def _kept(self, name: str) -> bool:
         """Whether a preview is in the report already, or was in the one before."""
         target, earlier = self._into / name, self._before / name
-        if target.exists():
-            return True
-        if not earlier.is_file():
-            return False
-        target.parent.mkdir(exist_ok=True)
-        try:
+        if not target.exists() and earlier.is_file():
+            target.parent.mkdir(exist_ok=True)
             linked_or_copied(earlier, target)
-        except FileNotFoundError:  # another process has replaced the report before
-            return False
-        return True
+        return target.exists()
 
     def _save(self, picture: Image, name: str) -> None:
         import io

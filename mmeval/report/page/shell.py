@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +12,10 @@ from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
 
 if TYPE_CHECKING:
-    from jinja2 import FileSystemBytecodeCache, Template
     from markupsafe import Markup
 
 STATIC = Path(__file__).with_name("static")
 TEMPLATE = "index.html.jinja"
-COMPILED = Path(__file__).with_name("__pycache__")
 _JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
@@ -35,33 +31,11 @@ def write_shell(into: Path, context: Mapping[str, Any]) -> None:
 
 def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
-    try:
-        return _template(_compiled()).render(**context)
-    except OSError:  # the cache cannot be written: its disk is full
-        return _template(None).render(**context)
-
-
-def _template(compiled: FileSystemBytecodeCache | None) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader(STATIC)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, bytecode_cache=compiled)
+    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
     environment.filters["breakable"] = _breakable
-    return environment.get_template(TEMPLATE)
-
-
-def _compiled() -> FileSystemBytecodeCache | None:
-    """The template's compiled form, where Python keeps modules (None: it keeps none).
-    Compiling is half of what the report of a small run takes."""
-    from jinja2 import FileSystemBytecodeCache
-
-    try:
-        if sys.dont_write_bytecode or sys.pycache_prefix is not None:
-            return None
-        COMPILED.mkdir(exist_ok=True)
-    except OSError:  # an installation that this user cannot write to
-        return None
-    return FileSystemBytecodeCache(str(COMPILED)) if os.access(COMPILED, os.W_OK) else None
+    return environment.get_template(TEMPLATE).render(**context)
 
 
 def _breakable(text: str) -> Markup:
@@ -78,8 +52,8 @@ def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
         {
             "title": chart.title,
             "text": chart.words,
-            "svg": Markup(chart.drawing.markup()),
-            "narrow": None if chart.narrow is None else Markup(chart.narrow.markup()),
+            "svg": Markup(chart.draw().markup()),
+            "narrow": None if chart.narrow is None else Markup(chart.narrow().markup()),
         }
         for chart in charts
     ]

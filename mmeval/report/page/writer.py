@@ -49,11 +49,9 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, Recursio
 
 @dataclass(frozen=True)
 class Made:
-    """A report's page, and how many trials it shows.
-    Also how many previews there was no time for, and how many trials have records that cannot be shown."""
+    """A report's page, how many previews there was no time for, and how many trials cannot be shown."""
 
     page: Path
-    trials: int
     left_over: int
     damaged: int
 
@@ -74,7 +72,6 @@ def write_report(
     preview_seconds: float | None = None,
     results: Path | None = None,
     baseline: Baseline | None = None,
-    made: datetime | None = None,
 ) -> Made:
     """Write the report of some runs into ``folder``, in place of the report there.
 
@@ -92,7 +89,7 @@ def write_report(
         try:
             with replaced(folder) as new:
                 writer = _Writer(new, folder, preview_seconds=preview_seconds, copy_media=copy_media, baseline=baseline)
-                writer.write(stored, made or datetime.now())
+                writer.write(stored, datetime.now())
                 for name in (CHARTS, TABLES):
                     if (folder / name).is_dir():
                         shutil.copytree(folder / name, new / name)
@@ -106,7 +103,7 @@ def write_report(
                 f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
                 "folder with --output_path"
             ) from None
-    return Made(folder / "index.html", writer.index.count, writer.previews.left_over, writer.damaged)
+    return Made(folder / "index.html", writer.previews.left_over, writer.damaged)
 
 
 def check_replaceable(folder: Path) -> None:

@@ -33,18 +33,21 @@ NONE = "--"
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     """Values with their 95 % intervals, with their notes below the table, by letters."""
     notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
-    header = ["Task", "Metric", *map(latex_text, names)]
-    marked = [f"{_letter(at)} {latex_text(note)}" for at, note in enumerate(notes)]
-    return tabular(f"ll{'r' * len(names)}", header, _body(rows, notes), marked)
+    return booktabs(
+        f"ll{'r' * len(names)}",
+        ("Task", "Metric", *map(latex_text, names)),
+        _body(rows, notes),
+        (f"{_letter(at)} {latex_text(note)}" for at, note in enumerate(notes)),
+    )
 
 
-def tabular(columns: str, header: Iterable[str], rows: Iterable[Iterable[str]], notes: Iterable[str]) -> str:
-    """A table of cells and notes that are LaTeX already."""
+def booktabs(columns: str, headers: Iterable[str], rows: Iterable[Sequence[str]], notes: Iterable[str]) -> str:
+    """A table of cells that are written for LaTeX, with the rules of booktabs and its notes below."""
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        rf"{' & '.join(header)} \\",
+        rf"{' & '.join(headers)} \\",
         r"\midrule",
         *(rf"{' & '.join(row)} \\" for row in rows),
         r"\bottomrule",

@@ -9,7 +9,7 @@ from mmeval.aggregate import resampling
 from mmeval.aggregate.aggregators import mean, median
 from mmeval.aggregate.resampling import resample
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
-from mmeval.aggregate.statistics import FEWEST_DRAWS
+from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 from mmeval.records.score import Score
 
 
@@ -22,10 +22,8 @@ def column(values: Sequence[float | None], clusters: Sequence[int] = (), *, repe
     return scores
 
 
-def resampled(scores: Scores, aggregator: Aggregator, draws: int, **options: Any) -> Any:
-    found = resample(scores, aggregator, options, draws)
-    assert found is not None
-    return found
+def resampled(scores: Scores, aggregator: Aggregator, draws: int) -> Any:
+    return resample(scores, aggregator, {}, draws)
 
 
 def unknown(aggregator: Aggregator) -> Aggregator:
@@ -72,7 +70,7 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
         seen.append(len(scores))
         return Estimate(float(len(scores)))
 
-    few, many, most = (resampled(column([0.0] * rows), size, 1000).iterations for rows in (10, 50, 200))
+    few, many, most = (resampled(column([0.0] * rows), size, 1000).bootstrap_iters for rows in (10, 50, 200))
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
-    assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) is None
+    assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) == Sureness()

@@ -1,9 +1,11 @@
 import math
+from typing import Any
 
 import pytest
 from scipy.special import betaincinv
 
-from mmeval.aggregate.statistics import MANY_CLUSTERS, bootstrap, quantile, same_value_interval
+from mmeval.aggregate.resampling import bootstrap
+from mmeval.aggregate.statistics import MANY_CLUSTERS, quantile, same_value_interval
 
 
 def test_few_clusters_have_the_quantile_of_students_tables_and_many_the_normal_one() -> None:
@@ -23,7 +25,6 @@ def test_the_interval_of_all_right_is_that_of_clopper_and_pearson_and_of_all_wro
 
 
 def test_a_bootstrapped_interval_leaves_out_two_and_a_half_percent_of_the_draws_a_side() -> None:
-    found = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
-    assert found is not None
+    found: Any = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
     assert found.ci95 == pytest.approx((25, 975), abs=3)
     assert found.stderr == pytest.approx(1000 / math.sqrt(12), rel=0.01)

@@ -72,18 +72,10 @@ def test_others_of_our_name_are_broken(tmp_path: Path, monkeypatch: pytest.Monke
     assert [[one.status for one in those] for those in found] == [["ok"], ["broken"], ["broken"]]
 
 
-def test_second_copies_are_a_note_and_old_pythons_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
-) -> None:
+def test_second_copies_are_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
     (links := tmp_path / "links/mmeval").mkdir(parents=True)
     (links / "__init__.py").symlink_to(checkout / "mmeval/__init__.py")
     monkeypatch.setattr(sys, "path", [*map(str, (tmp_path, checkout, links.parent)), "", str(second), str(second)])
     (found,) = installation.copies()
     assert (found.status, str(second) in found.what, str(checkout) in found.what) == ("note", True, True)
-    statuses = []
-    for oldest in ((3, 11), (99, 0)):
-        monkeypatch.setattr(installation, "OLDEST_PYTHON", oldest)
-        statuses.append([one.status for one in installation.python()])
-    assert statuses == [["ok"], ["broken"]]
-    assert [one.status for one in installation.version()] == ["ok"]

@@ -3,12 +3,12 @@ import re
 
 import pytest
 
-from mmeval.report import log
+from mmeval.report.log import begin_log
 
 
 def test_a_line_has_time_level_place_and_message_once(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("INFO")
-    log.configure("INFO")
+    begin_log("INFO", {})
+    begin_log("INFO", {})
     logging.getLogger("mmeval.somewhere").info("kept %d", 3)
     shown = capsys.readouterr()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d INFO     \[test_log:\d+\] kept 3\n", shown.err)
@@ -20,7 +20,7 @@ def test_lines_of_the_level_are_shown_and_cannot_steer_the_terminal(capsys: pyte
         *(("WARNING", "mmeval.somewhere", "INFO", False), ("WARNING", "mmeval.somewhere", "WARNING", True)),
         *(("DEBUG", "mmeval", "DEBUG", True), ("DEBUG", "some.library", "DEBUG", False)),
     ):
-        log.configure(level)
+        begin_log(level, {})
         logging.getLogger(name).log(logging.getLevelName(written), "%s", "\x1b]0;title\x07")
         lines = capsys.readouterr().err.splitlines()
         assert [line.endswith("\\x1b]0;title\\x07") for line in lines] == [True] * shown
