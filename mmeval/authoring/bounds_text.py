@@ -19,9 +19,7 @@ def bounds_table(found: Sequence[Bounds]) -> str:
         return ""
     tasks = ["", *(bounds.task.name for bounds in found)]
     rows = [[*_row(bounds, repeated=bounds.task.name == before)] for before, bounds in zip(tasks, found, strict=False)]
-    shown = len(_HEADERS) if any(row[-1] for row in rows) else len(_HEADERS) - 1
-    lines = table_lines(_HEADERS[:shown], [row[:shown] for row in rows], right_aligned=_NUMBERS)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in table_lines(_HEADERS, rows, right_aligned=_NUMBERS, if_filled="Notes"))
 
 
 def bounds_means(found: Sequence[Bounds]) -> str:

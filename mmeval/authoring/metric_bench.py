@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -22,36 +22,15 @@ from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 
-
-class Bench:
-    """Scores with the roles of one command. Equal questions are asked once."""
-
-    def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
-        self._broker, self._runner = broker, runner
-
-    def score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
-        """Score a trial; unscored where a call or the metric failed.
-        Raises errors that concern every trial, such as a refused key."""
-        return self._runner.run(self._score(bound, trial))
-
-    async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
-        scope = Scope("metric", trial.sample, share=False, by_content=True)
-
-        def role(name: str) -> Role:
-            return role_for(name, {}, self._broker.roles)
-
-        try:
-            with Caught(MmevalError) as failure:
-                return await self._broker.run(score_judged(bound, trial, role), scope)
-            return bound.unscored(failure.reason)
-        except CallFailed as failed:
-            return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
+TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
+"""Scores a trial; unscored where a call or the metric failed."""
 
 
 @contextmanager
-def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
-    """Make a bench with the roles of a metric.
-    Raises UsageError for a role that no flag gives, or that it does not ask."""
+def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
+    """Score with the roles of a metric; equal questions are asked once.
+    Raises UsageError for a role that no flag gives, or that it does not ask; its scoring raises errors that concern
+    every trial, such as a refused key."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):
@@ -72,4 +51,18 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Benc
         )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))
-        yield Bench(broker, runner)
+        yield lambda bound, trial: runner.run(_score(broker, bound, trial))
+
+
+async def _score(broker: Broker, bound: BoundMetric, trial: Trial) -> MetricScores:
+    scope = Scope("metric", trial.sample, share=False, by_content=True)
+
+    def role(name: str) -> Role:
+        return role_for(name, {}, broker.roles)
+
+    try:
+        with Caught(MmevalError) as failure:
+            return await broker.run(score_judged(bound, trial, role), scope)
+        return bound.unscored(failure.reason)
+    except CallFailed as failed:
+        return bound.unscored(f"{failed.error.kind}: {failed.error.message}")

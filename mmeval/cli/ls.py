@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
-    _print(headers, _rows(args.what, args.pattern, row), leave_out="Note")
+    _print(headers, _rows(args.what, args.pattern, row))
     return 0
 
 
@@ -214,8 +214,8 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or (not any(char in pattern for char in "*?[") and pattern in name)
 
 
-def _print(headers: Sequence[str], rows: ListingRows, *, leave_out: str = "") -> None:
-    """Print the table and the broken entries; the column ``leave_out`` if filled."""
+def _print(headers: Sequence[str], rows: ListingRows) -> None:
+    """Print the table and the broken entries."""
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:
@@ -224,8 +224,7 @@ def _print(headers: Sequence[str], rows: ListingRows, *, leave_out: str = "") ->
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    shown = [at for at, header in enumerate(headers) if header != leave_out or any(row[at] for row in sound)]
-    lines = table_lines([headers[at] for at in shown], [[row[at] for at in shown] for row in sound])
+    lines = table_lines(headers, sound, if_filled="Note")
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
     print_text("\n".join(lines) + "\n")

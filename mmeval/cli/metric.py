@@ -26,8 +26,8 @@ import argparse
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,17 +42,13 @@ from mmeval.settings.values import read_json
 from mmeval.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.authoring.metric_bench import TrialScoring
     from mmeval.authoring.metric_cases import ReadyCase
-    from mmeval.metric.bound import BoundMetric
     from mmeval.metric.contract import Metric
     from mmeval.metric.result import MetricScores
-    from mmeval.records.trial import Trial
 
 _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
-
-TrialScoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
-"""Scores a trial by the metric alone, or with its roles."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -98,19 +94,17 @@ def run(args: argparse.Namespace) -> int:
         return _run_cases(metric, args.cases, args.profile, score, trust=trust)
 
 
-@contextmanager
-def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[TrialScoring]:
+def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> AbstractContextManager[TrialScoring]:
+    """Scores by the metric alone, or with its roles."""
     from mmeval.metric.apply import score_one
     from mmeval.settings.role_flags import role_specs
 
     specs = role_specs(settings)
     if not metric.judged and not specs:
-        yield score_one
-        return
+        return nullcontext(score_one)
     from mmeval.authoring.metric_bench import bench_for
 
-    with bench_for(metric, specs) as bench:
-        yield bench.score
+    return bench_for(metric, specs)
 
 
 def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:

@@ -17,9 +17,16 @@ def cell(text: str, *, limit: int = MAX_CELL) -> str:
 
 
 def table_lines(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right_aligned: AbstractSet[str] = frozenset()
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right_aligned: AbstractSet[str] = frozenset(),
+    if_filled: str = "",
 ) -> list[str]:
-    """The lines of a table. Cells are not escaped: pass foreign text to :func:`cell`."""
+    """The lines of a table, without the column ``if_filled`` where all its cells are empty.
+    Cells are not escaped: pass foreign text to :func:`cell`."""
+    kept = [at for at, header in enumerate(headers) if header != if_filled or any(row[at] for row in rows)]
+    headers, rows = [headers[at] for at in kept], [[row[at] for at in kept] for row in rows]
     widths = [max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     right = [header in right_aligned for header in headers]
     rules = (

@@ -48,7 +48,7 @@ class Logged(Quiet):
         _log.info(text)
 
 
-class ProgressBar:
+class ProgressBar(Quiet):
     """A bar of tqdm on stderr."""
 
     def __init__(self) -> None:
@@ -106,9 +106,6 @@ class ProgressBar:
             awaited = [f"waiting for {self._awaited}"] if self._awaited else []
             loading = [f"loading {self._loading}"] if self._loading else []
             self._bar.set_postfix_str(", ".join(failed + awaited + loading), refresh=refresh)
-
-    def note(self, text: str) -> None:
-        write_line(text)
 
     def close(self) -> None:
         if self._bar is not None:

@@ -74,9 +74,7 @@ def _table(title: str, rows: Sequence[NumberRow], names: Names, baseline: Column
         version = cell(one.version) if is_first and not row.slice else ""
         body.append([name, version, *_numbers(row, baseline), _in_cells(row.own_notes[0])])
         last = row.task, row.slice
-    if not any(row[-1] for row in body):
-        headers, body = headers[:-1], [row[:-1] for row in body]
-    return table_lines(headers, body, right_aligned=_RIGHT_ALIGNED | {*beside})
+    return table_lines(headers, body, right_aligned=_RIGHT_ALIGNED | {*beside}, if_filled="Notes")
 
 
 def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:

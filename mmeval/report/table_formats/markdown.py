@@ -29,9 +29,7 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
         notes = cell(row.notes, limit=MAX_NOTE)
         body.append([first, cell(row.version) if first else "", cell(row.metric), arrow, *numbers, notes])
         last = name
-    if not any(row[-1] for row in body):
-        headers, body = headers[:-1], [row[:-1] for row in body]
-    return "\n".join(table_lines(headers, body, right_aligned={*columns} - {"±"})) + "\n"
+    return "\n".join(table_lines(headers, body, right_aligned={*columns} - {"±"}, if_filled="Notes")) + "\n"
 
 
 def number_cells(result: Result | None) -> list[str]:

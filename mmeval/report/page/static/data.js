@@ -41,15 +41,12 @@ mmeval.data = (() => {
   function fetched(address) {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      const gone = () => reject(new Error(`${address} cannot be read. mmeval report RUN makes the page anew.`));
-      try {
-        script.src = policy.createScriptURL(address);
-      } catch (error) {
-        reject(error);
-        return;
-      }
+      script.src = policy.createScriptURL(address);
       script.addEventListener("load", () => { script.remove(); resolve(); });
-      script.addEventListener("error", () => { script.remove(); gone(); });
+      script.addEventListener("error", () => {
+        script.remove();
+        reject(new Error(`${address} cannot be read. mmeval report RUN makes the page anew.`));
+      });
       document.head.append(script);
     });
   }

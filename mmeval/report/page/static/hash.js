@@ -4,27 +4,16 @@
 mmeval.hash = (() => {
   const encode = (text) => encodeURIComponent(text).replace(/%2F/gi, "/").replace(/%20/g, "+");
 
-  function decode(text) {
-    try {
-      return decodeURIComponent(text.replace(/\+/g, " "));
-    } catch {
-      return text;
-    }
-  }
-
   /* {view, filters, trial}: `trial` is {run, task, index, repeat} or null. A run right before a trial belongs to it. */
   function parse(hash) {
-    const pairs = hash.replace(/^#/, "").split("&").filter(Boolean).map((pair) => {
-      const at = pair.indexOf("=");
-      return at < 0 ? [decode(pair), null] : [decode(pair.slice(0, at)), decode(pair.slice(at + 1))];
-    });
+    const pairs = [...new URLSearchParams(hash.replace(/^#/, ""))];
     const state = { view: "results", filters: mmeval.filters.none(), trial: null };
     pairs.forEach(([name, value], at) => {
       const ofTrial = name === "run" && at + 1 < pairs.length && pairs[at + 1][0] === "trial";
-      if (name === "trial") state.trial = trialNamed(value || "", at > 0 && pairs[at - 1][0] === "run" ? pairs[at - 1][1] : "0");
-      else if (value !== null && !ofTrial) filter(state.filters, name, value);
+      if (name === "trial") state.trial = trialNamed(value, at > 0 && pairs[at - 1][0] === "run" ? pairs[at - 1][1] : "0");
+      else if (!ofTrial) filter(state.filters, name, value);
     });
-    if (pairs.some(([name, value]) => value !== null || name === "samples")) state.view = "samples";
+    if (hash.includes("=") || hash === "#samples") state.view = "samples";
     return state;
   }
 

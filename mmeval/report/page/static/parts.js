@@ -78,15 +78,15 @@ mmeval.parts = (() => {
   }
 
   function pages(part, figure) {
-    const all = part.pages.map((page, at) => picture(typeof page === "string" ? page : page.src, `${part.label || part.name || "document"}, page ${at + 1}`, figure));
+    const all = part.pages.map((page, at) => picture(page, `${part.label || part.name || "document"}, page ${at + 1}`, figure));
     const more = part.page_count > all.length ? el("p", { class: "part-note" }, `${all.length} of ${part.page_count} pages`) : null;
     return [el("div", { class: "pages" }, all), more];
   }
 
   const CONTENT = {
-    image: (part, figure) => (part.src ? picture(part.src, part.label || part.name || "picture", figure) : null),
-    audio: (part, figure) => (part.src ? player(part, figure) : null),
-    video: (part, figure) => (part.src ? player(part, figure) : null),
+    image: (part, figure) => picture(part.src, part.label || part.name || "picture", figure),
+    audio: player,
+    video: player,
     document: (part, figure) => [part.pages && part.pages.length ? pages(part, figure) : null, part.text ? words(part) : null],
     "3d": (part) => (part.mesh ? mmeval.viewer.view(part) : null),
   };

@@ -37,7 +37,6 @@ mmeval.trial = (() => {
   }
 
   function input(messages) {
-    if (messages.length === 1) return shown("Input", "input", messages[0].parts || [], "Nothing was asked.");
     const parts = messages.flatMap((message) => message.parts || []);
     const box = shown("Input", "input", parts, "Nothing was asked.");
     if (messages.length > 1) {
@@ -49,7 +48,6 @@ mmeval.trial = (() => {
   }
 
   function references(all) {
-    if (all.length === 0) return [];
     return all.map((parts, at) => shown(all.length > 1 ? `Reference ${at + 1} of ${all.length}` : "Reference", "reference", parts || [], "An empty reference."));
   }
 
@@ -151,5 +149,5 @@ mmeval.trial = (() => {
     ];
   }
 
-  return { heading, body, status, number, plain };
+  return { heading, body, status, number };
 })();
