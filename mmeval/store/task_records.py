@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
-from mmeval.store.paths import IndexSet, trial_key
+from mmeval.store.paths import trial_key
 from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, writing
 from mmeval.wording import file_name
 
@@ -22,7 +22,7 @@ class TaskRecords:
         self._sample_file, self._trial_file = _files(folder, task)
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
-        self._written = IndexSet()
+        self._written: set[int] = set()
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
         self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
 
