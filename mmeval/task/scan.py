@@ -13,6 +13,8 @@ from mmeval.errors import TaskFileError
 from mmeval.system.yaml_document import read_document
 
 _NAME = re.compile(r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)", re.MULTILINE)
+_HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
+"""A line that may give a name, in a form that cannot be read without the rest of the file."""
 
 _NO_TASKS = ("__pycache__", ".egg-info", "node_modules")
 _MARKS = frozenset(("run.json", "pyvenv.cfg"))
@@ -59,7 +61,8 @@ def scan_file(file: Path) -> FileScan:
     try:
         document = read_document(file)
     except TaskFileError as problem:
-        return FileScan(file, task=_probable_name(file), problem=problem)
+        name = _probable_name(file)
+        return FileScan(file, task=name, problem=problem if name else None)
     data = document.data
     key = "group" if "group" in data else "task"
     name = data.get(key, "")
@@ -75,11 +78,14 @@ def scan_file(file: Path) -> FileScan:
 
 
 def _probable_name(file: Path) -> str:
+    """The name of a broken file by its line; empty where no key names it, as in a template."""
     try:
-        found = _NAME.search(file.read_text("utf-8", "replace"))
+        text = file.read_text("utf-8", "replace")
     except OSError:
-        found = None
-    return found[1] if found else file.stem
+        return file.stem
+    if found := _NAME.search(text):
+        return found[1]
+    return file.stem if _HIDDEN_KEY.search(text) else ""
 
 
 def _texts(value: Any) -> tuple[str, ...]:  # any YAML value; the schema reports wrong ones

@@ -6,7 +6,6 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,18 +43,6 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
     assert (load.process == os.getpid()) is (workers == 0)
     assert max(int(note.more) for note in batches) == BATCH
     assert len(batches) <= 20
-
-
-def test_rows_are_those_that_an_ordinary_process_would_make(lane: Scored) -> None:
-    given = lane.plan("toy_yes")
-    more: dict[str, Any] = {"missing_output": 0.5, "unavailable": {"clip": "no weights"}, "labels": ("book",)}
-
-    def rows(batch: int) -> Any:
-        scores = lane.scores("yes", "raise", " ", "no", given=plan(metrics=given.metrics, batch=batch, **more))
-        return scores, sorted(lane.rows, key=lambda item: item[1]["i"])
-
-    assert rows(BATCH) == rows(0)
-    assert values(rows(BATCH)[0]) == [1.0, None, 0.5, 0.0]
 
 
 def test_other_tasks_do_not_wait_behind_a_model(lane: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
