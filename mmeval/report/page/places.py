@@ -66,14 +66,9 @@ class Places:
     def _address(self, path: Path) -> str:
         """Relative where the medium lies in the run's folder, else that of the file."""
         whole = Path("/" + str(path.absolute()).lstrip("/"))  # two strokes would name another machine
-        try:
-            inside = whole.resolve().is_relative_to(self._run) and ".." not in whole.parts
-            if not inside:
-                return whole.as_uri()
-            relative = os.path.relpath(self._run / whole.resolve().relative_to(self._run), self._shown)
-            return quote(os.fsencode(relative), safe="/-_.~")
-        except (OSError, RuntimeError, ValueError):
-            return ""
+        if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
+            return whole.as_uri()
+        return quote(os.fsencode(os.path.relpath(whole.resolve(), self._shown)), safe="/-_.~")
 
     def _copied(self, found: MediaPlace, media: Media) -> MediaPlace:
         assert media.path is not None

@@ -205,10 +205,10 @@ class _Writer:
     def _own_notes(self) -> list[str]:
         said = []
         if count := self.index.uncounted:
-            what = "1 trial was" if count == 1 else f"{count:,} trials were"
+            were, them = ("was", "it") if count == 1 else ("were", "them")
             said.append(
-                f"{what} asked by an earlier command and not by the last one, so the numbers are not about "
-                f"{'it' if count == 1 else 'them'}. Their status among the samples is: uncounted."
+                f"{counted(count, 'trial')} {were} asked by an earlier command and not by the last one, so the numbers "
+                f"are not about {them}. Their status among the samples is: uncounted."
             )
         if count := self.previews.left_over:
             what = "1 picture, document or mesh was" if count == 1 else f"{count:,} pictures, documents and meshes were"
