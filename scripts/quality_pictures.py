@@ -11,8 +11,7 @@ from PIL import Image
 from mmeval import decode
 from mmeval.backend.render import render
 from mmeval.content.media import Media
-from mmeval.report.charts.files import standalone
-from mmeval.report.charts.svg import Drawing
+from mmeval.report.charts.svg import Drawing, standalone
 from scripts.quality_damages import PROFILES, Point, Study
 from scripts.quality_material import RATE
 

@@ -48,7 +48,7 @@ class Publication:
         cls, loggers: Mapping[str, Mapping[str, Any]], baseline: Path | None, *, log_samples: bool, page: bool
     ) -> Publication:
         """With loggers by name and their arguments. Raises their errors, and those of ``read_baseline``."""
-        return cls(create_loggers(loggers), baseline and read_baseline(baseline), log_samples, page)
+        return cls(create_loggers(loggers), None if baseline is None else read_baseline(baseline), log_samples, page)
 
     def finish(
         self, outcome: RunOutcome, context: ReportContext, *, show: Callable[[str], None] | None = None

@@ -351,4 +351,4 @@ def test_doctor_names_the_model_that_is_used_and_the_command_that_gets_one(tmp_p
     (lacks,) = (one for one in found("none") if one.status != "ok")
     assert "me/scorer at cccccccccccc" in f"{lacks.what}{lacks.how_to}" and "prepare" in f"{lacks.what}{lacks.how_to}"
     assert any(one.what.endswith(f"me/scorer, in {folder}") for one in found("mine") if one.status == "ok")
-    assert next(ls._models(weighed)).endswith("me/scorer (not here)")
+    assert list(ls._needs(weighed))[-1].endswith("me/scorer (not here)")
