@@ -24,12 +24,11 @@ from mmeval.report.page import summary
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
-from mmeval.report.page.layouts import papers
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.tables import tables
+from mmeval.report.page.tables import papers, tables
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.system.folders import replaced
 from mmeval.wording import counted
