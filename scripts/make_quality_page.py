@@ -11,8 +11,8 @@ from pathlib import Path
 
 from mmeval.report.markdown import table_lines
 from scripts.page_parts import replaced
-from scripts.quality_damages import PROFILES, STUDIES, Point, Study, measured
-from scripts.quality_pictures import chart, gallery
+from scripts.quality.damages import PROFILES, STUDIES, Point, Study, measured
+from scripts.quality.pictures import chart, gallery
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 NONE = "N/A"

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.content.placeholders import render
-from mmeval.report.charts.files import standalone
-from mmeval.report.charts.svg import Drawing
+from mmeval.report.charts.svg import Drawing, standalone
 from scripts.unim_damage import STEPS, Damage, Point, curve
 
 PAIRS: Sequence[tuple[PartKind, PartKind]] = (("image", "audio"), ("video", "audio"), ("image", "document"))

@@ -24,7 +24,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Result
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import Logged
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.scoring.score_set import finished_rows
@@ -47,6 +47,7 @@ WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
 
 _WHOSE: Mapping[Which, str] = {"shuffled": "the references of other samples", "empty": "empty answers"}
 _ANSWERS: Mapping[Which, str] = {"reference": "references", "shuffled": "shuffled references", "empty": "empty answers"}
+_PREFIX = "mmeval-bounds-"
 _SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
 
 
@@ -139,7 +140,8 @@ def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: 
 
     tasks = tasks if limit is None else _asked_once(tasks)
     silent = {role: BackendSpec(role, instance=_Silent(role)) for role in roles}
-    with _workplace() as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
+        folder = Path(temporary)
         options = RunOptions(BackendSpec("model", instance=_Silent("model")), folder, roles=silent, limit=limit)
         found = forecast(Selection(tuple(tasks)), options)
     calls: dict[str, float] = {}
@@ -158,7 +160,8 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
     once = _asked_once(tasks)
     if not once:
         return []
-    with _workplace() as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
+        folder = Path(temporary)
         answers = shuffled_answers(once, limit=limit)
         models: dict[Which, BackendSpec] = {
             "reference": BackendSpec("reference"),
@@ -170,7 +173,7 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
         for which, model in models.items():
             options = RunOptions(model, folder, run_id=which, roles=roles, limit=limit)
             with _hushed():
-                outcome = run(Selection(once), options, progress=_NoProgress())
+                outcome = run(Selection(once), options, progress=Logged())
             found[which] = [result for result in outcome.results if not result.slice]
             for number, reasons in _unscored(outcome).items():
                 lost.setdefault(number, {})[which] = reasons.most_common(1)[0][0]
@@ -201,7 +204,8 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
 def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:
     """For each sample with a reference, draw the reference of another by ``SEED``.
     By task and sample. Samples that cannot be asked are left out; a task with fewer than two others has none."""
-    with _workplace() as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
+        folder = Path(temporary)
         plan = JobQueue(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
         return {
             task.name: _exchanged(sample for _, sample in plan.samples(position)) for position, task in enumerate(tasks)
@@ -255,13 +259,6 @@ class _Shuffled:
         """Nothing is held open."""
 
 
-class _NoProgress(Quiet):
-    """Shows no progress: the result is one row of a table."""
-
-    def note(self, text: str) -> None:
-        pass
-
-
 def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool) -> Iterator[Bounds]:
     for metric in task.metrics:
         for output in metric.bound.metric.outputs:
@@ -281,12 +278,6 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                 unavailable=metric.unavailable,
                 only_one=only_one,
             )
-
-
-@contextmanager
-def _workplace() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="mmeval-bounds-") as folder:
-        yield Path(folder)
 
 
 @contextmanager

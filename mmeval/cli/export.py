@@ -17,7 +17,7 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
-from mmeval.wording import counted, split_names
+from mmeval.wording import counted, file_name, split_names
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the folder and print its path. EXIT_INCOMPLETE where it lacks something."""
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
-    from mmeval.interchange.export import default_name, export
+    from mmeval.interchange.export import export
     from mmeval.results.stored_run import StoredRun
 
     if not args.format:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}")
     stored = StoredRun(args.folder.expanduser())
     try:
-        into = Path(args.output_path).expanduser() / default_name(stored)
+        into = Path(args.output_path).expanduser() / file_name(stored.model)
         done = export(stored, form, into, tasks=split_names(args.tasks), force=values.switch(args.force))
     finally:
         stored.close()

@@ -15,7 +15,7 @@ from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
-from mmeval.wording import counted, file_name
+from mmeval.wording import counted
 
 
 class _Trials:
@@ -66,11 +66,6 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
             f"{into}: cannot be written ({error.strerror or error}); free space, or name another --output_path"
         ) from None
     return replace(done, gaps=(*done.gaps, *_gaps(run, trials)))
-
-
-def default_name(run: StoredRun) -> str:
-    """The default name of the folder: that of the model."""
-    return file_name(run.model)
 
 
 def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:

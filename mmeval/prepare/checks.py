@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -22,7 +22,6 @@ from mmeval.task.task import Task
 
 MAX_NAMED = 10
 """Faults of one kind that are named; the others are counted."""
-_CHUNK = 1 << 20
 
 Mark: TypeAlias = tuple[str, str]
 """A medium: its kind, and its file."""
@@ -103,7 +102,7 @@ def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
     for name, sha256 in expected.items():
         try:
             path = path_inside(folder, name)
-            digest = _digest(path, hashlib.sha256())
+            digest = _digest(path, hashlib.sha256)
         except (OSError, MmevalError) as error:
             yield f"{folder / name}: it is missing, or cannot be read ({message_of(error)})"
             continue
@@ -158,12 +157,11 @@ def _fetch_again(path: Path) -> str:
 
 def _digest_as_hub(path: Path, file: HubFile) -> str:
     if file.is_large:
-        return _digest(path, hashlib.sha256())
-    return _digest(path, hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False))  # git's digest of a file
+        return _digest(path, hashlib.sha256)
+    as_git = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
+    return _digest(path, lambda: as_git)
 
 
-def _digest(path: Path, digest: hashlib._Hash) -> str:
+def _digest(path: Path, digest: Callable[[], hashlib._Hash]) -> str:
     with path.open("rb") as file:
-        while data := file.read(_CHUNK):
-            digest.update(data)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, digest).hexdigest()

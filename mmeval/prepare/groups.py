@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mmeval.prepare.checks import Mark, different
 from mmeval.prepare.ready import Readiness
+from mmeval.results.groups import tasks_inside
 from mmeval.task.schema import GroupExpectedKeys
 from mmeval.task.selection import ChosenTasks
 from mmeval.wording import counted
@@ -34,17 +35,11 @@ class Together:
 def together(chosen: ChosenTasks, states: Sequence[Readiness]) -> Iterator[Together]:
     """Check the groups whose files have ``expected``."""
     by_task = {state.task: state for state in states}
+    members = {name: group.members for name, group in chosen.groups.items()}
     for name, file in chosen.group_files.items():
         expected = file.keys.expected
         if expected != GroupExpectedKeys():
-            yield _together(name, expected, [by_task[task] for task in _tasks(chosen, name)])
-
-
-def _tasks(chosen: ChosenTasks, name: str) -> list[str]:
-    """The tasks below a group, each once."""
-    if name in chosen.tasks:
-        return [name]
-    return list(dict.fromkeys(task for member in chosen.groups[name].members for task in _tasks(chosen, member)))
+            yield _together(name, expected, [by_task[task] for task in tasks_inside(name, members)])
 
 
 def _together(group: str, expected: GroupExpectedKeys, states: Sequence[Readiness]) -> Together:

@@ -64,13 +64,11 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
     tasks, groups = outcome.selection.tasks, outcome.selection.groups
     names = {task.name: task.alias for task in tasks}
     group_names = {group.name: group.alias for group in groups}
+    group_numbers = _numbers(outcome.group_results, group_names, keep_empty=False)
     instruction = context.system_instruction
     return {
-        "results": {
-            **_numbers(outcome.results, names),
-            **_numbers(outcome.group_results, group_names, keep_empty=False),
-        },
-        "groups": _numbers(outcome.group_results, group_names, keep_empty=False),
+        "results": {**_numbers(outcome.results, names), **group_numbers},
+        "groups": group_numbers,
         "group_subtasks": {
             **{group.name: list(group.members) for group in groups},
             **{task.name: [] for task in tasks},

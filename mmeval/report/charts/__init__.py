@@ -1,6 +1,6 @@
 """Charts of a run's numbers as SVG: for the page, and as files of their own."""
 
 from mmeval.report.charts.chosen import Chart, charts_of
-from mmeval.report.charts.files import png, standalone
+from mmeval.report.charts.svg import png, standalone
 
 __all__ = ["Chart", "charts_of", "png", "standalone"]

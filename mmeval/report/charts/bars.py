@@ -43,14 +43,16 @@ def bars(
         end for _, group in groups for bar in group for end in (bar.value, *(bar.interval or ())) if end is not None
     ]
     scale = scale_for(ends, spread)
-    legend = _Legend(series if len(series) > 1 else (), width)
+    legend = _legend(series if len(series) > 1 else (), width)
+    top = legend[-1][1] + 24 if legend else TOP
     above = LABEL if narrow else 0.0
     heights = [above + len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
-    drawing = Drawing(width, TOP + legend.height + sum(heights) + BOTTOM, title)
+    drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
     longest = 0 if narrow else max((text_width(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
     axis = _Axis(scale, 12 + longest, width - VALUES)
-    legend.draw(drawing)
-    top = TOP + legend.height
+    for at, (x, y, name) in enumerate(legend):
+        drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
+        drawing.text("label", name, x + 15, y + 9)
     axis.draw(drawing, top, top + sum(heights))
     for (label, group), height in zip(groups, heights, strict=True):
         if narrow:
@@ -97,21 +99,14 @@ def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
     drawing.text("value", shown(bar.value), drawing.width - 4, middle + 4, "end")
 
 
-class _Legend:
-    """The names of the series above the bars, as many in a line as fit."""
-
-    def __init__(self, names: Sequence[str], width: float) -> None:
-        self._places: list[tuple[float, float, str]] = []
-        x, y = 8.0, TOP
-        for name in (fitted(name, LABEL_CHARS) for name in names):
-            taken = 30 + text_width(name)
-            if x + taken > width and x > 8:
-                x, y = 8.0, y + 18
-            self._places.append((x, y, name))
-            x += taken
-        self.height = y - TOP + 24 if names else 0.0
-
-    def draw(self, drawing: Drawing) -> None:
-        for at, (x, y, name) in enumerate(self._places):
-            drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
-            drawing.text("label", name, x + 15, y + 9)
+def _legend(names: Sequence[str], width: float) -> list[tuple[float, float, str]]:
+    """The places of the names of the series above the bars, as many in a line as fit."""
+    places: list[tuple[float, float, str]] = []
+    x, y = 8.0, TOP
+    for name in (fitted(name, LABEL_CHARS) for name in names):
+        taken = 30 + text_width(name)
+        if x + taken > width and x > 8:
+            x, y = 8.0, y + 18
+        places.append((x, y, name))
+        x += taken
+    return places

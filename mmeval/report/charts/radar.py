@@ -38,7 +38,9 @@ def radar(
     for at, label in enumerate(labels):
         x, y = _point(at, len(labels), 1.0)
         drawing.line("grid", WIDTH / 2, MIDDLE, x, y)
-        _label(drawing, label, *_point(at, len(labels), 1.15))
+        x, y = _point(at, len(labels), 1.15)
+        anchor = "middle" if abs(x - WIDTH / 2) < CHAR_WIDTH else "start" if x > WIDTH / 2 else "end"
+        drawing.text("label", fitted(label, LABEL_CHARS), x, y + 4, anchor)
     for number, (_, values) in enumerate(series):
         _outline(drawing, values, scale, number)
     for line, (name, number) in enumerate(names.items()):
@@ -81,8 +83,3 @@ def _path(runs: Sequence[Sequence[tuple[float, float]]], *, closed: bool) -> str
 def _point(at: int, of: int, share: float) -> tuple[float, float]:
     angle = 2 * math.pi * at / of - math.pi / 2
     return WIDTH / 2 + RADIUS * share * math.cos(angle), MIDDLE + RADIUS * share * math.sin(angle)
-
-
-def _label(drawing: Drawing, label: str, x: float, y: float) -> None:
-    anchor = "middle" if abs(x - WIDTH / 2) < CHAR_WIDTH else "start" if x > WIDTH / 2 else "end"
-    drawing.text("label", fitted(label, LABEL_CHARS), x, y + 4, anchor)

@@ -1,10 +1,11 @@
-"""SVG as text: elements with escaped texts and attributes, put into one drawing."""
+"""SVG as text: elements with escaped texts and attributes, put into one drawing; its files, also as PNG."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from html import escape
+from pathlib import Path
 
 _NO_XML = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FONT_SIZE = 13
@@ -13,6 +14,23 @@ CHAR_WIDTH = 7.4
 """Units that a character of a label takes, about."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
 """Units of a capital and of a sign of mathematics (``+``, ``>``), which are as wide in a common font as this."""
+
+FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
+FAMILY = "DejaVu Sans"
+ZOOM = 2
+"""Pixels of a PNG for each unit of the drawing."""
+COLOURS = ("#3b6fb6", "#d9822b", "#3a9a6b", "#b0476a", "#7a5ea8", "#6b7280")
+_STYLE = (
+    "<style>"
+    f"svg{{color:#1f2933;font-family:'{FAMILY}',Helvetica,Arial,sans-serif}}"
+    ".grid{stroke:#d3d9e0;stroke-width:1}.axis{fill:#5b6773}"
+    ".whisker{stroke:#1f2933;stroke-width:1.2}"
+    ".line{stroke-width:2;fill:none}"
+    + "".join(
+        f".series-{at}{{fill:{c};stroke:none}}.line.series-{at}{{stroke:{c};fill:none}}" for at, c in enumerate(COLOURS)
+    )
+    + "</style>"
+)
 
 
 class Drawing:
@@ -42,6 +60,27 @@ class Drawing:
         return "".join(
             [start, f"<title>{escape(xml_text(self.title), quote=False)}</title>", head, *self._items, "</svg>"]
         )
+
+
+def standalone(drawing: Drawing) -> str:
+    """The drawing as the content of an SVG file."""
+    ground = f'<rect x="0" y="0" width="{drawing.width:.2f}" height="{drawing.height:.2f}" style="fill:#ffffff"/>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing.markup(head=_STYLE + ground)}\n'
+
+
+def png(drawing: Drawing) -> bytes:
+    """The drawing as a PNG."""
+    import resvg_py
+
+    drawn: bytes | list[int] = resvg_py.svg_to_bytes(
+        svg_string=standalone(drawing),
+        font_files=[str(FONT)],
+        font_family=FAMILY,
+        sans_serif_family=FAMILY,
+        skip_system_fonts=True,
+        zoom=ZOOM,
+    )
+    return bytes(drawn)
 
 
 def xml_text(text: str) -> str:

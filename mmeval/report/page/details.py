@@ -68,6 +68,7 @@ def details(
     """What is written of a trial.
     ``outputs`` says of each metric under which number its verdicts stand."""
     sample = trial.sample
+    is_output = len(made) == 1 and "output" not in trial.row
     whole = trial.size <= MAX_TEXT  # nothing in it can be too long, so nothing has to be looked through
     return {
         "input": [{"role": m["role"], "parts": writer.parts(m["content"])} for m in sample["input"]],
@@ -77,7 +78,7 @@ def details(
         "warnings": _warnings(made),
         "finish": _finish(made),
         "scores": list(_scores(trial, outputs, journal, writer, whole=whole)),
-        "steps": _steps(trial, made, writer),
+        "steps": [_step(exchange, writer, is_output=is_output) for exchange in made],
         "labels": labels if whole else bounded(labels),
         "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
     }
@@ -113,11 +114,6 @@ def _finish(made: Iterable[ShownExchange]) -> str:
     """Why the model's answer ended, where that is not simply its end."""
     reasons = (str(exchange.reply.get("finish_reason", "")) for exchange in made if exchange.role == "model")
     return next((reason for reason in reasons if reason not in ("", "stop", "error")), "")
-
-
-def _steps(trial: StoredTrial, made: list[ShownExchange], writer: PartWriter) -> list[dict[str, Any]]:
-    is_output = len(made) == 1 and "output" not in trial.row
-    return [_step(exchange, writer, is_output=is_output) for exchange in made]
 
 
 def _step(exchange: ShownExchange, writer: PartWriter, *, is_output: bool) -> dict[str, Any]:

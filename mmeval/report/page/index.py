@@ -60,12 +60,11 @@ class Index:
         row = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
         self._tasks.append(row)
         directions = {row["metric"]: row.get("higher_is_better", True) for row in ours.get("results", ())}
-        for metric in ours.get("metrics", {}).get(task.name, {}).values():
-            for name in metric.get("outputs", ()):
-                self._metrics.setdefault(name, _metric(name, directions.get(name, True), metric.get("range")))
-        for row in ours.get("results", ()):
-            if row["task"] == task.name:
-                self._metrics.setdefault(row["metric"], _metric(row["metric"], row.get("higher_is_better", True), None))
+        metrics = ours.get("metrics", {}).get(task.name, {}).values()
+        ranges = {name: metric.get("range") for metric in metrics for name in metric.get("outputs", ())}
+        own = (row["metric"] for row in ours.get("results", ()) if row["task"] == task.name)
+        for name in (*ranges, *own):
+            self._metrics.setdefault(name, _metric(name, directions.get(name, True), ranges.get(name)))
 
     def add(self, trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None, labels: TaskRow) -> None:
         """Add a trial's row. Its record is read first, so that the columns stay alike."""

@@ -42,13 +42,9 @@ class PartWriter:
         return {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
 
     def _words(self, kind: str, text: str) -> dict[str, Any]:
-        shown: dict[str, Any] = {"kind": kind, "text": text}
+        shown: dict[str, Any] = {"kind": kind, "text": text[:MAX_TEXT]}
         if len(text) > MAX_TEXT:
-            shown = {
-                "kind": kind,
-                "text": text[:MAX_TEXT],
-                "note": f"the first {MAX_TEXT:,} of {len(text):,} characters",
-            }
+            shown["note"] = f"the first {MAX_TEXT:,} of {len(text):,} characters"
         if kind == "code":
             self._colours.later(shown)
         return shown

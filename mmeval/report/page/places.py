@@ -57,7 +57,8 @@ class Places:
             if not media.path.is_file():
                 return MediaPlace(note="it is no file")
         except (OSError, ValueError):
-            return MediaPlace(note=f"its file has gone: {_name(media)}")
+            name = media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"
+            return MediaPlace(note=f"its file has gone: {name}")
         if size != media.size:
             return MediaPlace(note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)")
         found = MediaPlace(media, self._address(media.path))
@@ -66,14 +67,9 @@ class Places:
     def _address(self, path: Path) -> str:
         """Relative where the medium lies in the run's folder, else that of the file."""
         whole = Path("/" + str(path.absolute()).lstrip("/"))  # two strokes would name another machine
-        try:
-            inside = whole.resolve().is_relative_to(self._run) and ".." not in whole.parts
-            if not inside:
-                return whole.as_uri()
-            relative = os.path.relpath(self._run / whole.resolve().relative_to(self._run), self._shown)
-            return quote(os.fsencode(relative), safe="/-_.~")
-        except (OSError, RuntimeError, ValueError):
-            return ""
+        if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
+            return whole.as_uri()
+        return quote(os.fsencode(os.path.relpath(whole.resolve(), self._shown)), safe="/-_.~")
 
     def _copied(self, found: MediaPlace, media: Media) -> MediaPlace:
         assert media.path is not None
@@ -81,7 +77,9 @@ class Places:
         target = self._into / MEDIA / name
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
-            if not _same(media.path, media.sha256):
+            with media.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != media.sha256:
                 return MediaPlace(note="its file has changed since it was recorded")
             linked_or_copied(media.path, target)
         return replace(found, src=f"{MEDIA}/{name}")
@@ -93,12 +91,3 @@ def linked_or_copied(source: Path, target: Path) -> None:
         os.link(source.resolve(), target)
     except OSError:
         shutil.copyfile(source, target)
-
-
-def _same(path: Path, sha256: str) -> bool:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
-
-
-def _name(media: Media) -> str:
-    return media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"

@@ -1,16 +1,25 @@
-"""The tables of the page: rows of numbers as its template takes them."""
+"""The tables of the page as its template takes them: the numbers, and the tables of papers below them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from mmeval.errors import Caught
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
+from mmeval.report.layout_text import number_columns, shown
 from mmeval.report.notes import from_to
 from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
+from mmeval.report.table_formats.markdown import MAX_NOTE
+from mmeval.results.layout import Table, layouts_of, tables_of
+from mmeval.results.stored_run import StoredRun
+from mmeval.wording import printable
+
+log = logging.getLogger(__name__)
 
 DIGITS = 4
 _STATUSES = ("scored", "failed", "unscored", "unavailable", "inapplicable", "unsupported")
@@ -28,7 +37,7 @@ def tables(
         return []
     below = list(dict.fromkeys(row.notes for row in rows if row.notes)) if len(names) > 1 else []
     counted = f"&status={','.join(STATUSES[:-1])}" if uncounted else ""
-    shown = [
+    found = [
         {
             **_row(row, below.index(row.notes) + 1 if row.notes in below else None, counted),
             "beside": "" if beside is None else _beside(row, beside),
@@ -36,7 +45,7 @@ def tables(
         for row in rows
     ]
     baseline = "" if beside is None else beside.header
-    return [{"title": "Numbers", "columns": list(names), "baseline": baseline, "rows": shown, "remarks": below}]
+    return [{"title": "Numbers", "columns": list(names), "baseline": baseline, "rows": found, "remarks": below}]
 
 
 def _beside(row: NumberRow, column: Column) -> str:
@@ -80,3 +89,48 @@ def _number(result: Result) -> dict[str, Any]:
         "counts": {name: count for name, count in counts.items() if count},
         "total": result.n,
     }
+
+
+class Papers(NamedTuple):
+    """The tables of each layout for the template, and a note on each without any."""
+
+    layouts: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
+    """The layouts that the runs name, each run with its label (empty for a sole one).
+    A run without numbers has none. A layout that fails, or is not installed here, is a note; the page is still made."""
+    found: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for run, called in runs:
+        for layout in layouts_of(run) if run.results else ():
+            of = f" of {called}" if called else ""
+            tables = []
+            with Caught() as failure:  # the page is about the run, whatever a layout does
+                tables = [_paper(table) for table in tables_of(run, layout)]
+            if failure:
+                log.debug("a layout failed", exc_info=failure.error)
+                notes.append(f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}")
+            if tables:
+                found.append(
+                    {"title": f"Tables of the layout {layout}{f': {called}' if called else ''}", "tables": tables}
+                )
+    return Papers(tuple(found), tuple(notes))
+
+
+def _paper(table: Table) -> dict[str, Any]:
+    headers = zip(table.headers, number_columns(table), strict=True)
+    return {
+        "title": _text(table.title),
+        "headers": [{"text": _text(header), "is_number": is_number} for header, is_number in headers],
+        "rows": [
+            [{"text": _text(shown(value, table.digits)), "is_number": not isinstance(value, str)} for value in row]
+            for row in table.rows
+        ],
+        "notes": [_text(note) for note in table.notes],
+    }
+
+
+def _text(text: str) -> str:
+    return printable(text, limit=MAX_NOTE)

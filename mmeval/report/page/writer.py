@@ -24,12 +24,11 @@ from mmeval.report.page import summary
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
-from mmeval.report.page.layouts import papers
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.tables import tables
+from mmeval.report.page.tables import papers, tables
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.system.folders import replaced
 from mmeval.wording import counted
@@ -205,10 +204,10 @@ class _Writer:
     def _own_notes(self) -> list[str]:
         said = []
         if count := self.index.uncounted:
-            what = "1 trial was" if count == 1 else f"{count:,} trials were"
+            were, them = ("was", "it") if count == 1 else ("were", "them")
             said.append(
-                f"{what} asked by an earlier command and not by the last one, so the numbers are not about "
-                f"{'it' if count == 1 else 'them'}. Their status among the samples is: uncounted."
+                f"{counted(count, 'trial')} {were} asked by an earlier command and not by the last one, so the numbers "
+                f"are not about {them}. Their status among the samples is: uncounted."
             )
         if count := self.previews.left_over:
             what = "1 picture, document or mesh was" if count == 1 else f"{count:,} pictures, documents and meshes were"

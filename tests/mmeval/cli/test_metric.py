@@ -26,10 +26,6 @@ def sizes(trial, *, fail=False):
 @metric(range=(0, 1), version="1", source="a test")
 def judged(trial, judge):
     yield judge.ask("well?")
-
-@metric(range=(0, 1), version="1", source="a test", needs=("no_such_package.inner:audio",))
-def needy(trial):
-    return 1.0
 """
 
 
@@ -37,7 +33,7 @@ def needy(trial):
 def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed distribution with metrics of its own."""
     write_files(tmp_path / "site", {"someones_metrics.py": MODULE})
-    entries = "".join(f"{name} = someones_metrics:{name}\n" for name in ("sizes", "judged", "needy"))
+    entries = "".join(f"{name} = someones_metrics:{name}\n" for name in ("sizes", "judged"))
     with installed(tmp_path / "site", monkeypatch, {"someones": {}}, more=f"[mmeval.metrics]\n{entries}"):
         yield
     sys.modules.pop("someones_metrics", None)
@@ -102,11 +98,8 @@ def test_a_target_is_one_reference_or_several(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.usefixtures("plugged")
-@pytest.mark.parametrize(
-    ("argv", "code"), [(["judged", "--answer", "x"], 2), (["needy", "--answer", "x"], 4), (["wer", "gone.wav"], 4)]
-)
-def test_what_a_metric_lacks_is_one_line(argv: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metric", *argv]) == code
+def test_a_judged_metric_needs_its_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "judged", "--answer", "x"]) == 2
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
 

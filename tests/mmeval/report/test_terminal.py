@@ -3,16 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from mmeval.report.terminal import write_line
-
 ROOT = Path(__file__).parents[3]
-
-
-def test_a_line_on_stderr_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    write_line("error: \x1b[31mred")
-    assert capsys.readouterr().err == "error: \\x1b[31mred\n"
 
 
 def test_a_reader_of_stderr_that_has_gone_does_not_hide_the_exit_code() -> None:

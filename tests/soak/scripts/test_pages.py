@@ -12,7 +12,7 @@ import pytest
 
 from scripts import make_mmmg_page, make_quality_page, make_unim_page
 from scripts.make_quality_page import NONE, begin, end, files
-from scripts.quality_damages import PROFILES, STUDIES, Point, Study, measured
+from scripts.quality.damages import PROFILES, STUDIES, Point, Study, measured
 from scripts.unim_curves import picture
 from tests.support.doc_examples import ROOT, blocks_run_by, commands
 

@@ -11,10 +11,9 @@ from PIL import Image
 from mmeval import decode
 from mmeval.backend.render import render
 from mmeval.content.media import Media
-from mmeval.report.charts.files import standalone
-from mmeval.report.charts.svg import Drawing
-from scripts.quality_damages import PROFILES, Point, Study
-from scripts.quality_material import RATE
+from mmeval.report.charts.svg import Drawing, standalone
+from scripts.quality.damages import PROFILES, Point, Study
+from scripts.quality.material import RATE
 
 PANEL, HEIGHT, LEFT, TOP, GAP, FOOT = 200.0, 150.0, 46.0, 42.0, 36.0, 84.0
 """Units: the axes of a panel, what stands around them, and between two."""

@@ -16,11 +16,11 @@ from mmeval.metric.contract import load_metric
 from mmeval.metrics.quality.items import ITEMS
 from mmeval.records.sample import Sample, user
 from mmeval.records.trial import Trial
-from scripts import quality_material as material
-from scripts.quality_material import Mesh
+from scripts.quality import material
+from scripts.quality.material import Mesh
 
 if TYPE_CHECKING:
-    from scripts.quality_material import Faces, Floats, Pixels, Samples
+    from scripts.quality.material import Faces, Floats, Pixels, Samples
 
 SEED = 11
 """The seed of all random numbers: every strength draws the same, and only its size grows."""
