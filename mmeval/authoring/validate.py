@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -29,59 +29,42 @@ from mmeval.wording import split_names
 _logger = logging.getLogger(__name__)
 
 
-class ValidationCheck(NamedTuple):
-    name: str
-    description: str
-
-
-CHECKS: tuple[ValidationCheck, ...] = (
-    ValidationCheck("requires", "requires_mmeval is met by this mmeval"),
-    ValidationCheck(
-        "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version present"
-    ),
-    ValidationCheck(
-        "plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"
-    ),
-    ValidationCheck("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
-    ValidationCheck("package", "the package that holds a task file can be imported"),
-    ValidationCheck("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
-    ValidationCheck(
-        "dataset",
+CHECKS: Mapping[str, str] = {
+    "requires": "requires_mmeval is met by this mmeval",
+    "schema": "the files and their includes are valid YAML, all keys known and well typed, metadata.version present",
+    "plugins": "loader, prompt, protocol, metrics and aggregators exist, import, and take their options",
+    "metrics": "every metric can be computed here: its packages are installed (a warning where not)",
+    "package": "the package that holds a task file can be imported",
+    "revision": "a data set of the hub is pinned to a commit (a warning where not)",
+    "dataset": (
         "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
-        "keeps at least one sample",
+        "keeps at least one sample"
     ),
-    ValidationCheck("rows", "every row can be read, and put to a model"),
-    ValidationCheck("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
-    ValidationCheck("tags", "every tag in an input has its medium (a warning where not)"),
-    ValidationCheck("ids", "no two samples have the same id, and none is empty"),
-    ValidationCheck(
-        "modalities", "samples hold only kinds of input_modalities, and name their output_modalities if per_sample"
-    ),
-    ValidationCheck("answers", "references hold only kinds of output_modalities (a warning where not)"),
-    ValidationCheck("media", "every medium is there, and its content is of the kind that it is announced as"),
-    ValidationCheck(
-        "decoding",
+    "rows": "every row can be read, and put to a model",
+    "keys": "no label has nearly the name of a key of rows (a warning; for the loader interleaved)",
+    "tags": "every tag in an input has its medium (a warning where not)",
+    "ids": "no two samples have the same id, and none is empty",
+    "modalities": "samples hold only kinds of input_modalities, and name their output_modalities if per_sample",
+    "answers": "references hold only kinds of output_modalities (a warning where not)",
+    "media": "every medium is there, and its content is of the kind that it is announced as",
+    "decoding": (
         f"pictures, sounds, videos, PDF files and meshes can be decoded, for {SECONDS:.0f} seconds in all (a warning "
-        "where what decodes them is not installed)",
+        "where what decodes them is not installed)"
     ),
-    ValidationCheck(
-        "references", "every metric that asks no role can score an answer to each sample that has no reference"
-    ),
-    ValidationCheck("rubrics", "every sample has what a metric is known to need of it: its rubric, for rubric_judge"),
-    ValidationCheck(
-        "labels",
+    "references": "every metric that asks no role can score an answer to each sample that has no reference",
+    "rubrics": "every sample has what a metric is known to need of it: its rubric, for rubric_judge",
+    "labels": (
         "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
-        "those that every sample has (a warning where some lack them)",
+        "those that every sample has (a warning where some lack them)"
     ),
-    ValidationCheck("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
-    ValidationCheck(
-        "bounds",
+    "prompt": f"the prompt can be made of the first {PROMPTED_ROWS} samples",
+    "bounds": (
         "every metric gives the references a better number than the references of other samples, and than empty "
         "answers (a warning where not, an error where those of other samples have the better one, or the references "
-        "have none)",
+        "have none)"
     ),
-)
-"""The checks, in order. A check that lacks its input (no data, for example) is left out for that task."""
+}
+"""What is checked, in order. A check that lacks its input (no data, for example) is left out for that task."""
 
 
 class Sound(NamedTuple):

@@ -51,7 +51,7 @@ _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="a registered metric ('mmeval ls metrics' lists them)")
     parser.add_argument("files", metavar="FILE", nargs="*", help="media of the answer")
     parser.add_argument("--answer", metavar="A", help="the answer to score")
@@ -63,8 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="score each line of a file instead")
     add_flags(parser, _FLAGS)
-    if isinstance(parser, Parser):
-        parser.unknown_hint = """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
+    parser.unknown_hint = """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,15 +30,14 @@ _MAX_LINE = 2000
 _log = logging.getLogger(__name__)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task, group, tag, glob, task file or folder")
     parser.add_argument(
         "--weights", action="store_true", help="fetch the weights of the tasks' metrics too, and nothing else of them"
     )
     parser.add_argument("--dry_run", action="store_true", help="show what would be fetched, and end")
     add_flags(parser, _FLAGS)
-    if isinstance(parser, Parser):
-        parser.explained = {"--data": "prepare has none, since bundled samples need no preparation"}
+    parser.explained = {"--data": "prepare has none, since bundled samples need no preparation"}
     parser.epilog = (
         "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
         "set that FOLDER holds already is checked and not fetched. Files that are complete are not fetched again.\n"

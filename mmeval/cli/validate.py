@@ -109,8 +109,13 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
         counts.warn(warning, "decoding")
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
-    print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")
-    return EXIT_USAGE if counts["error"] else EXIT_OK
+    return _tell_numbers(counts["error"], counts["warning"])
+
+
+def _tell_numbers(errors: int, warnings: int) -> int:
+    """Print the last line; return the exit code."""
+    print_text(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}\n")
+    return EXIT_USAGE if errors else EXIT_OK
 
 
 def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
@@ -141,8 +146,7 @@ def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
                 raise MmevalError(f"the tasks of {name} could not be checked to the end; the reason stands above")
             print_text("".join(f"{line.replace(here, '')}\n" for line in lines))
             counts.update({key: int(found[key].replace(",", "")) for key in ("error", "warning")})
-    print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")
-    return EXIT_USAGE if counts["error"] else EXIT_OK
+    return _tell_numbers(counts["error"], counts["warning"])
 
 
 class _Counts(dict[Severity, int]):
@@ -218,5 +222,5 @@ def _looked_at(tally: CheckTally, calls: Mapping[str, int]) -> str:
 
 
 def _described() -> Iterator[str]:
-    for item in CHECKS:
-        yield fill(item.description, 100, initial_indent=f"  {item.name:<12}", subsequent_indent=" " * 14)
+    for name, description in CHECKS.items():
+        yield fill(description, 100, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)

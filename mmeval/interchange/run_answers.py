@@ -36,10 +36,7 @@ class RunAnswers:
         self._run = StoredRun(folder)
         self._media = folder / "media"
         self._damaged = 0
-        tasks = self._run.record.get("tasks", {})
-        if not isinstance(tasks, dict):
-            raise UsageError(f"{folder / 'run.json'}: is damaged (tasks must be an object)")
-        self._trials = {name: dict(self._made(name)) for name in tasks}
+        self._trials = {name: dict(self._made(name)) for name in self._run.record.get("tasks", {})}
 
     @property
     def model(self) -> str:

@@ -97,13 +97,10 @@ def fitted(text: str, chars: int) -> str:
 
 def text_width(text: str) -> float:
     """A label's width in units, rather too large, as the reader's font is unknown."""
-    return sum(_char_width(char) for char in text)
-
-
-def _char_width(char: str) -> float:
-    if unicodedata.east_asian_width(char) in "WF":
-        return FONT_SIZE
-    return _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
+    return sum(
+        FONT_SIZE if unicodedata.east_asian_width(char) in "WF" else _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
+        for char in text
+    )
 
 
 def _plain(value: float | str) -> str:

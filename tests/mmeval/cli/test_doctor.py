@@ -109,13 +109,3 @@ def test_a_terminal_is_painted_unless_that_is_not_wanted(
         monkeypatch.setitem(os.environ, "NO_COLOR", no_colour)
         assert main(["doctor"]) == 0
         assert ("\x1b[32m" in capsys.readouterr().out) is painted
-
-
-BUNDLED_AND_FOLDER = "--data bundled --data_dir x"
-
-
-@pytest.mark.parametrize(
-    "flags", ["--model gone", "--judge gone,model=m", "--tasks gone", "--format xml", BUNDLED_AND_FOLDER]
-)
-def test_an_unknown_name_is_a_usage_error(flags: str) -> None:
-    assert doctor(*flags.split()).code == 2

@@ -128,19 +128,14 @@ def test_a_hub_that_is_not_asked_leaves_what_is_here_to_be_checked(hub: FakeHub,
         assert (done.code, reason in done.out.splitlines()[1]) == (0, True), done.out
 
 
-@pytest.mark.parametrize(
-    ("flags", "where"),
-    [((), "--data_dir FOLDER"), (("--data_dir", "mine"), "at mine/gold")],
-    ids=["no folder yet", "a folder"],
-)
-def test_what_is_fetched_by_hand_has_source_and_place(tmp_path: Path, flags: tuple[str, ...], where: str) -> None:
+@pytest.mark.parametrize("flags", [(), ("--data_dir", "mine")], ids=["no folder yet", "a folder"])
+def test_what_is_fetched_by_hand_is_looked_for_where_it_belongs(tmp_path: Path, flags: tuple[str, ...]) -> None:
     (tmp_path / "mine").mkdir()
     file = (
         write_files(tmp_path, {"t.yaml": task("t", "by_hand:\n  - {path: gold, source: a page, note: a form}\n")})
         / "t.yaml"
     )
-    done = prepare("", tmp_path, file, *flags)
-    assert (done.code, "a page (a form)" in done.out, where in done.out) == (4, True, True)
+    assert prepare("", tmp_path, file, *flags).code == 4
     rows = '{"input": "q", "reference": "a"}\n'
     write_files(tmp_path / "mine" if flags else tmp_path, {"test.jsonl": rows})
     noted = prepare("", tmp_path, file, *flags)

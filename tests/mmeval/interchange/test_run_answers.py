@@ -107,10 +107,9 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
         read_own(tmp_path / "runs")
     with pytest.raises(MissingDataError):
         read_own(tmp_path / "runs/m/default/media")
-    for changes, words in (({"format": 99}, "another format"), ({"format": 1, "tasks": ["told"]}, "damaged")):
-        changed(tmp_path / "runs/n/default/run.json", **changes)
-        with pytest.raises(UsageError, match=words):
-            read_own(tmp_path / "runs/n/default")
+    changed(tmp_path / "runs/n/default/run.json", format=99)
+    with pytest.raises(UsageError, match="another format"):
+        read_own(tmp_path / "runs/n/default")
 
 
 def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path: Path) -> None:

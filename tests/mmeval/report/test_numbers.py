@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.report.numbers import NumberRow, number_rows
-from mmeval.report.table_formats import TABLES
-from tests.support.number_documents import document, result, table
+from tests.support.number_documents import document, result
 
 
 def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:
@@ -48,10 +47,3 @@ def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole()
     group, task, part = rows(document(*given, groups={"g": ["a"]}, not_comparable=["a"], **ours))
     assert [row.notes.count(";") for row in (group, task, part)] == [2, 2, 0]
     assert [re.findall(r"\d+", row.notes) for row in (group, task, part)] == [[], ["3", "4", "4", "100"], []]
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_task_that_a_run_never_had_is_marked_in_every_table(name: str) -> None:
-    written = table(name, document(result("a"), result("b")), document(result("b")))
-    (line,) = (line for line in written.splitlines() if "not asked" in line)
-    assert line.startswith(("|A ", r"\hspace*{0em}A &", "two,a,"))

@@ -66,13 +66,6 @@ def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_
     assert (alone, among[-1]) == ([*given, *judges, "profile: official"], "profile: official (b)")
 
 
-def test_groups_come_first_with_their_members_indented_and_have_a_table_of_their_own() -> None:
-    groups = (Group("outer", "Outer", ("inner", "b")), Group("inner", "Inner", ("a",), (GroupMetric("half"),)))
-    lines = rendered(*map(result, ("a", "b", "c", "inner")), tasks=(task("a"), task("b"), task("c")), groups=groups)
-    names = [line[1:].split("|")[0].rstrip() for line in lines[1:] if line.startswith("|") and "---" not in line]
-    assert names == ["Tasks", "Outer", " - Inner", "  - a", " - b", "c", "Groups", " - Inner"]
-
-
 def test_a_baseline_stands_behind_the_numbers_and_before_the_notes() -> None:
     other = Column("org/other", {Key("a", "half"): 0.75, Key("g", "half"): 0.625})
     given: Any = {"groups": (GROUP,), "baseline": other}
