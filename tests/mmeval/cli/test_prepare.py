@@ -91,20 +91,6 @@ def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(h
     assert prepare(hub, tmp_path, *tasks).code == 0
 
 
-@pytest.mark.parametrize(
-    ("expected", "fault"),
-    [
-        ("{rows: 2, samples: 2, media: {image: 1}}", ""),
-        ("{media: {image: 1, audio: 4}}", "0 audio files are there"),
-        (f"{{files: {{gone.txt: '{'0' * 64}'}}}}", "gone.txt"),
-    ],
-    ids=["as expected", "media", "a file"],
-)
-def test_what_the_task_file_expects_is_compared(hub: FakeHub, tmp_path: Path, expected: str, fault: str) -> None:
-    done = prepare(hub, tmp_path, write_task(tmp_path, f"expected: {expected}\n"))
-    assert (done.code, fault in done.out) == (4 if fault else 0, True)
-
-
 def test_a_data_dir_is_fetched_into_unless_it_holds_the_data_set(hub: FakeHub, tmp_path: Path) -> None:
     file = write_task(tmp_path)
     done = prepare(hub, tmp_path, file, "--data_dir", "data")
