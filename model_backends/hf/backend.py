@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,15 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend import Capabilities, checked_routes, convert, widened
-from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
+from mmeval.errors import (
+    MissingDataError,
+    MissingError,
+    MissingExtraError,
+    MmevalError,
+    UnknownNameError,
+    UsageError,
+    is_out_of_memory,
+)
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
 from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
@@ -52,7 +61,7 @@ class HFBackend:
     model's own, ``chat_template_args`` are values for it. ``data_parallel_size`` starts so many copies, each on a
     device of its own. ``deterministic`` asks the library for algorithms that give the same digits every time.
 
-    Raises MissingDataError for a missing model, UsageError and UnknownNameError for invalid arguments.
+    Raises MissingExtraError, MissingDataError for a missing model, UsageError and UnknownNameError for invalid arguments.
     """
 
     def __init__(
@@ -75,6 +84,9 @@ class HFBackend:
         chat_template_args: Mapping[str, Any] | None = None,
         data_parallel_size: int = 1,
     ) -> None:
+        for package in ("torch", "transformers"):  # before gigabytes are fetched
+            if importlib.util.find_spec(package) is None:
+                raise MissingExtraError(package, "hf")
         self.settings = Settings(
             pretrained=pretrained or DEFAULT_MODEL,
             revision=revision or "main",

@@ -1,18 +1,13 @@
 import errno
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 from mmeval import errors
 from mmeval.__main__ import main
 from mmeval.cli import verbs
-from mmeval.records.request import Request
-from mmeval.records.response import Response
 from mmeval.system import threads
-from tests.support.questions import write_benchmark
-from tests.support.toy import Toy, registered
 
 
 def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -65,17 +60,6 @@ def test_debugging_shows_the_traceback(
         assert main(words) == code
         shown = capsys.readouterr().err
         assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
-
-
-def test_a_backend_that_exits_does_not_choose_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def leaves(self: Toy, asked: Request) -> Response:
-        raise SystemExit(0)
-
-    folder = write_benchmark(tmp_path / "tasks", rows=2)
-    words = ["--tasks", str(folder / "tiny.yaml"), "--model", "toy", "--output_path", str(tmp_path / "runs")]
-    monkeypatch.setattr(Toy, "_usual", leaves)
-    with registered(tmp_path / "site", monkeypatch):
-        assert main([*words, "--score_workers", "0"]) == errors.EXIT_INCOMPLETE
 
 
 def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,15 +73,6 @@ def test_damaged_copies_are_made_again(victim: str, server: MockServer, asked: l
     assert (done.code, server.stats()["requests"], score_files(tmp_path)) == (0, 12, before), done.err
 
 
-def test_a_key_that_is_refused_ends_the_run_at_once(tmp_path: Path) -> None:
-    refusal = Scripted({"error": {"message": "Incorrect key provided"}}, 401)
-    with ScriptedServer(refusal) as server:
-        model = ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
-        done = mmeval(*questions(tmp_path, range(200)), *model, "--max_connections", "4")
-    assert len(server.seen) <= 8
-    assert (done.code, "Incorrect key provided" in done.error) == (4, True)
-
-
 BAD = {"id": "1", "input": "<<image1>>", "media": {"image1": "gone.png"}, "reference": "answer 1", "level": "hard"}
 
 
@@ -126,15 +117,3 @@ def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServ
     assert line["error"][0]["kind"] == "bad_sample" and "gone.png" in line["doc"]["fault"]
     assert (line["resps"], line["arguments"]["gen_args_0"]["arg_0"]) == ([[""]], "")
     assert "gone.png" in page and "bad_sample" in page
-
-
-@pytest.mark.parametrize("logged", [False, True], ids=["run folder", "samples file"])
-def test_a_replay_misses_what_was_not_answered(server: MockServer, tmp_path: Path, logged: bool) -> None:
-    mmeval(*write(tmp_path, 1), *openai(server), "--log_samples")
-    path = latest(tmp_path / "runs")[1]["ask"] if logged else run_folder(tmp_path / "runs")
-    replay = ["--model", "replay", "--model_args", f"path={path},name=again"]
-    bad = mmeval(*write(tmp_path, 1), *replay)
-    mended = mmeval(*write(tmp_path), *replay, "--fresh")
-    assert (bad.code, mended.code) == (3, 3)
-    assert "replaying 2 answers" in bad.err and "2 of 2" in bad.err
-    assert "3 answers" in mended.err and "(no_answer 1)" in mended.err

@@ -53,23 +53,6 @@ def test_failed_tries_count_and_a_spent_budget_sends_nothing(server: MockServer,
         assert server.stats()["requests"] == limit
 
 
-def test_answers_in_flight_at_the_limit_are_kept(command: list[str], server: MockServer, tmp_path: Path) -> None:
-    server.state.settings.latency, server.state.settings.jitter = 0.05, 0.04
-    stopped = mmeval(*command, "--budget_calls", "25", "--max_connections", "16")
-    assert (stopped.code, server.stats()["answered"], server.stats()["aborted"]) == (3, 25, 0)
-    assert journalled(tmp_path / "runs") == 25
-
-
-def test_an_unknown_price_is_refused_with_its_line(server: MockServer, tmp_path: Path, command: list[str]) -> None:
-    (tmp_path / "prices.yaml").write_text("models: {}\n")
-    refused = mmeval(*command, "--budget_usd", "1")
-    looked = mmeval(*command, "--budget_usd", "1", "--dry_run")
-    assert (refused.code, server.stats()["requests"], (tmp_path / "runs").exists()) == (2, 0, False)
-    assert (looked.code, looked.err) == (2, refused.err)
-    (tmp_path / "prices.yaml").write_text(f"models:\n{refused.lines[-1]}\n")
-    assert mmeval(*command, "--budget_usd", "1").code == 0
-
-
 @pytest.mark.parametrize("known", [True, False], ids=["a price", "no price"])
 def test_what_was_spent_stands_in_the_results(known: bool, command: list[str], tmp_path: Path) -> None:
     if not known:

@@ -62,22 +62,6 @@ def test_what_judges_will_be_asked_is_counted_beforehand(tmp_path: Path) -> None
     assert found[: len(FORECASTS)] == [*FORECASTS.values()], done.out + done.err
 
 
-RELEASED = {
-    "text_quality": [("three point four", {"overall": 3.4}, 0.6), ("eighty", {"overall": 80}, 1.0), ("none", {}, 0.5)],
-    "code_quality": [("best", {"overall_score": 100}, 1.0), ("fair", {"overall_score": 62.5}, 0.625)],
-}
-"""What answers say, what the judge replies, and what the released scorer makes of it, bounded and out of 1."""
-
-
-@pytest.mark.parametrize("name", RELEASED)
-def test_the_released_values_are_reproduced_through_the_verb(name: str, tmp_path: Path) -> None:
-    kind = name.removesuffix("_quality")
-    file = cases(tmp_path, ({"answer": [{"type": kind, "text": words}]} for words, _, _ in RELEASED[name]))
-    with judge_server(tmp_path / "judge", {words: reply for words, reply, _ in RELEASED[name]}) as server:
-        done = mmeval("metric", name, "--cases", file, "--profile", "official", *judge(server))
-    assert (done.code, values(done)) == (0, pytest.approx([value for _, _, value in RELEASED[name]]))
-
-
 def read(folder: Path, files: Mapping[str, bytes], server: MockServer, *more: str, **switches: str) -> Ended:
     """Each file, which is the only document of an answer."""
     for name, data in files.items():

@@ -30,13 +30,6 @@ def test_the_same_command_and_a_later_scoring_send_nothing_and_agree(server: Moc
     assert " 12 " in again.lines[0]
 
 
-def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: MockServer, tmp_path: Path) -> None:
-    tasks = ("--tasks", "mmmg_audio_text_order", "--data", "bundled", *QUIET)
-    done = mmeval(*tasks, *openai(server), "--output_path", tmp_path)
-    assert (done.code, server.stats()["requests"], counts(tmp_path)) == (3, 0, (None, 24, 0, 0, 24)), done.err
-    assert [("24 trials" in said, "audio" in said) for said in done.warnings] == [(True, True), (True, False)]
-
-
 @pytest.mark.parametrize("status", [200, 400, 500])
 def test_the_key_is_nowhere_although_the_server_repeats_it(status: int, tmp_path: Path) -> None:
     said = f"the header was Authorization: Bearer {KEY}"

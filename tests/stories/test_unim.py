@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cli import QUIET, ROOT, Ended, mmeval, results, run_folder
+from tests.support.cli import ROOT, Ended, mmeval, results
 from tests.support.mock_openai_server import png
-from tests.support.unim_judges import ALL_KINDS, ANSWER, asks, honest_server, judged, model, words
+from tests.support.unim_judges import ANSWER, honest_server, judged, model, words
 
 STRUCTURE = ("strict_structure", "lenient_structure")
 COHERENCE = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
@@ -103,33 +103,6 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
     assert any("video_quality is unavailable" in said for said in whole.run.done.warnings)
     assert any("unim_gq, sqcs" in said and "video_quality" in said for said in whole.run.done.warnings)
     assert "partial: without video_quality" in whole.run.done.out
-
-
-def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path) -> None:
-    with honest_server() as server:
-        done = mmeval(*words(tmp_path, *model(server), *judged(server), "--dry_run"))
-        assert (done.code, server.stats()["requests"]) == (0, 0), done.err
-    counted = dict(re.findall(r"\| *(model|captioner|judge) *\| *(?:about )?([\d.,]+) ?k?\|", done.out))
-    assert counted["model"] == str(whole.asked["answer"])
-    # An answer is supposed to hold code and documents as the reference does, which this model never gives.
-    assert int(counted["judge"]) >= sum(whole.asked[purpose] for purpose in VERDICTS)
-    # An answer is supposed to hold items as the reference does, where this model gives two to everything.
-    assert int(counted["captioner"]) == 2 * (whole.asked["caption"] - 2 * whole.supported)
-
-
-def test_verdicts_of_a_lost_judge_are_all_that_the_next_command_asks_for(whole: Whole, tmp_path: Path) -> None:
-    with honest_server(reply=ANSWER) as server, honest_server(latency=0.02, expire_after=5) as judge:
-        roles = (*asks(judge, "judge", max_connections="1"), *asks(server, "captioner", inputs=ALL_KINDS))
-        first = run(tmp_path, *model(server), *roles)
-        given, captions = judge.stats()["answered"], server.asked()["caption"]
-        judge.state.settings.expire_after = 0
-        done = mmeval("score", run_folder(tmp_path), *QUIET)
-        assert (first.done.code, done.code) == (4, 0), done.err
-        assert sum(first.scored("semantic_correctness", "interleaved_coherence")) == given == 5
-        assert judge.stats()["repeated_after_answer"] == 0
-        assert server.asked()["caption"] >= captions
-        assert server.stats()["repeated_after_answer"] == 0
-    assert ended(tmp_path, done).scored(*JUDGED) == [whole.supported] * 4
 
 
 def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ class ToyParallel:
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
     ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is
-    in the folder. ``broken`` is what the start meets (``missing``, ``crash``, ``hang``). A question with ``deadly``
-    in it kills the process; the answer to ``odd`` cannot be written, that to ``garbled`` cannot be read elsewhere.
+    in the folder. ``broken`` is what the start meets (``missing``, ``crash``, ``hang``). The answer to ``odd`` cannot
+    be written, that to ``garbled`` cannot be read elsewhere.
     ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
 
@@ -98,8 +98,6 @@ class ToyParallel:
             threading.Event().wait(self._delay)  # a model at work
             if self._most:
                 wait_for(self._may_go_on, "the test")
-            if "deadly" in text:
-                die()
             self._note("answer", text)
             made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
             answer = reply(text.replace("question", "answer"), *made)

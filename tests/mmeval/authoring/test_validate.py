@@ -1,4 +1,3 @@
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +6,6 @@ import pytest
 from mmeval.authoring.finding import TaskFinding
 from mmeval.authoring.sample_checks import MAX_DAMAGED, MAX_REPEATED, PROMPTED_ROWS
 from mmeval.authoring.validate import CheckTally, check
-from mmeval.installation import install_command
 from mmeval.task.task import TaskOverrides
 from tests.support import tiny_media
 from tests.support.task_folder import installed, task, write_files, write_rows
@@ -19,7 +17,6 @@ PICTURE: Row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
 MEDIA = {
     "p.png": tiny_media.picture(),
     "page.bin": tiny_media.picture("JPEG"),
-    "torn.png": b"\x89PNG\r\n\x1a\n picture",
     **{f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE" for number in range(MAX_DAMAGED + 2)},
 }
 SOUNDS = [
@@ -29,10 +26,6 @@ SOUNDS = [
 
 def named(**more: Any) -> Row:
     return {**PLAIN, "id": "a", **more}
-
-
-def pictured(name: str) -> Row:
-    return {**PICTURE, "media": {"image1": name}}
 
 
 def findings(folder: Path, more: str = "", *rows: Row, **options: Any) -> list[TaskFinding]:
@@ -60,21 +53,6 @@ def findings(folder: Path, more: str = "", *rows: Row, **options: Any) -> list[T
 )
 def test_a_sound_task_has_no_finding(tmp_path: Path, more: str, row: Row) -> None:
     assert findings(tmp_path, more, row) == []
-
-
-@pytest.mark.parametrize(
-    ("more", "row", "place", "words"),
-    [
-        ("repeats: 0", ROW, ("schema", 6), ["repeats: "]),
-        ("filter: {levle: easy}", ROW, ("dataset", 6), ["'levle'", '"level"']),
-        ("", pictured("torn.png"), ("decoding", 1), ["row 1, sample 'a', image1: ", "torn.png: "]),
-    ],
-    ids=["a key", "the data", "a medium"],
-)
-def test_a_fault_is_an_error(tmp_path: Path, more: str, row: Row, place: tuple[str, int], words: list[str]) -> None:
-    (found,) = findings(tmp_path, more, row)
-    assert (found.check, found.line, found.severity, found.file) == (*place, "error", tmp_path / "t.yaml")
-    assert [word for word in words if word not in found.message] == []
 
 
 def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
@@ -125,17 +103,6 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(tmp_path: Path, mo
         assert (absent.check, absent.severity, tally.sound) == ("dataset", "warning", [])
     write_rows(tmp_path / "data", ROW)
     assert list(check(["t"], [tmp_path], TaskOverrides(data_dir=tmp_path / "data"))) == []
-
-
-def test_a_metric_that_cannot_be_computed_here_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "evaluate" else there(name))
-    write_files(
-        tmp_path, {"t.yaml": task("t", "dataset_path: rows").replace("exact_match", "hf_evaluate\n    name: wer")}
-    )
-    write_rows(tmp_path / "rows", ROW)
-    (found,) = check(["t"], [tmp_path])
-    assert (found.check, found.severity, install_command("datasets") in found.message) == ("metrics", "warning", True)
 
 
 def test_a_task_package_that_cannot_be_imported_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,17 +66,6 @@ def test_a_dry_run_fetches_nothing(hub: FakeHub, tmp_path: Path) -> None:
     assert (failed.code, "me/absent" in failed.out) == (4, True)
 
 
-def test_interruption_ends_with_130(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(given: object) -> None:
-        getattr(given, "close", lambda: None)()  # the download, before it begins
-        raise KeyboardInterrupt
-
-    for place in ("mmeval.cli.prepare.measured", "mmeval.prepare.sources.asyncio.run"):
-        with monkeypatch.context() as patched:
-            patched.setattr(place, stopped)
-            assert prepare(hub, tmp_path, write_task(tmp_path)).code == 130
-
-
 def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(hub: FakeHub, tmp_path: Path) -> None:
     tasks = [write_task(tmp_path), write_task(tmp_path, "filter: {level: hard}\n", "hard")]
     first = prepare(hub, tmp_path, *tasks)
@@ -89,20 +78,6 @@ def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(h
     assert (done.code, states(done)["trees"][0], str(picture.resolve()) in done.out) == (4, False, True)
     picture.resolve().unlink()
     assert prepare(hub, tmp_path, *tasks).code == 0
-
-
-@pytest.mark.parametrize(
-    ("expected", "fault"),
-    [
-        ("{rows: 2, samples: 2, media: {image: 1}}", ""),
-        ("{media: {image: 1, audio: 4}}", "0 audio files are there"),
-        (f"{{files: {{gone.txt: '{'0' * 64}'}}}}", "gone.txt"),
-    ],
-    ids=["as expected", "media", "a file"],
-)
-def test_what_the_task_file_expects_is_compared(hub: FakeHub, tmp_path: Path, expected: str, fault: str) -> None:
-    done = prepare(hub, tmp_path, write_task(tmp_path, f"expected: {expected}\n"))
-    assert (done.code, fault in done.out) == (4 if fault else 0, True)
 
 
 def test_a_data_dir_is_fetched_into_unless_it_holds_the_data_set(hub: FakeHub, tmp_path: Path) -> None:

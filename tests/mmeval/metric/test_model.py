@@ -29,7 +29,7 @@ from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
 from tests.support.cli import Ended, environment, mmeval, results
-from tests.support.fake_hub import FakeHub
+from tests.support.fake_hub import FakeHub, at_hub
 from tests.support.task_folder import write_files
 from tests.support.toy_weights import COMMIT, FILES, MODEL, Model, batched, registered, weighed
 
@@ -293,12 +293,8 @@ def test_results_for_media_are_remembered_with_the_medium_and_worked_out_togethe
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
-    with FakeHub(models={"me/scorer": {COMMIT: ON_HUB}}) as running:
-        address = f"{running.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", running.url)
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", address)
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+def hub(tmp_path: Path) -> Iterator[FakeHub]:
+    with FakeHub(models={"me/scorer": {COMMIT: ON_HUB}}) as running, at_hub(running.url, tmp_path):
         yield running
 
 

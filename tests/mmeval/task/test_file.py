@@ -35,18 +35,6 @@ def test_a_wrong_value_is_named_with_its_line(line: str, name: str, word: str) -
     assert word in faults[0].message
 
 
-def test_all_faults_of_a_file_are_reported_at_once_each_with_its_line() -> None:
-    text = "task: a b\nmetric_list:\n  - {metrc: x}\n  - {metric: x, aggregation: 3}\nrepeats: 0\n"
-    with pytest.raises(SeveralFaultsError) as caught:
-        parsed(text)
-    faults = [(fault.line, fault.message.partition(":")[0]) for fault in caught.value.faults]
-    assert faults == [
-        *((1, "task"), (1, "metadata is missing"), (3, "metric_list[0]"), (4, "metric_list[1].aggregation")),
-        (5, "repeats"),
-    ]
-    assert str(caught.value).count("\nt.yaml:") == 4
-
-
 @pytest.mark.parametrize(
     ("keys", "columns"),
     [

@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,21 +27,11 @@ def test_a_fault_in_an_included_file_has_its_place_there(tmp_path: Path) -> None
     assert (caught.value.file, caught.value.line, caught.value.name) == (tmp_path / "_base", 2, "repeats")
 
 
-@pytest.mark.parametrize(
-    ("files", "place", "word"),
-    [
-        ({"t.yaml": "include: a", "a": "\ninclude: t.yaml"}, ("a", 2, "include"), "t.yaml -> a -> t.yaml"),
-        ({"t.yaml": "include: /etc/hostname"}, ("t.yaml", 1, "include"), "/etc/hostname"),
-        ({"t.yaml": "include: 3"}, ("t.yaml", 1, "include"), "list of names"),
-    ],
-)
-def test_wrong_includes_are_refused(tmp_path: Path, files: dict[str, str], place: Any, word: str) -> None:
-    root = write_files(tmp_path / "package", files)
-    write_files(tmp_path, {"x.yaml": "repeats: 1"})
-    with pytest.raises(TaskFileError) as caught:
-        TaskFiles([root]).document(root / "t.yaml")
-    assert (caught.value.file.name, caught.value.line, caught.value.name) == place
-    assert word in str(caught.value)
+def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"t.yaml": "include: a", "a": "\ninclude: t.yaml"})
+    with pytest.raises(TaskFileError, match=r"t\.yaml -> a -> t\.yaml") as caught:
+        TaskFiles([tmp_path]).document(tmp_path / "t.yaml")
+    assert (caught.value.file.name, caught.value.line, caught.value.name) == ("a", 2, "include")
 
 
 def test_files_of_the_include_path_and_of_a_file_s_own_folder_may_be_included(tmp_path: Path) -> None:

@@ -143,10 +143,7 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
 @pytest.mark.parametrize(
     ("name", "arguments", "word"),
     [
-        ("FluxFillPipeline", {}, "FluxFillPipeline"),
         (["mine", "Mine"], {}, "trust_remote_code=true"),
-        ("FluxPipeline", {"size": "big"}, "^size='big': "),
-        ("FluxPipeline", {"steps": 0}, "^steps=0: "),
         ("FluxPipeline", {"dtype": "flaot16"}, '"float16"'),
     ],
     ids=str,

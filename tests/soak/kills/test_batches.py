@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -66,33 +65,6 @@ def test_a_run_killed_at_each_step_of_its_batches_sends_nothing_twice(tmp_path: 
     assert sum(batch["request_counts"]["total"] for batch in held.batches.values()) == asked_once
     assert sum(file["filename"].startswith("mmeval-") for file in held.files.values()) == len(held.batches)
     assert score_files(tmp_path / "killed") == score_files(tmp_path / "whole")
-
-
-@pytest.mark.parametrize(
-    "trouble", [{"rate_batch_error": 0.3, "rate_batch_missing": 0.3}, {"batch_end": "expired"}], ids=str
-)
-@pytest.mark.usefixtures("no_pauses")
-def test_what_a_batch_does_not_answer_is_asked_alone(trouble: dict[str, Any], tmp_path: Path) -> None:
-    with MockServer(**trouble) as server:
-        whole = mmeval(*command(tmp_path, server, "whole"))
-        asked_once = server.stats()["unique"]
-        server.state.reset()
-        done = mmeval(*command(tmp_path, server, "batch", batch="true"), "--retry_on_error", "0")
-        stats = server.stats()
-    assert (whole.code, done.code) == (0, 0), done.err
-    assert (stats["repeated_after_answer"], stats["answered"], stats["unique"]) == (0, asked_once, asked_once)
-    assert 0 < stats["paths"]["/v1/chat/completions"] - asked_once < asked_once or trouble == {"batch_end": "expired"}
-    assert score_files(tmp_path / "batch") == score_files(tmp_path / "whole")
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_the_requests_of_a_cancelled_batch_are_unscored(tmp_path: Path) -> None:
-    with MockServer(batch_end="cancelled") as server:
-        done = mmeval(*command(tmp_path, server, "batch", batch="true"))
-        first = server.stats()["answered"]
-        assert (done.code, first < server.stats()["unique"] * 2) == (3, True), done.err
-        whole = mmeval(*command(tmp_path, server, "batch"))
-        assert (whole.code, server.stats()["repeated_after_answer"]) == (0, 0), whole.err
 
 
 @pytest.mark.usefixtures("no_pauses")

@@ -34,15 +34,6 @@ def test_an_answer_that_this_process_cannot_read_harms_no_other(tmp_path: Path) 
     assert [row["scores"]["exact_match"]["value"] for row in sorted(scores, key=lambda row: row["i"])] == [1.0] * 8
 
 
-def test_a_row_during_which_a_copy_dies_twice_fails_and_harms_no_other(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "question 0", "deadly 1", "question 2")
-    assert (outcome.counts.new, outcome.counts.failed) == (2, 1)
-    assert answered(tmp_path) == ["question 0", "question 2"]
-    rows = [from_line(row) for file in tmp_path.rglob("journal/*.jsonl") for row in file.read_bytes().splitlines()]
-    (failed,) = (row["failed"]["error"] for row in rows if "failed" in row)
-    assert failed["kind"] == "internal"
-
-
 @pytest.mark.parametrize("point", ["_write_receipt", "_store_media", "write_line", "keep"])
 def test_an_answer_survives_the_death_of_its_copy_at_every_step_of_keeping_it(point: str, tmp_path: Path) -> None:
     outcome = run(tmp_path, *questions(8), wants=("text", "image"), point=point, count=2)

@@ -65,8 +65,6 @@ def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(tmp_path:
         ({"input": "x", "references": ["a", [{"type": "image", "path": "b.png"}]]}, 'references[1][0] "b.png" is'),
         (picture("img/link.png"), "input[0] 'img/link.png'"),
         (picture("a" * 9000), "input[0]"),
-        ({"input": "x", "media": {"image1": "img/gone.png"}}, 'media image1 "img/gone.png"'),
-        (["x"], "no object"),
     ],
     ids=lambda value: str(value)[:60],
 )
