@@ -61,7 +61,7 @@ class HFBackend:
     model's own, ``chat_template_args`` are values for it. ``data_parallel_size`` starts so many copies, each on a
     device of its own. ``deterministic`` asks the library for algorithms that give the same digits every time.
 
-    Raises MissingExtraError, MissingDataError for a missing model, UsageError and UnknownNameError for invalid arguments.
+    Raises MissingExtraError, MissingDataError for a missing model, UsageError and UnknownNameError for arguments.
     """
 
     def __init__(

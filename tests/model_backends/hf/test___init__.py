@@ -1,7 +1,8 @@
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
+from mmeval.model_backends.hf import HFBackend
 from tests.support.tiny_models import tiny_model
 
 
@@ -21,3 +22,13 @@ from tests.support.tiny_models import tiny_model
 def test_a_wrong_argument_is_refused_by_name(argument: str, value: object, error: type[UsageError], word: str) -> None:
     with pytest.raises(error, match=word):
         create_backend("hf", {"pretrained": str(tiny_model("llm")), argument: value})
+
+
+@pytest.mark.parametrize("pretrained", ["", "tiny"])
+def test_without_its_packages_the_extra_is_named_before_a_model_is_fetched(
+    pretrained: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError) as caught:
+        HFBackend(pretrained=pretrained)
+    assert "[hf]" in caught.value.command
