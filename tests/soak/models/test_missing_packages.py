@@ -10,14 +10,11 @@ from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 BLOCKER = """
-import sys
+from importlib.machinery import PathFinder
 
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "{package}":
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-
-sys.meta_path.insert(0, Absent())
+found = PathFinder.find_spec
+absent = lambda name, *where: None if name.partition(".")[0] == "{package}" else found(name, *where)
+PathFinder.find_spec = staticmethod(absent)
 """
 
 
