@@ -194,7 +194,9 @@ def _beside_loops(work: Callable[[], T]) -> T:
 def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], flags: Mapping[str, Any]) -> Evaluation:
     named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
     plan = _plan(model, [_shown(name) for name in named], flags)
-    publication = Publication.prepared(plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page)
+    publication = Publication.prepared(
+        plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+    )
     selection = select(
         [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
         include_path=plan.include_path,

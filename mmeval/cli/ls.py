@@ -20,12 +20,13 @@ from mmeval.report.markdown import cell, table_lines
 from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
+from mmeval.wording import some
 
 if TYPE_CHECKING:
     from mmeval.backend.tool import Tool
     from mmeval.interchange.contract import AnswerFormat
     from mmeval.metric.contract import Metric
-    from mmeval.task.index import TaskIndex
+    from mmeval.task.index import IndexEntry, TaskIndex
 
 KINDS: dict[str, plugins.PluginGroup] = {
     "metrics": "mmeval.metrics",
@@ -44,11 +45,14 @@ _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")
 _KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
-_MAX_LICENCE = 40
+_MAX_LICENCE = 24
 
 
+_BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
+_MAX_TAGS = 35
+"""A table of tasks fits 80 columns with this."""
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("Version", "Licence", "Tags", "From"),
+    "tasks": ("Version", "Tags"),
     "groups": ("Tags", "From"),
     "tags": ("Tasks and groups",),
 }
@@ -80,6 +84,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
     if args.what not in (*FROM_FILES, *KINDS):
         raise UnknownNameError("kind of thing to list", args.what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
+    if args.what == "tasks" and args.pattern == "*":
+        from mmeval.task.index import TaskIndex
+
+        _print(_BENCHMARK_HEADERS, _benchmark_rows(TaskIndex(settings["include_path"].value)))
+        print_text("\nmmeval ls tasks NAME lists the tasks of one\n")
+        return 0
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
@@ -98,6 +108,21 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     return 0
 
 
+def _benchmark_rows(index: TaskIndex) -> ListingRows:
+    """A row for each benchmark, which is the folder or package of its tasks; then what is broken."""
+    found: dict[tuple[str, str], list[IndexEntry]] = {}
+    for entry in index.listing():
+        if entry.problem is not None:
+            yield _Broken(entry.name, entry.owner, entry.problem)
+        elif not entry.is_group:
+            found.setdefault((entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []).append(entry)
+    for (name, owner), entries in found.items():
+        versions = dict.fromkeys(entry.version for entry in entries)
+        licences = dict.fromkeys(re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;") for entry in entries)
+        about = [cell(some(list(texts), 2), limit=_MAX_LICENCE) for texts in (versions, licences)]
+        yield [cell(name), f"{len(entries):,}", *about, cell(owner)]
+
+
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
     for entry in index.listing():
         if entry.is_group != groups or not (_fits(entry.name, pattern) or _fits(entry.full_name, pattern)):
@@ -105,9 +130,9 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
-            licence = re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")  # without remarks
-            about = [] if groups else [cell(entry.version), cell(licence, limit=_MAX_LICENCE)]
-            yield [cell(entry.name), *about, cell(", ".join(entry.tags)), cell(entry.owner)]
+            tags = ", ".join(entry.tags)
+            about = [cell(tags), cell(entry.owner)] if groups else [cell(entry.version), cell(tags, limit=_MAX_TAGS)]
+            yield [cell(entry.name), *about]
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:

@@ -95,7 +95,9 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
     plan = make_plan(settings, command=command)
-    publication = Publication.prepared(plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page)
+    publication = Publication.prepared(
+        plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+    )
     selection = select(
         plan.tasks,
         include_path=plan.include_path,

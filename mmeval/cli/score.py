@@ -28,7 +28,8 @@ _NAMES = (
     "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
     "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "metric_device",
     "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "model_cost_config",
-    "log_samples", "report", "baseline", "metadata", "wandb_args", "trackio_args", "logger", "config", "verbosity",
+    "log_samples", "report", "baseline", "table", "metadata", "wandb_args", "trackio_args", "logger", "config",
+    "verbosity",
 )  # fmt: skip
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
 """Its own flags, and those of ``run`` that have a meaning here."""
@@ -61,6 +62,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         settings["baseline"].value,
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
+        table=settings["table"].value,
     )
     with closing(for_stderr()) as bar:
         outcome = rescore(_options(folder, settings), progress=bar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mmeval.costs.prices import Bill
@@ -18,11 +18,17 @@ def spent_words(bills: Sequence[Bill]) -> str:
         words += [f"{total.input_tokens:,} tokens in", f"{total.output_tokens:,} out"]
     if total.images:
         words.append(f"{total.images:,} image{'s' if total.images != 1 else ''} made")
-    known = [bill.usd for bill in bills if bill.usd is not None and not bill.payee.local]
+    known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
-    if known:
-        words.append(f"{dollars(sum(known))}{' without ' if unknown else ''}{', '.join(unknown)}")
+    if known is not None:
+        words.append(f"{dollars(known)}{' without ' if unknown else ''}{', '.join(unknown)}")
     return ", ".join(words)
+
+
+def known_dollars(bills: Iterable[Bill]) -> float | None:
+    """The dollars of the bills with a price, local models left out; None without any."""
+    known = [bill.usd for bill in bills if bill.usd is not None and not bill.payee.local]
+    return sum(known) if known else None
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     """Forecast a run with these options. Raises the errors that would stop its start."""
     selection = with_data(selection, strict=options.strict)
     if options.strict:
-        say_unavailable(selection.tasks, strict=True)
+        say_unavailable(selection, strict=True, tasks="")
     path = run_path(options)
     media = MediaStore(path / "media")
     backends, jobs = prepared(selection, options, media)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.metric.contract import Metric
@@ -20,6 +20,14 @@ from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+
+
+class Need(NamedTuple):
+    """What has to be supplied before a metric can be computed here.
+    ``name`` is an extra of mmeval, another package, a role, or the switch of a model."""
+
+    kind: Literal["extra", "package", "role", "model"]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -153,13 +161,28 @@ class BoundMetric:
             return str(MissingExtraError(lacking[0].package, ",".join(extras)))
         return self._without_roles(roles) or self.without_models(task)
 
-    def _without_roles(self, present: Collection[str]) -> str:
-        """The roles that a run has to have besides, with their flags; empty without any."""
+    def missing_needs(self, roles: Collection[str]) -> tuple[Need, ...]:
+        """All that has to be supplied for a run with these roles; empty when nothing is missing."""
+        packages = [Need("extra", e.extra) if e.extra else Need("package", e.package) for e in self.missing()]
+        others = [Need("role", role) for role in self._missing_roles(roles).values()]
+        models = [Need("model", switch) for switch, _ in self.missing_models()]
+        return tuple(dict.fromkeys([*packages, *others, *models]))
+
+    def _missing_roles(self, present: Collection[str]) -> dict[str, str]:
+        """The roles that a run has to have besides, by the metric's own names of them."""
         asked = {argument: self.asks.get(argument, argument) for argument in self.metric.roles}
-        lacking = {
-            role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
+        return {
+            argument: role
             for argument, role in asked.items()
             if role != "model" and not (played(role, present) if argument in BY_KIND else role in present)
+        }
+
+    def _without_roles(self, present: Collection[str]) -> str:
+        """The missing roles with their flags; empty without any."""
+        missing = self._missing_roles(present)
+        lacking = {
+            role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
+            for argument, role in missing.items()
         }
         if not lacking:
             return ""

@@ -19,10 +19,10 @@ from mmeval.results.stored_run import StoredRun, newest_results
 
 @dataclass(frozen=True)
 class Column:
-    """The numbers of a baseline below their header."""
+    """The numbers of a baseline, all with a value, below their header."""
 
     header: str
-    values: Mapping[Key, float] = field(default_factory=dict)
+    values: Mapping[Key, Result] = field(default_factory=dict)
 
 
 class Beside(NamedTuple):
@@ -52,7 +52,7 @@ class Baseline:
         """The baseline's column beside a run's numbers, by its results file's content.
         Numbers that were made in another way (version, data, protocol, definition of metric, judge) are left out."""
         theirs = results_of(self.document)
-        values: dict[Key, float] = {}
+        values: dict[Key, Result] = {}
         differing: dict[str, None] = {}
         notes: dict[str, None] = {}
         unknown: dict[str, None] = {}
@@ -67,7 +67,7 @@ class Baseline:
                 if why := self._why_not(key, document):
                     differing[f"{name} is not shown: {why}"] = None
                     continue
-                values[key] = other.value
+                values[key] = other
                 if other.n != own.n and not key.slice:
                     notes[f"{name} stands for {other.n} trials, that of this run for {own.n}"] = None
         if unknown:

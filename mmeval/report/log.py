@@ -1,8 +1,10 @@
-"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``."""
+"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``.
+On a terminal a line is the message alone, behind ``warning:`` or ``error:``, unless the level is DEBUG."""
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
 
 from mmeval.report.terminal import write_line
@@ -12,6 +14,14 @@ FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
 TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
 
 _logger = logging.getLogger(__name__)
+
+
+class _Plain(logging.Formatter):
+    """The message, and its level where that is above INFO."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = super().format(record)
+        return f"{record.levelname.lower()}: {message}" if record.levelno > logging.INFO else message
 
 
 class _StderrHandler(logging.Handler):
@@ -30,7 +40,8 @@ def begin_log(level: str, environ: Mapping[str, str]) -> None:
     for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
         root.removeHandler(handler)
     handler = _StderrHandler()
-    handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
+    plain = sys.stderr.isatty() and level != "DEBUG"
+    handler.setFormatter(_Plain() if plain else logging.Formatter(FORMAT, TIME_FORMAT))
     root.addHandler(handler)
     logging.getLogger("mmeval").setLevel(level)
     for warning in unknown_variables(environ):

@@ -1,11 +1,13 @@
-"""A run's progress: a bar (rate, time left, failures) on a terminal, else lines."""
+"""A run's progress: one line that is redrawn on a terminal, else notes alone."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from mmeval.costs.bill import dollars
 from mmeval.report.terminal import write_line
 from mmeval.run.progress import Progress
 
@@ -25,6 +27,9 @@ class Quiet:
         pass
 
     def judged(self) -> None:
+        pass
+
+    def costs(self, dollars: Callable[[], float | None]) -> None:
         pass
 
     def waiting(self, awaited: str) -> None:
@@ -49,35 +54,39 @@ class Logged(Quiet):
 
 
 class ProgressBar(Quiet):
-    """A bar of tqdm on stderr."""
+    """One line of tqdm on stderr: answers, rate, time left, and what else there is to say.
+    ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10 USD``"""
 
     def __init__(self) -> None:
         self._bar: Any = None  # tqdm is imported when the bar is shown
+        self._dollars: Callable[[], float | None] = lambda: None
         self._judging = False
-        self._failed = 0
+        self._judged = self._failed = 0
         self._awaited = ""
         self._loading = ""
 
     def start(self, total: int, kept: int) -> None:
-        self._failed = 0
-        self._show(total, kept)
+        self._judged = self._failed = 0
+        self._show("answered", total, kept)
 
     def advance(self, *, ok: bool) -> None:
         if self._bar is None:
             return
-        if not ok:
-            self._failed += 1
-            self._say(refresh=False)
-        self._bar.update(1)
+        self._failed += not ok
+        self._advance(also=not ok)
 
     def judging(self, total: int) -> None:
-        self._failed = 0
-        self._show(total, 0, what="judged")
+        self._judged = self._failed = 0
+        self._show("judged", total, 0)
         self._judging = True
 
     def judged(self) -> None:
         if self._judging and self._bar is not None:
-            self._bar.update(1)
+            self._advance()
+        self._judged += not self._judging
+
+    def costs(self, dollars: Callable[[], float | None]) -> None:
+        self._dollars = dollars
 
     def waiting(self, awaited: str) -> None:
         self._awaited = awaited
@@ -89,26 +98,38 @@ class ProgressBar(Quiet):
             self.note(loading_line(model, seconds))
         self._say(refresh=True)
 
-    def _show(self, total: int, kept: int, what: str = "") -> None:
+    def _show(self, what: str, total: int, kept: int) -> None:
         from tqdm import tqdm
 
         self.close()
         tqdm.monitor_interval = 0  # no thread of its own: the bar is redrawn whenever an answer comes
-        how: dict[str, Any] = {"unit": "answer", "file": sys.stderr, "dynamic_ncols": True, "smoothing": 0.05}
-        self._bar = tqdm(total=total, initial=kept, desc=what or None, **how)
+        form = what + " {n:,}/{total:,}  {rate_noinv_fmt}  {remaining} left{postfix}"
+        how: dict[str, Any] = {"unit": "", "file": sys.stderr, "dynamic_ncols": True, "smoothing": 0.05}
+        self._bar = tqdm(total=total, initial=kept, bar_format=form, **how)
         if self._awaited or self._loading:
             self._say(refresh=True)
 
+    def _advance(self, *, also: bool = False) -> None:
+        """Count one; what else there is to say is made anew where the line was drawn, or ``also`` now."""
+        if self._bar.update(1) or also:
+            self._say(refresh=False)
+
     def _say(self, *, refresh: bool) -> None:
-        """What stands behind the bar."""
+        """What stands behind the time left."""
         if self._bar is not None:
-            failed = [f"{self._failed} failed"] if self._failed else []
-            awaited = [f"waiting for {self._awaited}"] if self._awaited else []
-            loading = [f"loading {self._loading}"] if self._loading else []
-            self._bar.set_postfix_str(", ".join(failed + awaited + loading), refresh=refresh)
+            spent = self._dollars()
+            said = [
+                f"judged {self._judged:,}" if self._judged else "",
+                f"failed {self._failed:,}" if self._failed else "",
+                dollars(spent) if spent else "",
+                f"waiting for {self._awaited}" if self._awaited else "",
+                f"loading {self._loading}" if self._loading else "",
+            ]
+            self._bar.set_postfix_str(", ".join(filter(None, said)), refresh=refresh)
 
     def close(self) -> None:
         if self._bar is not None:
+            self._say(refresh=True)
             self._bar.close()
             self._bar, self._judging = None, False
 

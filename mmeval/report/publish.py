@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,7 @@ from mmeval.report.layout_text import layouts_at_end
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
+from mmeval.report.short_table import NARROWEST, WIDEST, last_lines, short_table
 from mmeval.report.table import render
 from mmeval.report.terminal import write_line
 from mmeval.run.options import RunOutcome
@@ -41,27 +43,46 @@ class Publication:
     baseline: Baseline | None
     log_samples: bool
     page: bool
+    table: str
+    """The form of the table: short, full or none."""
     moment: datetime = field(default_factory=datetime.now)
 
     @classmethod
     def prepared(
-        cls, loggers: Mapping[str, Mapping[str, Any]], baseline: Path | None, *, log_samples: bool, page: bool
+        cls,
+        loggers: Mapping[str, Mapping[str, Any]],
+        baseline: Path | None,
+        *,
+        log_samples: bool,
+        page: bool,
+        table: str,
     ) -> Publication:
         """With loggers by name and their arguments. Raises their errors, and those of ``read_baseline``."""
-        return cls(create_loggers(loggers), None if baseline is None else read_baseline(baseline), log_samples, page)
+        other = None if baseline is None else read_baseline(baseline)
+        return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(
         self, outcome: RunOutcome, context: ReportContext, *, show: Callable[[str], None] | None = None
     ) -> Published:
-        """Write a run's files and page (if wanted), show its tables, call its loggers."""
-        published = publish(outcome, context, moment=self.moment, log_samples=self.log_samples, baseline=self.baseline)
+        """Write a run's files and page (if wanted), show its tables, call its loggers.
+        The short table ends with where they are; else the log has that."""
+        form = self.table
+        published = publish(
+            outcome, context, moment=self.moment, log_samples=self.log_samples, baseline=self.baseline, table=form
+        )
+        ends_with_places = show is not None and form == "short"
+        if not ends_with_places:
+            log.info("results: %s", published.file)
         if show is not None:
             show(published.table)
-            if any(one.layout for one in (*outcome.selection, *outcome.selection.groups)):
+            if form == "full" and any(one.layout for one in (*outcome.selection, *outcome.selection.groups)):
                 show(layouts_at_end(outcome.folder, published.file))
         log_results(self.loggers, outcome, published)
-        if self.page:
-            write_at_end(outcome.folder, published.file, baseline=self.baseline)
+        page = write_at_end(outcome.folder, published.file, baseline=self.baseline) if self.page else None
+        if page is not None and not ends_with_places:
+            log.info("report: %s", page)
+        if show is not None and ends_with_places:
+            show(last_lines(outcome, context, results=published.file, page=page, width=columns()))
         if show is not None and (line := last_line(outcome)):
             write_line(line)
         return published
@@ -74,10 +95,11 @@ def publish(
     moment: datetime,
     log_samples: bool = False,
     baseline: Baseline | None = None,
+    table: str = "short",
 ) -> Published:
-    """Write results and (if wanted) samples files; return what they hold, with tables.
+    """Write results and (if wanted) samples files; return what they hold, with the table.
 
-    The numbers of ``baseline`` stand in the tables alone. What keeps the exit code from being 0, what of a baseline
+    The numbers of ``baseline`` stand in the table alone. What keeps the exit code from being 0, what of a baseline
     does not compare, and notes on the answers go to the log, one warning each.
     """
     folder = context.folder or outcome.folder
@@ -97,13 +119,21 @@ def publish(
             log.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
-    log.info("results: %s", written)
-    tables = render(document, outcome.selection, context, roles=outcome.roles, baseline=beside.column)
-    return Published(tables, written, document, samples)
+    text = ""
+    if table == "short":
+        text = short_table(document, outcome, context, baseline=beside.column, width=columns())
+    elif table == "full":
+        text = render(document, outcome.selection, context, roles=outcome.roles, baseline=beside.column)
+    return Published(text, written, document, samples)
 
 
-def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> None:
-    """Write the report of a run whose results were just written, and log where it is.
+def columns() -> int:
+    """The width of the short table: that of the terminal, within its limits."""
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+
+
+def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> Path | None:
+    """Write the report of a run whose results were just written; return its page.
     ``baseline``'s numbers stand beside its own. A failure is one warning with the command that makes it later.
     Raises Interrupted after Ctrl-C, which takes nothing of the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
@@ -119,9 +149,9 @@ def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) 
     if failure:
         log.debug("the report failed", exc_info=failure.error)
         log.warning("the report was not written (%s); %s", str(failure.error) or type(failure.error).__name__, later)
-        return
+        return None
     if made.damage:
         log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))
     if made.left_over:
         log.info("%d pictures, documents or meshes were not drawn for lack of time; %s", made.left_over, later)
-    log.info("report: %s", run / FOLDER / made.page.name)
+    return run / FOLDER / made.page.name

@@ -82,7 +82,7 @@ def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
         return [""] * (len(_BEFORE) - 1 + (baseline is not None))
     arrow = "↑" if row.higher_is_better else "↓"
     other = None if baseline is None else baseline.values.get(Key(row.task, row.metric, row.slice))
-    beside = [] if baseline is None else ["N/A" if other is None else f"{other:.4f}"]
+    beside = [] if baseline is None else ["N/A" if other is None else f"{other.value:.4f}"]
     return ["none", "0", cell(row.metric), arrow, *number_cells(row.results[0]), *beside]
 
 

@@ -13,7 +13,7 @@ from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import skipped_metrics_line
-from mmeval.run.availability import say_unavailable
+from mmeval.run.availability import say_unavailable, task_words
 from mmeval.run.backends import Backends
 from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
@@ -47,7 +47,8 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     selection = stored_selection(record, options.overrides, roles, metrics=options.metrics)
     if options.metrics:
         check_any_available(selection, options.metrics)
-    say_unavailable(selection.tasks, strict=options.strict)
+    words = task_words(record.get("settings", {}), selection)
+    say_unavailable(selection, strict=options.strict, tasks=words)
     return _StoredTrials(selection, options, record, progress).run()
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.routes import TO_DESCRIBE
@@ -21,14 +22,17 @@ from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import Caught, MissingDataError, MissingError, sentence
+from mmeval.installation import install_command
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
 from mmeval.task.derived_entries import has_unavailable_piece
 from mmeval.task.task import FixedKinds, Selection, Task, UnavailableTask
-from mmeval.wording import counted, either, of_several
+from mmeval.wording import counted, either, of_several, some
 
 _log = logging.getLogger(__name__)
 
+MAX_NAMED = 3
+"""Tasks without data that are named; a results file has each."""
 _NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 """The task in the command that ends a reason, which differs where nothing else does."""
 
@@ -57,7 +61,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         others = f" (and {counted(len(missing) - 1, 'other task')} likewise)" if missing[1:] else ""
         raise MissingDataError(f"no task is left: {missing[0].name}: {missing[0].why}{others}")
     if missing[1:]:  # of dozens of tasks the reasons differ in little but the names; a results file has each
-        names, first = ", ".join(one.name for one in missing), sentence(missing[0].why)
+        names, first = some([one.name for one in missing], MAX_NAMED), sentence(missing[0].why)
         _log.warning(
             "%s tasks are left out, their data are not here: %s. The first: %s", f"{len(missing):,}", names, first
         )
@@ -83,18 +87,68 @@ def _check_any(task: Task, dataset: Dataset) -> None:
         raise MissingDataError(f"there is no sample of {wanted} among the {among:,}")
 
 
-def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
-    """Warn of metrics that cannot be computed here, whole or in part.
-    Raises MissingError for the first whole one when ``strict``; what the user has skipped is no fault."""
-    tasks = list(tasks)
-    for lacking in unavailable_in(tasks):
-        if strict:
-            raise MissingError(
-                f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
-            )
-        _log.warning("%s", lacking)
-    for gap in partial_in(tasks):
-        _log.warning("%s", gap)
+def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
+    """Warn of metrics that cannot be computed here, whole or in part: one line, however many they are.
+    ``tasks`` are the words of a command line that name the selection. Raises MissingError for the first whole one when
+    ``strict``; what the user has skipped is no fault."""
+    lacking = [*unavailable_in(selection.tasks)]
+    if strict and lacking:
+        raise MissingError(
+            f"{sentence(str(lacking[0]))} Without --strict the run goes on, and mmeval score adds the metric later"
+        )
+    lines = [*map(str, lacking), *map(str, partial_in(selection.tasks))]
+    found = [*remedies(selection, tasks)]
+    several = len(lines) > 1 and len(found) > 0
+    if several:
+        count = counted(len({name for one in lacking for name in one.metrics}), "metric")
+        needs = ", ".join(f"{one.metrics} need{'s' if one.metrics == 1 else ''} {one.what}" for one in found)
+        _log.warning("%s cannot be computed here: %s; mmeval doctor %s says more", count, needs, tasks)
+    for line in lines:
+        _log.log(logging.DEBUG if several else logging.WARNING, "%s", line)
+
+
+def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
+    """The tasks of a run as its command named them, for another command."""
+    words = [*map(str, settings.get("tasks") or (task.name for task in selection.tasks))]
+    for folder in settings.get("include_path", ()):
+        words += ["--include_path", str(folder)]
+    return shlex.join(words)
+
+
+class Remedy(NamedTuple):
+    """What would make some metrics available, how many need it, and the flag or command that supplies it."""
+
+    what: str
+    metrics: int
+    how_to: str
+
+    def __str__(self) -> str:
+        return (
+            f"{counted(self.metrics, 'metric')} {'needs' if self.metrics == 1 else 'need'} {self.what}: {self.how_to}"
+        )
+
+
+def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
+    """Each thing that unavailable metrics need; one that needs two things counts for both.
+    ``tasks`` are the words of a command line that name the selection."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for task in selection.tasks:
+        for metric in task.metrics:
+            for kind, name in metric.needs:
+                found.setdefault(kind, {}).setdefault(name, set()).add(metric.bound.name)
+    for role, metrics in found.get("role", {}).items():
+        if role in ("judge", "captioner"):
+            yield Remedy(f"a {role}", len(metrics), f"--{role} openai,model=NAME")
+        else:
+            yield Remedy(f"the role {role}", len(metrics), f"--role {role}=openai,model=NAME")
+    extras, packages = (sorted(found.get(kind, {})) for kind in ("extra", "package"))
+    for kind, what, how_to in (
+        ("extra", "an extra of mmeval", install_command(",".join(extras))),
+        ("package", "other packages", f"pip install {shlex.join(packages)}"),
+        ("model", "models that are not here", f"mmeval doctor {tasks}"),
+    ):
+        if of_kind := found.get(kind):
+            yield Remedy(what, len(set().union(*of_kind.values())), how_to)
 
 
 class UnavailableMetrics(NamedTuple):

@@ -24,10 +24,10 @@ from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import finished_rows
 from mmeval.store.paths import Wanted
-from mmeval.wording import counted
+from mmeval.wording import counted, some
 
-MAX_REASONS = 10
-"""Reasons for unsupported trials that are told one by one."""
+MAX_REASONS = 3
+"""Reasons for unsupported trials that are named."""
 MAX_REASON_CHARS = 200
 _FOR_THE_UNSURE = (
     ("not_sure", "the switch not_sure gives a value"),
@@ -75,12 +75,11 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
             yield f"the first {kind} failure: {message}"
     for kinds, count in tally.partial.most_common():
         yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give, and scored on the rest"
-    reasons = tally.unsupported.most_common()
-    for reason, count in reasons[:MAX_REASONS]:
-        yield f"{counted(count, 'trial')} not asked: {reason}"
-    if rest := sum(count for _, count in reasons[MAX_REASONS:]):
-        others = len(reasons) - MAX_REASONS
-        yield f"{counted(rest, 'trial')} not asked for {others} other reasons; --log_samples lists them"
+    if count := tally.unsupported.total():
+        reasons = tally.unsupported.most_common()
+        counts = [f"{reason} ({own:,})" if len(reasons) > 1 else reason for reason, own in reasons]
+        more = "; --log_samples lists them" if len(reasons) > MAX_REASONS else ""
+        yield f"{counted(count, 'trial')} not asked: {some(counts, MAX_REASONS)}{more}"
 
 
 def unasked_complaints(counts: RunCounts) -> Iterator[str]:
@@ -222,11 +221,13 @@ def _unread(said: Any) -> int:
 
 
 def nothing_to_score(runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]) -> Iterator[str]:
-    """One line for each number with nothing to score: the metric's reason, the tasks.
+    """For tasks without any number, one line a metric with nothing to score: its reason, the tasks.
     Of a task's rows only those up to the first reason are read."""
+    whole = [result for result in results if not result.slice]
+    with_numbers = {result.task for result in whole if result.scored}
     numbers: dict[str, list[str]] = {}
-    for result in results:
-        if not result.slice and result.has_nothing_to_score:
+    for result in whole:
+        if result.has_nothing_to_score and result.task not in with_numbers:
             numbers.setdefault(result.task, []).append(result.metric)
     told: dict[tuple[str, str], list[str]] = {}
     for run, chosen in zip(runs, wanted, strict=True):

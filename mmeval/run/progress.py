@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -88,14 +88,16 @@ class Progress(Protocol):
     """Reports of a run; ``total`` counts trials, ``kept`` those of an earlier process.
 
     ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is called for each, also
-    before. ``waiting`` names the roles that every call waits for, "" when the outage is over. ``loading`` names the
-    model that is loaded; the seconds that it took when it is, and no model when it cannot be.
+    before. ``costs`` hands over what gives the dollars spent so far, None without a price. ``waiting`` names the roles
+    that every call waits for, "" when the outage is over. ``loading`` names the model that is loaded; the seconds that
+    it took when it is, and no model when it cannot be.
     """
 
     def start(self, total: int, kept: int) -> None: ...
     def advance(self, *, ok: bool) -> None: ...
     def judging(self, total: int) -> None: ...
     def judged(self) -> None: ...
+    def costs(self, dollars: Callable[[], float | None]) -> None: ...
     def waiting(self, awaited: str) -> None: ...
     def loading(self, model: str, seconds: float | None) -> None: ...
     def note(self, text: str) -> None: ...

@@ -21,13 +21,14 @@ from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, ProgramBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
+from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
-from mmeval.run.availability import say_unavailable, undescribed, with_data
+from mmeval.run.availability import say_unavailable, task_words, undescribed, with_data
 from mmeval.run.backends import Backends, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.run.complaints import (
     fault_complaints,
@@ -68,7 +69,7 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     answered is kept in every case.
     """
     selection = with_data(selection, strict=options.strict)
-    say_unavailable(selection.tasks, strict=options.strict)
+    say_unavailable(selection, strict=options.strict, tasks=task_words(options.settings, selection))
     return _NewTrials(selection, options, progress).run()
 
 
@@ -152,6 +153,7 @@ class Runner(ABC):
             journal = Journal(folder.journal, media)
             stack.callback(journal.close)
             budget = Budget(limits, prices, journal.spending)
+            self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
             broker = self.broker = self.open(folder, journal)
             for task, plan in zip(self.selection, plans, strict=True):
                 mark = self.data[task.name]["fingerprint"]

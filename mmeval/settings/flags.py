@@ -275,6 +275,11 @@ FLAGS: tuple[Flag, ...] = (
         "show the numbers of another run in a column beside these: its folder, or a results_*.json", "RUN",
     ),
     Flag(
+        "table", "", _SHOW, values.text, "short", "command.table",
+        "short: a line a task, and what is missing; full: all numbers in the columns of lm-evaluation-harness, and the "
+        "tables of papers; none (short)", "FORM", choices=("short", "full", "none"),
+    ),
+    Flag(
         "write_out", "w", _SHOW, values.switch, False, "command.write_out",
         "print the first prompt of each task and go on", "BOOL", "?",
     ),

@@ -36,6 +36,8 @@ class Invocation:
     """Another run, whose numbers are shown beside those of this one; None: no other."""
     page: bool = True
     """Whether the report page is written at the end."""
+    table: str = "short"
+    """The form of the printed table: short, full or none."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
@@ -82,6 +84,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
         loggers=chosen_loggers(settings),
         baseline=values["baseline"],
         page=values["report"],
+        table=values["table"],
     )
 
 

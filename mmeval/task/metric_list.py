@@ -64,6 +64,7 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
         aggregation=keys.aggregation.name,
         options=keys.aggregation.options,
         unavailable=bound.unavailable(roles, word_for(file)),
+        needs=bound.missing_needs(roles),
     )
 
 

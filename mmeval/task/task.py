@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import UsageError, written_instead
-from mmeval.metric.bound import BoundMetric
+from mmeval.metric.bound import BoundMetric, Need
 from mmeval.program.calls import Program
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
@@ -52,6 +52,8 @@ class TaskMetric:
     options: Mapping[str, Any] = field(default_factory=dict)
     unavailable: str = ""
     """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+    needs: tuple[Need, ...] = ()
+    """All that has to be supplied to compute it; what its pieces need is theirs."""
     without: Mapping[str, str] = field(default_factory=dict)
     """Of a derived metric: the pieces that it is computed without, each with why it is unavailable here, and those that
     its own pieces are computed without."""

@@ -73,7 +73,7 @@ def test_an_evaluation_has_what_the_command_leaves(capfd: pytest.CaptureFixture[
     assert (found.exit_code, found.folder, found.complaints) == (0, Path("runs/reference/default"), ())
     assert [(result.metric, result.value) for result in found.results] == [("exact_match", 1.0)]
     assert json.loads(next(found.folder.glob("results_*.json")).read_text()) == found.document
-    assert ("|Tiny |" in found.table, str(found), capfd.readouterr().out) == (True, found.table, "")
+    assert ("Tiny, exact_match" in found.table, str(found), capfd.readouterr().out) == (True, found.table, "")
     assert all(part in repr(found) for part in ("runs/reference/default", "exit code 0, 1", "tiny exact_match=1.0"))
 
 

@@ -49,8 +49,8 @@ def tables(
 
 
 def _beside(row: NumberRow, column: Column) -> str:
-    value = column.values.get(Key(row.task, row.metric, row.slice))
-    return "N/A" if value is None else f"{value:.{DIGITS}f}"
+    other = column.values.get(Key(row.task, row.metric, row.slice))
+    return "N/A" if other is None else f"{other.value:.{DIGITS}f}"
 
 
 def _row(row: NumberRow, remark: int | None, counted: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
+import io
 import logging
 import re
+import sys
 
 import pytest
 
@@ -24,3 +26,18 @@ def test_lines_of_the_level_are_shown_and_cannot_steer_the_terminal(capsys: pyte
         logging.getLogger(name).log(logging.getLevelName(written), "%s", "\x1b]0;title\x07")
         lines = capsys.readouterr().err.splitlines()
         assert [line.endswith("\\x1b]0;title\\x07") for line in lines] == [True] * shown
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_on_a_terminal_is_the_message_alone_but_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    for level, lines in (("INFO", ["kept", "warning: lost"]), ("DEBUG", 2)):
+        monkeypatch.setattr("sys.stderr", Terminal())
+        begin_log(level, {})
+        logging.getLogger("mmeval.somewhere").info("kept")
+        logging.getLogger("mmeval.somewhere").warning("lost")
+        shown = sys.stderr.getvalue().splitlines()  # type: ignore[attr-defined]
+        assert shown == lines if isinstance(lines, list) else all("[test_log:" in line for line in shown)

@@ -12,7 +12,7 @@ def test_a_bar_shows_how_far_the_run_is_how_many_failed_and_what_it_waits_for(ca
         bar.advance(ok=ok)
     bar.waiting("the judge")
     shown = capsys.readouterr().err
-    assert [words in shown for words in ("4/4", "1 failed, ", "for the judge")] == [True] * 3
+    assert [words in shown for words in ("answered 4/4", "failed 1, ", "for the judge")] == [True] * 3
     bar.waiting("")
     bar.note("something to know")
     bar.close()
@@ -29,7 +29,7 @@ def test_a_bar_shows_what_is_judged_and_what_is_loaded(capsys: Captured) -> None
         bar.judged()
     bar.close()
     shown = capsys.readouterr().err
-    assert [words in shown for words in ("judged: ", "0/9", "5/5")] == [True] * 3
+    assert [words in shown for words in ("answered 0/9", "judged 5/5", "00:00 left")] == [True] * 3
     bar = ProgressBar()
     bar.start(2, 0)
     bar.loading("my-model", None)

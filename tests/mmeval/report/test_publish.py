@@ -35,14 +35,14 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results={})
 
 
-def test_the_end_of_a_run_logs_where_its_report_is_or_one_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_end_of_a_run_has_its_page_or_one_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     (results,) = run.glob("results_*.json")
     with caplog.at_level(logging.INFO):
-        write_at_end(run, results)
-    assert caplog.messages == [f"report: {run}/report/index.html"]
+        assert write_at_end(run, results) == run / "report" / "index.html"
+    assert caplog.messages == []
     (run / "report").rename(run / "before")
     (run / "report").write_text("not a folder")
-    write_at_end(run, results)
+    assert write_at_end(run, results) is None
     assert [f"; mmeval report {run} " in line for line in of_level(caplog, "WARNING")] == [True]
 
 

@@ -67,7 +67,7 @@ def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_
 
 
 def test_a_baseline_stands_behind_the_numbers_and_before_the_notes() -> None:
-    other = Column("org/other", {Key("a", "half"): 0.75, Key("g", "half"): 0.625})
+    other = Column("org/other", {Key("a", "half"): result("a", 0.75), Key("g", "half"): result("g", 0.625)})
     given: Any = {"groups": (GROUP,), "baseline": other}
     three = [result("a"), result("b"), result("g")]
     assert table(*three, **given)[0][-3:] == ["Scored", "org/other", "Notes"]

@@ -6,10 +6,11 @@ import pytest
 
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.metric.bound import Need
 from mmeval.metric.model import missing_model_message
 from mmeval.records.sample import Sample, user
 from mmeval.report.numbers import NO_DATA
-from mmeval.run.availability import UnavailableMetrics, partial_in, unavailable_in, with_data
+from mmeval.run.availability import UnavailableMetrics, partial_in, remedies, say_unavailable, unavailable_in, with_data
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import mmeval, results, run_folder
 from tests.support.task_folder import write_pair
@@ -82,9 +83,9 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(tmp_path: Path)
         (tmp_path / f"{name}_data").mkdir()
     rows("here")
     words = ("--tasks", "both", "--include_path", write_pair(tmp_path, "here", "gone"), "--score_workers", "0")
-    command = (*words, "--model", "reference", "--output_path", tmp_path / "runs")
+    command = (*words, "--model", "reference", "--output_path", tmp_path / "runs", "--table", "full")
     done = mmeval(*command)
-    later = mmeval("score", run_folder(tmp_path / "runs", "reference"))
+    later = mmeval("score", run_folder(tmp_path / "runs", "reference"), "--table", "full")
     assert ([warning.partition(" ")[0] for warning in done.warnings], later.code) == (["gone"], 0)
     assert ["1 of 2 tasks" in out for out in (done.out, later.out)] == [True, True]
     assert [*results(tmp_path / "runs")["mmeval"]["left_out"]] == ["gone"]
@@ -136,3 +137,31 @@ def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
     made = replace(lost, unavailable="", without=dict.fromkeys(lost.bound.metric.outputs, "no judge"))
     (found,) = partial_in([replace(whole, metrics=(lost, made))])
     assert (found.pieces, found.reason) == (("exact_match",), "it is unavailable")
+
+
+def needing(name: str, *needs: tuple[Any, str]) -> Task:
+    return lacking(name, unavailable="something", needs=tuple(Need(*need) for need in needs))
+
+
+def test_each_thing_that_metrics_need_is_one_remedy_with_their_count() -> None:
+    judge, packages = ("role", "judge"), (("extra", "video"), ("extra", "ocr"), ("package", "thing"))
+    tasks = (needing("a", judge, ("role", "painter")), needing("b", judge, *packages), needing("c", ("model", "m")))
+    found = [*remedies(Selection(tasks, ()), "a b")]
+    assert [one.metrics for one in found] == [1] * 5  # one metric, whatever number of tasks lists it
+    flags = [one.how_to.partition("openai")[0] for one in found[:2]]
+    assert flags == ["--judge ", "--role painter="]
+    assert ["[ocr,video]" in found[2].how_to, found[3].how_to, found[4].how_to] == [
+        True,
+        "pip install thing",
+        "mmeval doctor a b",
+    ]
+
+
+def test_one_line_warns_of_all_that_cannot_be_computed_and_debug_has_each(caplog: pytest.LogCaptureFixture) -> None:
+    two = Selection(
+        (needing("a", ("role", "judge")), lacking("b", unavailable="other", needs=(Need("model", "m"),))), ()
+    )
+    with caplog.at_level("DEBUG", "mmeval"):
+        say_unavailable(two, strict=False, tasks="a b")
+    assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "DEBUG"]
+    assert "mmeval doctor a b" in caplog.messages[0]

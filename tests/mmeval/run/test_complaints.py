@@ -21,18 +21,20 @@ def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("answers", "lost", "notes"),
     [
-        ({"a": (NEITHER, SOUND)}, "", [("a", "picture_worth", NO_PICTURE)]),
+        ({"a": (NEITHER, SOUND)}, "", []),
         ({"a": (NEITHER, SOUND, PICTURE)}, "", []),
         (
             {"a": (NEITHER,), "b": (SOUND,), "c": (NEITHER,)},
             "",
-            [("a, c", "sound_worth", NO_SOUND), ("a, b, c", "picture_worth", NO_PICTURE)],
+            [("a, c", "sound_worth", NO_SOUND), ("a, c", "picture_worth", NO_PICTURE)],
         ),
         ({"a": (NEITHER, SOUND)}, SOUND, []),
     ],
-    ids=["no answer holds a picture", "one does", "several tasks", "an answer never came"],
+    ids=["another number has a value", "all have", "several tasks", "an answer never came"],
 )
-def test_a_number_that_no_answer_holds_is_noted(tmp_path: Path, answers: Any, lost: str, notes: Any) -> None:
+def test_what_no_answer_holds_is_noted_of_tasks_without_any_number(
+    tmp_path: Path, answers: Any, lost: str, notes: Any
+) -> None:
     if lost:
         break_model(tmp_path, lost)
     tasks = [

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.run.availability import say_unavailable
+from mmeval.run.availability import partial_in, unavailable_in
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
 from mmeval.task.derived_entries import derived_outputs, with_pieces
@@ -29,10 +29,8 @@ def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path, caplog: pytes
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall.endswith(piece)
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
-    say_unavailable([task], strict=False)
-    say_unavailable([built(tmp_path, JUDGED, "judge_yes_no")], strict=False)
-    assert ["judge_yes_no is " in record.getMessage() for record in caplog.records] == [True, False]
-    assert "metric overall is " in caplog.records[1].getMessage()
+    found = [*unavailable_in([task]), *unavailable_in([built(tmp_path, JUDGED, "judge_yes_no")])]
+    assert [one.metrics for one in found] == [("judge_yes_no",), ("overall",)]
 
 
 def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds_both(tmp_path: Path) -> None:
@@ -70,12 +68,10 @@ def test_one_that_takes_missing_pieces(tmp_path: Path, monkeypatch: Any, caplog:
     assert made.without == of_that.without == {"text_worth": text.unavailable}
     assert (skipping.metrics[1].unavailable, [*skipping.metrics[1].without]) == ("", ["text_worth"])
     assert score_definition(skipping, {})["metrics"][1]["pieces"] == {"sound_worth": [0, 1]}
-    say_unavailable([task], strict=False)
-    say_unavailable([skipping], strict=True)
-    lacking, partial, left_out = (record.getMessage() for record in caplog.records)
-    assert lacking.endswith("--role judge=BACKEND")
-    assert all(name in partial for name in ("what_there_is, overall", "without text_worth"))
-    assert "--skip_metric" in left_out and "--metrics what_there_is" in left_out
+    assert [one.metrics for one in unavailable_in([task, skipping])] == [("text_worth",)]
+    partial, left_out = partial_in([task, skipping])
+    assert (partial.metrics, partial.pieces) == (("what_there_is", "overall"), ("text_worth",))
+    assert "--skip_metric" in left_out.reason and "--metrics what_there_is" in left_out.reason
 
 
 def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,126 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.metric.bound import Need
+from mmeval.records.score import Key, Result
+from mmeval.report.baseline import Column
+from mmeval.report.results_file import results_document
+from mmeval.report.short_table import last_lines, short_table, verdict
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
+from tests.support.outcomes import outcome, result, task
+
+GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
+A, B = task("a"), task("b")
+JUDGED = replace(B, metrics=(replace(B.metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)),))
+
+
+def shown(*results: Result, width: int = 80, tasks: tuple[Task, ...] = (A, B), **more: Any) -> list[str]:
+    baseline, left_out = more.pop("baseline", None), more.pop("left_out", ())
+    context = ReportContext("openai", settings=more.pop("settings", {}))
+    made = outcome(Path("runs/m"), *results, tasks=tasks, **more)
+    made = replace(made, selection=replace(made.selection, left_out=left_out))
+    document = json.loads(json.dumps(results_document(made, context, {})))
+    return short_table(document, made, context, baseline=baseline, width=width).splitlines()
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r" {2,}", line.strip())
+
+
+def test_a_group_and_each_of_its_tasks_is_one_line_with_interval_and_counts() -> None:
+    three = [
+        result("g", 0.5),
+        result("a", 0.25, ci95=(0.125, 0.5)),
+        result("b", 61.3, failed=2),
+        result("a", slice="l=1"),
+    ]
+    header, group, first, second, *rest = shown(*three, groups=(GROUP,))
+    assert [cells(line) for line in (header, group, first, second)] == [
+        ["org/model", "score", "95 %", "scored"],
+        ["All of it, half", "0.500", "10/10"],
+        ["a", "0.250", "0.125 to 0.500", "10/10"],
+        ["b", "61.3", "8/10"],
+    ]
+    assert (first.index("a"), rest) == (2, [])
+
+
+def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
+    lost = result("b", None, unavailable=10)
+    lines = shown(result("a"), lost, tasks=(A, JUDGED))
+    assert [cells(line)[0] for line in lines[:2]] == ["org/model", "a, half"]
+    assert [("b." in line, "--judge" in line) for line in lines[-3:]] == [(True, False), (False, False), (False, True)]
+    assert shown(lost, tasks=(JUDGED,))[0] == "There is no number."
+
+
+def test_a_number_that_was_lost_has_a_row_and_its_bounds() -> None:
+    lines = shown(result("a", None, failed=10, bounds=(0.0, 1.0)))
+    assert cells(lines[1]) == ["a, half", "-", "0/10"]
+    assert lines[-1].endswith("0.000 to 1.000.")
+
+
+def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
+    one, other = task("a", comparable=False), task("b", comparable=False)
+    bundled = {"settings": {"data": "bundled"}}
+    (both,) = [line for line in shown(result("a"), result("b"), tasks=(one, other), **bundled) if "compares" in line]
+    (alone,) = [line for line in shown(result("a"), result("b"), tasks=(one, B), **bundled) if "compares" in line]
+    assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
+    absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
+    assert shown(result("a"), tasks=(A,), groups=(replace(GROUP, members=("a", "c")),), left_out=absent)[-1].endswith(
+        "c."
+    )
+
+
+def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
+    other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
+    header, first, second = shown(result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other)
+    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == ("org/other", "0.100 better", "10/10")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "higher", "said"),
+    [
+        ((0.6, 0.5, 0.7), (0.4, 0.3, 0.5), True, "better"),
+        ((0.6, 0.5, 0.7), (0.4, 0.3, 0.5), False, "worse"),
+        ((0.4, 0.3, 0.5), (0.6, 0.5, 0.7), True, "worse"),
+        ((0.5, 0.4, 0.6), (0.4, 0.3, 0.5), True, ""),
+        ((0.0, 0.0, 0.31), (1.0, 0.69, 1.0), True, "worse"),
+        ((0.5, None, None), (0.4, 0.3, 0.5), True, ""),
+    ],
+    ids=["higher", "lower is better", "lower", "overlap", "no spread", "no interval"],
+)
+def test_a_number_is_better_or_worse_where_the_interval_of_the_difference_leaves_out_0(
+    own: tuple[Any, ...], other: tuple[Any, ...], higher: bool, said: str
+) -> None:
+    def number(value: float, low: float | None, high: float) -> Result:
+        return result("a", value, ci95=None if low is None else (low, high), higher_is_better=higher)
+
+    assert verdict(number(*own), number(*other)) == said
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
+    tasks = (task("a", alias="A task with a name of very many words that goes on and on, further still"), JUDGED)
+    numbers = (result("a", ci95=(0.25, 0.75)), result("b", None, unavailable=10))
+    other = Column("baseline/of-another-model", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
+    lines = shown(*numbers, tasks=tasks, baseline=other, width=width)
+    assert max(map(len, lines)) <= width
+    whole = "".join("".join(lines).split())
+    assert all(word in whole for word in ("further", "still,", "better", "--judge"))
+
+
+def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None:
+    made = outcome(Path("my runs/m"), result("a"), tasks=(replace(A, layout="paper"),))
+    given = {"results": Path("my runs/m/results.json"), "page": Path("my runs/m/report/index.html")}
+    context = ReportContext("m", settings={"tasks": ["a"]})
+    lines = last_lines(made, context, **given, width=200).splitlines()
+    labels = [line.split()[0] for line in lines if line]
+    assert labels == ["page", "results", "paper", "more", "next"]
+    assert "mmeval report 'my runs/m' --layout paper" in lines[3]
+    narrow = last_lines(made, context, **given, width=40).splitlines()
+    assert all(line.endswith("\\") for line, after in zip(narrow, narrow[1:], strict=False) if after.startswith("  "))
