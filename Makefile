@@ -25,15 +25,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
-	@$(BIN)/python -m mmeval --tasks unim_hard,mmmg_audio --model reference --data bundled --verbosity WARNING \
-		>$(VENV)/reference.log 2>&1 || { cat $(VENV)/reference.log >&2; exit 1; }
-	$(BIN)/python -m mmeval --tasks unim_hard,mmmg_audio --model hf --model_args pretrained=tiny --data bundled --log_samples --baseline runs/reference/default
-	@echo
-	@echo "The model tiny gives text and pictures. It cannot answer tasks with sound: those of MMMG are unsupported,"
-	@echo "and so are the samples of UniM that hold sounds, videos, documents or 3D. Its scores mean nothing; the column"
-	@echo "'reference' has those of the right answers. What it answered, as parts in their order, is in"
-	@echo runs/tiny/default/samples_unim_hard_*.jsonl
-	@echo "and this page shows it: runs/tiny/default/report/index.html"
+	@$(BIN)/python -m scripts.demo
 
 test: $(VENV)/dev.stamp
 	$(PYTEST) $(TESTS)
@@ -84,7 +76,8 @@ $(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
 	@touch $(VENV)/demo.stamp $@
 
 $(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
-	$(INSTALL) ".[hf]"
+	@echo "installing into $(VENV), once, two minutes: $(VENV)/install.log"
+	@$(INSTALL) ".[hf]" >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 	@touch $@
 
 # Debian keeps the part of venv that brings pip in a package of its own; pip can put itself there just as well.

@@ -109,9 +109,11 @@ def _notes(
     for row in shown:
         (result,) = row.results
         assert result is not None
-        if (result.failed or result.unscored) and result.bounds is not None and not row.is_group:
+        lost = result.failed + result.unscored
+        if lost and result.value is not None and result.bounds is not None and not row.is_group:
             low, high = map(_number, result.bounds)
-            yield f"{row.alias}: with the {result.failed + result.unscored:,} failed or unscored, {low} to {high}."
+            them = "it" if lost == 1 else "them"
+            yield f"{row.alias}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
     without = [row.alias for row in rows if not row.is_group and is_none(row.results[0])]
     if without:
         yield f"{counted(len(without), 'task')} without a number: {some(without, _MOST_NAMED)}."

@@ -69,6 +69,8 @@ CASES = {
     "another limit": Case(f"{RUN} --limit 1 --log_samples", before=(f"{RUN} --limit 2",)),
     "a dry run": Case(f"{OPENAI} --dry_run --budget_calls 5", server={}),
     "--batch_size of a backend without batches": Case(f"{RUN} --batch_size 4 --predict_only"),
+    "a run with every number": Case(f"{RUN} --table full"),
+    "a run without a table": Case(f"{RUN} --table none"),
     "a quiet run": Case(f"{RUN} --limit 1 --verbosity ERROR"),
     "tasks that may ask the same": Case(
         f"{RUN} --tasks t.yaml,u.yaml --predict_only", {**TINY, "u.yaml": TASK.replace("task: t", "task: u")}
