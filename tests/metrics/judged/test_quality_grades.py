@@ -73,12 +73,7 @@ def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
     for scale in (TENTHS, TENTHS._replace(form=MIDDLE), document_quality.SCALES["overall"]):
         found = said(text.replace("all", scale.key), scale)
         assert (found.quality, found.cause) == (None, "lost")
-    assert (
-        grades.item_score(
-            combined(grades.GRADES.form, [Reply(reply('```\n{"score": "4"}\n```'), "0")]), grades.GRADES
-        ).quality
-        == 0.75
-    )
+    assert said('```\n{"score": "4"}\n```', grades.GRADES).quality == 0.75
 
 
 def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> None:
