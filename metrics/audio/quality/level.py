@@ -27,7 +27,7 @@ ENVELOPE = RATE // 100
 JUMP_PERCENTILE = 95
 """The percentile of the envelope's steps above which a step is a jump."""
 STEP_TOLERANCE = 1e-9
-"""How much higher a step must be: far below a step of 16-bit sound (6e-8), far above what rounding makes of equal ones."""
+"""How much higher a step must be: far below the least of 16-bit sound (6e-8), far above what rounding adds (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
