@@ -1,8 +1,8 @@
 """Check UniM's published tables for consistency: `python -m scripts.check_unim_tables TABLES.csv`.
 
-The tables are not shipped: copy them from the paper, with a line for each model and row, under the header ``model``,
-``row`` and any of the columns below, in percent as they are printed. A row is a domain (its number or its name) or a
-field; a cell may be empty. Differences beyond rounding are printed.
+``scripts/unim_published.csv`` has the numbers of the paper's tables 3 to 5 and 25 to 30. Such a file has a line for
+each model and row, under the header ``model``, ``row`` and any of the columns below, in percent as they are printed. A
+row is a domain (its number or its name) or a field; a cell may be empty. Differences beyond rounding are printed.
 
 - a relative number is tau times the absolute one (rows of domains; those of fields are separate means)
 - ICS is .8 HC + .2 SH

@@ -60,12 +60,10 @@ def over(*painters: Painter) -> Painter:
 
 
 def png(paint: Painter) -> bytes:
-    """A picture with a palette. Its data are stored, not compressed, since compressors differ in their bytes."""
-    rows = b"".join(b"\x00" + bytes(paint(x, y) for x in range(SIDE)) for y in range(SIDE))
-    header = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 3, 0, 0, 0)
+    """An RGB picture. Its data are stored, not compressed, since compressors differ in their bytes."""
+    rows = b"".join(b"\x00" + b"".join(bytes(PALETTE[paint(x, y)]) for x in range(SIDE)) for y in range(SIDE))
     chunks = (
-        _chunk(b"IHDR", header),
-        _chunk(b"PLTE", bytes(value for colour in PALETTE for value in colour)),
+        _chunk(b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)),
         _chunk(b"IDAT", _stored(rows)),
         _chunk(b"IEND", b""),
     )

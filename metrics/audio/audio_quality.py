@@ -96,7 +96,9 @@ def audio_quality(
     ``snr_db_hpss`` with a margin of 1 is rounding noise. ``lufs`` is null for silence.
 
     It does not recognise what a sound is, or whether it was asked for. Loud, tonal sound scores high; steady tones and
-    noise of any colour score low. ``transient_score`` is about 0.75 for every sound, by its definition.
+    noise of any colour score low. ``transient_score`` is about 0.75 for every sound, by its definition. Steps of
+    its envelope that differ by rounding alone count as equal; the release's score of a steady tone depends on the
+    processor.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
     return quality_of_media(trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from mmeval.content import Interleaved, media_part
-from mmeval.judge import Combine, Question, Repeats, ReplyError, Vote, combined, read_object
+from mmeval.judge import Combine, Question, Repeats, ReplyError, Vote, combined
 from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
@@ -64,7 +64,7 @@ class WeightedForm(DimensionsForm):
     not say what counts without it: here it follows from the six."""
 
     def read(self, text: str) -> Vote:
-        found = read_object(text, [])
+        found = self.object_in(text)
         if self.overall in found:
             return super().read(text)
         given = self.dimensions.read(found)

@@ -24,7 +24,7 @@ from mmeval.judge import (
     Verdict,
     Vote,
     ask_verdicts,
-    read_object,
+    strict_json,
 )
 from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
@@ -75,7 +75,8 @@ def _number(name: str, value: Any) -> float | None:
 class DimensionsForm(ReplyForm):
     """Several dimensions and an overall number, which alone counts.
     It counts as reported, unchecked against the dimensions or ``most``. ``absent`` counts where a reply lacks the
-    number, and the vote says that it was not read; without ``absent`` such a reply is refused."""
+    number, and the vote says that it was not read; without ``absent`` such a reply is refused. As in the release, so is
+    a reply that is more than JSON, such as one in a fence, and a number in quotes."""
 
     overall: str
     dimensions: Dimensions
@@ -88,17 +89,30 @@ class DimensionsForm(ReplyForm):
         return "{" + ", ".join([*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']) + "}"
 
     def read(self, text: str) -> Vote:
-        found = read_object(text, [self.overall] if self.absent is None else [])
+        found = self.object_in(text)
         words = found.get(_REASON.name)
         said = {_REASON.name: _REASON.read(words)} if isinstance(words, str) else {}
         lacking = {UNREADABLE: True} if self.overall not in found else {}
         return {**said, **self.dimensions.read(found), self.overall: self._overall(found), **lacking}
 
+    @staticmethod
+    def object_in(text: str) -> Mapping[str, Any]:
+        """The object that a reply is. Raises ReplyError for any other reply."""
+        found = strict_json(text)
+        if not isinstance(found, dict):
+            raise ReplyError("the reply is not one JSON object and nothing else")
+        return found
+
     def _overall(self, found: Mapping[str, Any]) -> float:
-        if self.overall not in found and self.absent is not None:
+        if self.overall not in found:
+            if self.absent is None:
+                raise ReplyError(f"the reply's JSON lacks {self.overall!r}")
             return self.absent
+        value = found[self.overall]
+        if isinstance(value, str):
+            raise ReplyError(f"{self.overall} is {value!r:.80}, in quotes")
         try:
-            return Number(self.overall, -_LARGEST, _LARGEST, whole=False).read(found[self.overall])
+            return Number(self.overall, -_LARGEST, _LARGEST, whole=False).read(value)
         except ReplyError as error:
             raise ReplyError(f"{self.overall} {error}") from None
 

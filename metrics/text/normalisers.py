@@ -32,10 +32,11 @@ def ocr(text: str) -> str:
 
 def speech(text: str) -> str:
     """Whisper's normaliser of English, as MMMG's released scorer uses it, for Chinese too.
-    Small letters, no punctuation, numbers as digits, contractions written out, nothing that stands in brackets.
+    Small letters, no punctuation, numbers as digits, contractions written out, American spellings, nothing that stands
+    in brackets.
 
-    >>> speech("It's twenty-one (or so), Mr. Smith!")
-    'it is 21 mister smith'
+    >>> speech("It's twenty-one (or so) colours, Mr. Smith!")
+    'it is 21 colors mister smith'
     """
     return _whisper()(text).strip()
 
@@ -58,12 +59,11 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"ocr": ocr, "speech": 
 
 @functools.cache
 def _whisper() -> Callable[[str], str]:
-    """The library's normaliser, less what that of transformers without a table of spellings does not do.
-    The released scorer takes the latter: ``colour`` stays, and so do four contractions."""
+    """The library's normaliser, less four contractions that the tokeniser of transformers does not know.
+    The released scorer takes the latter, which has the same table of British spellings from its checkpoint."""
     from whisper_normalizer.english import EnglishTextNormalizer
 
     made = EnglishTextNormalizer()
-    made.standardize_spellings.mapping = {}
     for word in ("cause", "dunno", "kinda", "sorta"):
         made.replacers.pop(rf"\b{word}\b", None)
     normaliser: Callable[[str], str] = made

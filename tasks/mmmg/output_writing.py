@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval.content import Interleaved, Media, TagKind, suffix_for
-from mmeval.errors import UsageError
+from mmeval.decode import stored_image
+from mmeval.errors import ContentError, UsageError
 from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, exact_parts
 from mmeval.records import Trial
 from mmeval.system import to_line
@@ -26,6 +27,7 @@ from mmeval.wording import counted
 
 SAMPLE_RATE = 22050
 """Hertz: those scripts treat every sound as having this rate and one channel."""
+_PNG_COLOUR_TYPE, _PNG_RGB = slice(25, 26), b"\x02"
 
 
 class _Slot(NamedTuple):
@@ -56,7 +58,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
         _FileWriter(folder, file, told).write(slots, generations[file])
     left_out = [f"{name} is no task of MMMG, and was left out" for name in foreign]
     gaps, notes = (*left_out, *told.gaps()), tuple(told.notes())
-    return Exported(told.counts["answers"], told.counts["media"], gaps, notes, {"generations": generations})
+    media = told.counts["media"] + told.counts["other"]
+    return Exported(told.counts["answers"], media, gaps, notes, {"generations": generations})
 
 
 def _collect(task: AnsweredTask, files: dict[str, dict[_Slot, _Answered]]) -> bool:
@@ -104,7 +107,8 @@ class _Told:
         said = (
             ("reasoning", "answer", f"hidden reasoning has no place in the layout; it is kept under {OWN!r}"),
             ("other", "medium of another kind", f"kept in {OTHER}/; the layout knows pictures and sounds"),
-            ("not png", "picture", "no PNG, kept as the bytes that they are under a name in .png"),
+            ("made rgb", "picture", f"no RGB PNG, written as one without transparency; the original is in {OTHER}/"),
+            ("undecoded", "picture", "cannot be decoded, kept as the bytes that they are under a name in .png"),
             (
                 "not 22050",
                 "sound",
@@ -154,29 +158,33 @@ class _FileWriter:
         numbers = {kind: [self._put(medium, kind, files) for medium in items] for kind, items in flat.media.items()}
         lists = {f"{kind}_list": numbers.get(kind, []) for kind in SUFFIXES}
         line = {"response": flat.response, **lists}
-        if read_flat(flat) == output:
+        if read_flat(flat) == output and all(medium.sha256 in files for medium in output.media()):
             return line
+        counts = self._told.counts
+        shown = {medium.sha256 for items in flat.media.values() for medium in items}
         for medium in output.media():
             if medium.sha256 not in files:
                 self._put(medium, OTHER, files)
-        counts = self._told.counts
+                counts["other"] += medium.sha256 not in shown
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
         counts["exact"] += flat.response != output.text
         return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
 
     def _put(self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]) -> int:
-        """The number of a medium's file."""
+        """The number of a medium's file; ``files`` gets its name where it has the medium's bytes."""
         number = self._numbers[kind]
         self._numbers[kind] += 1
         data = medium.read()
         name = self._name(kind, number, medium)
-        files.setdefault(medium.sha256, name)
-        (self._folder / kind).mkdir(exist_ok=True)
-        (self._folder / name).write_bytes(data)
         counts = self._told.counts
-        counts["media"] += 1
-        counts["other"] += kind == OTHER
-        counts["not png"] += kind == "image" and medium.mime != "image/png"
+        made = _rgb_png(medium, data) if kind == "image" else data
+        counts["undecoded"] += made is None
+        counts["made rgb"] += made not in (None, data)
+        if made in (None, data):
+            files.setdefault(medium.sha256, name)
+        (self._folder / kind).mkdir(exist_ok=True)
+        (self._folder / name).write_bytes(made or data)
+        counts["media"] += kind != OTHER
         counts["not 22050"] += kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE)
         return number
 
@@ -187,6 +195,20 @@ class _FileWriter:
 
 
 _EMPTY = {"response": "", "image_list": [], "audio_list": []}
+
+
+def _rgb_png(picture: Media, data: bytes) -> bytes | None:
+    """A picture as an RGB PNG, its own bytes if it is one; None if it cannot be decoded.
+    Transparency is dropped without a background and nothing is turned, as where those scripts make RGB themselves."""
+    if data.startswith(b"\x89PNG") and data[_PNG_COLOUR_TYPE] == _PNG_RGB:
+        return data
+    try:
+        pixels = stored_image(picture).convert("RGB")
+    except ContentError:
+        return None
+    out = io.BytesIO()
+    pixels.save(out, "PNG")
+    return out.getvalue()
 
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:

@@ -26,6 +26,8 @@ ENVELOPE = RATE // 100
 """Samples over which the envelope is averaged."""
 JUMP_PERCENTILE = 95
 """The percentile of the envelope's steps above which a step is a jump."""
+STEP_TOLERANCE = 1e-9
+"""How much higher a step must be: far below the least of 16-bit sound (6e-8), far above what rounding adds (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
@@ -76,18 +78,18 @@ def level_score(terms: LevelTerms) -> float:
 
 def transient_score(samples: Samples) -> float:
     """How few jumps the envelope has: about 0.75, and 1 where all steps are equal.
-    By definition a twentieth of its steps are jumps: it says nothing, and is kept as released."""
+    By definition a twentieth of its steps are jumps: it says nothing, and is kept as released. Steps that differ by
+    rounding alone are equal here: as released, the score of a steady tone depends on the processor."""
     import numpy
 
     steps = envelope_steps(samples)
     jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)  # overwriting only reorders them
-    return clipped(1 - float((steps > jump).mean()) / MOST_JUMPS)
+    return clipped(1 - float((steps > jump + STEP_TOLERANCE).mean()) / MOST_JUMPS)
 
 
 def envelope_steps(samples: Samples) -> Samples:
     """How far the envelope moves from each sample to the next: n - 1 steps.
-    It is the running mean of absolute samples, with zeros beyond both ends, in double precision and kept in single:
-    an envelope that changes only by rounding may have a few jumps in ten thousand more than as released."""
+    It is the running mean of absolute samples, with zeros beyond both ends, in double precision and kept in single."""
     import numpy
 
     before = ENVELOPE // 2

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.judge import Question, ReplyError, Verdict, combined
+from mmeval.metrics.judged import document_quality
 from mmeval.metrics.judged import quality_grades as grades
 from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import Reply, Role
@@ -33,7 +34,7 @@ def together(items: list[tuple[str, ItemScore | grades.Asked]], *says: str | Res
     return score, [[call.request.messages[-1].content.text.split()[0] for call in calls] for calls in steps]
 
 
-@pytest.mark.parametrize(("number", "quality", "raw"), [(-5, 0, -0.5), (1e9, 1, 1e8), (0, 0, None), ("10", 1, None)])
+@pytest.mark.parametrize(("number", "quality", "raw"), [(-5, 0, -0.5), (1e9, 1, 1e8), (0, 0, None), (10, 1, None)])
 def test_a_number_beyond_the_scale_counts_as_its_end(number: Any, quality: float, raw: float | None) -> None:
     found = said(json.dumps({"all": number}))
     beyond = {} if raw is None else {"raw": raw, "remarks": found.evidence["remarks"], "unread": 1}
@@ -60,9 +61,19 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
         with pytest.raises(ReplyError, match="all is"):
             form.read(json.dumps({"all": value}))
     assert MIDDLE.read('{"light": 5}') == {"light": 5, "all": 3.0, "unreadable": True}
-    for form, text in ((TENTHS.form, '{"light": 5}'), (MIDDLE, "three")):
+    for form, text in ((TENTHS.form, '{"light": 5}'), (MIDDLE, "three"), (MIDDLE, "[3]")):
         with pytest.raises(ReplyError):
             form.read(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['```json\n{"all": 4}\n```', 'So: {"all": 4}', '{"all": "4"}'], ids=["fence", "words", "quotes"]
+)
+def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
+    for scale in (TENTHS, TENTHS._replace(form=MIDDLE), document_quality.SCALES["overall"]):
+        found = said(text.replace("all", scale.key), scale)
+        assert (found.quality, found.cause) == (None, "lost")
+    assert said('```\n{"score": "4"}\n```', grades.GRADES).quality == 0.75
 
 
 def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from PIL import Image
 
-from tests.support.cli import Ended, mmeval, openai, results
+from tests.support.cli import Ended, mmeval, openai, results, run_folder
 from tests.support.mmmg_tasks import NEED_WEIGHTS, TASKS
 from tests.support.mock_openai_server import MockServer
 
@@ -38,6 +39,7 @@ same words, one has no text; a judge that looks at no picture is wrong there."""
 
 
 class Finished(NamedTuple):
+    output: Path
     done: Ended
     found: dict[str, Any]
 
@@ -62,7 +64,7 @@ def judges(server: MockServer) -> tuple[str, ...]:
 
 def run(output: Path, *flags: str, tasks: str = "mmmg") -> Finished:
     done = mmeval("--tasks", tasks, "--data", "bundled", *flags, "--output_path", output, "--report", "false")
-    return Finished(done, results(output))
+    return Finished(output, done, results(output))
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +113,13 @@ def test_instrument_and_tempo_share_the_answers_to_their_common_rows(tmp_path: P
     trials = {name: found.overall(name)["n"] for name in ("mmmg_instrument_inclusion", "mmmg_music_tempo")}
     assert trials == {"mmmg_instrument_inclusion": 8, "mmmg_music_tempo": 8}
     assert asked == 12  # three different rows, four times each
+
+
+def test_every_picture_of_an_export_is_rgb(right: Finished, tmp_path: Path) -> None:
+    done = mmeval("export", run_folder(right.output, "reference"), "--format", "mmmg", "-o", tmp_path)
+    assert done.out == f"{tmp_path / 'reference'}\n", done.err
+    modes = set()
+    for file in (pictures := list(tmp_path.glob("*/image/*.png"))):
+        with Image.open(file) as shown:
+            modes.add((shown.format, shown.mode))
+    assert (len(pictures), modes) == (204, {("PNG", "RGB")})

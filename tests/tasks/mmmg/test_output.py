@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
@@ -227,8 +228,46 @@ def test_content_that_the_layout_has_no_place_for_is_noted(tmp_path: Path) -> No
     odd = Interleaved((Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM)))
     done = exported(tmp_path / "m", answered_run(odd))
     assert [note.split()[1].rstrip(":") for note in done.notes] == ["answer", "media", "picture", "sound", "answer"]
-    assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == jpeg.read()
     assert (done.answers, done.media, done.gaps) == (1, 3, ())
+
+
+BLACK, RED, GREY = (0, 0, 0), (255, 0, 0), (90, 90, 90)
+PICTURES = {
+    "palette": (picture(mode="P"), BLACK),
+    "grey": (picture(mode="L", colour=90), GREY),
+    "grey of 16 bits": (picture(mode="I;16", colour=90 * 257), GREY),
+    "transparent": (picture(mode="RGBA", colour=(*RED, 0)), RED),
+    "JPEG": (picture("JPEG", colour=GREY), GREY),
+    "GIF": (picture("GIF", mode="P"), BLACK),
+    "SVG": (
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><path d="M0 0h8v4H0" fill="red"/></svg>',
+        RED,
+    ),
+}
+"""Files that are no RGB PNG, each with its one colour."""
+
+
+@pytest.mark.parametrize("form", PICTURES)
+def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it_was(form: str, tmp_path: Path) -> None:
+    data, colour = PICTURES[form]
+    output = Interleaved.from_text(FIRST, {"image0": Media.from_bytes(data)}, spellings=("span",))
+    done = exported(tmp_path / "m", answered_run(output, output))
+    for number in range(2):
+        with Image.open(tmp_path / f"m/image/i_tiny_{number}.png") as shown:
+            found = (shown.format, shown.mode, shown.size, shown.getpixel((0, 0)))
+        assert found == ("PNG", "RGB", (8, 4), colour)
+    assert ([note[:11] for note in done.notes], done.media) == (["2 pictures:"], 2)
+    back = answer(read_output(tmp_path / "m"), 1).output
+    assert back is not None
+    assert held(back) == held(output)
+
+
+def test_a_picture_that_is_none_keeps_its_bytes_and_is_counted(tmp_path: Path) -> None:
+    torn = Interleaved((media_part(Media.from_bytes(picture(mode="L")[:40])), media_part(HARE)))
+    done = exported(tmp_path / "m", answered_run(torn))
+    assert [note[:10] for note in done.notes] == ["1 picture:", "1 answer: "]
+    assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == picture(mode="L")[:40]
+    assert not (tmp_path / "m/other").exists()
 
 
 @pytest.mark.parametrize(("rate", "channels", "noted"), [(22050, 1, 0), (22050, 2, 1), (44100, 1, 1)])

@@ -49,3 +49,15 @@ def test_the_envelope_is_a_running_mean_of_ten_milliseconds_and_the_crest_of_a_s
         impulse[57] = sign * 0.5
         assert crest(impulse) == pytest.approx(20)
     assert [crest(sine(441, level=gain)) for gain in (1, 0.01, 0)] == pytest.approx([3.0103, 3.0103, 0], abs=1e-3)
+
+
+@pytest.mark.parametrize(("hertz", "score"), [(1000, 0.952), (441.7, 0.75)], ids=["equal steps", "any steps"])
+def test_what_rounding_adds_to_the_steps_of_a_steady_tone_is_no_jump(
+    hertz: float, score: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = sine(hertz)
+    exact, steps = level.transient_score(samples), envelope_steps(samples)
+    rounding = np.random.default_rng(0).uniform(0, 1e-10, len(steps)).astype(np.float32)
+    monkeypatch.setattr(level, "envelope_steps", lambda _: steps + rounding)
+    assert level.transient_score(samples) == pytest.approx(exact, abs=1e-3)
+    assert exact == pytest.approx(score, abs=0.01)
