@@ -107,10 +107,11 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
     "baseline": (
         "--model reference",
         "--model empty --baseline FOLDER/runs/reference/default",
-        lambda left: (left.code, "|reference|" in left.out),
-        ((0, False), (0, True)),
+        lambda left: "worse" in left.out,
+        (False, True),
     ),
-    "verbosity": ("", "--verbosity WARNING", lambda left: "results: " in left.err, (True, False)),
+    "table": ("--table full", "--table none", lambda left: "|Tasks" in left.out, (True, False)),
+    "verbosity": ("", "--verbosity WARNING", lambda left: "noted" in left.err, (True, False)),
     "report": ("--report false", "", lambda left: [*left.runs.rglob("index.html")] != [], (False, True)),
     "batch_size": (
         "--model noting_local",
