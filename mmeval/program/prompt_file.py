@@ -69,7 +69,7 @@ class PromptFile:
 
     name: str
     text: str
-    origin: str = ""
+    origin: str = field(default="", compare=False)
     """The file for messages, where they should name it."""
 
     @property
@@ -89,13 +89,20 @@ class PromptFile:
             if form and not any("form" in template.reads for _, template in templates):
                 raise PromptError("it does not write {{ form }}, which says what to reply: no reply would fit")
         except PromptError as error:
-            of = f" ({self.origin})" if self.origin else ""
-            raise PromptError(f"the prompt {self.name!r}{of}: {error}") from None
+            raise self._named(error) from None
 
     def messages(self, values: Mapping[str, Value]) -> tuple[Message, ...]:
         """The messages with the values in their places, media and all. Raises PromptError."""
         given = {**values, "mark": _mark(self.text, values)}
-        return tuple(Message(role, template.render(given)) for role, template in _templates(self.text, tuple(given)))
+        try:
+            templates = _templates(self.text, tuple(given))
+            return tuple(Message(role, template.render(given)) for role, template in templates)
+        except PromptError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: PromptError) -> PromptError:
+        of = f" ({self.origin})" if self.origin else ""
+        return PromptError(f"the prompt {self.name!r}{of}: {error}")
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
     if isinstance(written, Mapping):
         found = _written_out(written)
     elif is_prompt_path(written):
-        found = PromptFile(Path(written).stem, read_prompt(Path(written)))
+        found = PromptFile(Path(written).stem, read_prompt(Path(written)), written)
     elif written in texts.recorded:
         found = PromptFile(written, texts.recorded[written])
     else:
