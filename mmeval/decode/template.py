@@ -1,7 +1,7 @@
 """Renders Jinja templates within limits of time and memory, as a small one may ask for any amount of both.
 
 A plain template, which takes time in proportion to its values and its text, is rendered here. Any other is rendered in
-the decoding process, at about a millisecond each.
+the decoding process, at a few milliseconds each.
 """
 
 from __future__ import annotations
