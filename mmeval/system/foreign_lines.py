@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -48,6 +49,7 @@ def lines_of(
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
             reader = jsonlines.Reader(lines, loads=lines.decoded)
             while True:
+                row: Any
                 try:
                     row = reader.read(allow_none=True, skip_empty=True)
                 except EOFError:
@@ -98,13 +100,14 @@ class _BoundedLines:
     def _piece(self) -> bytes:
         return self._stream.readline(self._most + 1)
 
-    def decoded(self, line: str) -> Any:
+    def decoded(self, line: str | bytes) -> Any:
         """Raises LineFault for a line that is too long or nested too deeply, ValueError for one that is no JSON."""
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
         try:  # orjson would make floats of large numbers
             row = json.loads(line.rstrip(), parse_constant=_refuse_constant)
-            deep = line.count("[") + line.count("{") > MAX_DEPTH and _is_deep(row)
+            opened = line.count("[") + line.count("{") if isinstance(line, str) else math.inf
+            deep = opened > MAX_DEPTH and _is_deep(row)
         except RecursionError:
             deep = True
         if deep:

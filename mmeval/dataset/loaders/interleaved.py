@@ -41,7 +41,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved
@@ -243,7 +243,7 @@ def _message(written: Any, reader: ContentReader, where: str) -> Message:
     role = written.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
-    return Message(role, reader.read(written["content"], f"{where}.content"))
+    return Message(cast("MessageRole", role), reader.read(written["content"], f"{where}.content"))
 
 
 def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:
