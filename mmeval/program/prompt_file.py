@@ -17,6 +17,7 @@ of the values, so that no answer can contain its own end."""
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UnknownNameError
+from mmeval.plain_file import open_plain
 from mmeval.program.prompt import PromptError
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
@@ -141,7 +143,8 @@ def is_prompt_path(written: str) -> bool:
 def read_prompt(file: Path) -> str:
     """Raises PromptError for a file that is not there, is no text, or is too long."""
     try:
-        text = file.read_text("utf-8")
+        with io.TextIOWrapper(open_plain(file), "utf-8") as stream:
+            text = stream.read(MAX_CHARS + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None

@@ -36,13 +36,12 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     The option is a name or a list of names. Raises MissingDataError when there are none, UsageError for a file that is
     neither JSONL nor parquet, or is a link out of the data folder."""
     named = source.options.get("data_file")
-    if named is None:
-        return _files_of_split(source)
-    names = [named] if isinstance(named, str) else [str(name) for name in named]
-    files = tuple(path_inside(source.folder, name) for name in names)
+    names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
+    files = _files_of_split(source) if named is None else tuple(path_inside(source.folder, name) for name in names)
     for file in files:
         if not file.is_file():
-            raise MissingDataError(f"{file}: no such data file (dataset_kwargs: data_file)")
+            what = "is no plain file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
+            raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
             raise UsageError(f"{file}: rows are read from files that end in {' or '.join(SUFFIXES)}")
     return files
