@@ -142,7 +142,9 @@ class SampleChecks:
             with Caught() as failure:
                 self.task.prompt(sample)
             if failure:
-                yield self._at(("prompt",), "prompt", message_of(failure.error))
+                at = self.file.document.place(("prompt",))  # findings name it
+                message = message_of(failure.error).removeprefix(f"{at.file}:{at.line}: ")
+                yield self._at(("prompt",), "prompt", message)
 
     def _over_all(self) -> Iterator[TaskFinding]:
         keys = self.file.keys

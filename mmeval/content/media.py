@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from mmeval.content.media_type import sniff_file, suffix_for
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
+from mmeval.plain_file import open_plain
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE)
 """Addresses, which are no paths; a colon alone is not enough, as names may have one."""
@@ -158,7 +159,7 @@ class Media:
         if self.path is None:
             raise MissingDataError("a medium without bytes and without a file was read")
         try:
-            with self.path.open("rb") as file:
+            with open_plain(self.path) as file:
                 yield file
         except FileNotFoundError:
             raise MissingDataError(f"{self.path}: the media file has gone; put it back where it was") from None

@@ -17,6 +17,7 @@ of the values, so that no answer can contain its own end."""
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UnknownNameError
+from mmeval.plain_file import open_plain
 from mmeval.program.prompt import PromptError
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
@@ -69,7 +71,7 @@ class PromptFile:
 
     name: str
     text: str
-    origin: str = ""
+    origin: str = field(default="", compare=False)
     """The file for messages, where they should name it."""
 
     @property
@@ -89,13 +91,20 @@ class PromptFile:
             if form and not any("form" in template.reads for _, template in templates):
                 raise PromptError("it does not write {{ form }}, which says what to reply: no reply would fit")
         except PromptError as error:
-            of = f" ({self.origin})" if self.origin else ""
-            raise PromptError(f"the prompt {self.name!r}{of}: {error}") from None
+            raise self._named(error) from None
 
     def messages(self, values: Mapping[str, Value]) -> tuple[Message, ...]:
         """The messages with the values in their places, media and all. Raises PromptError."""
         given = {**values, "mark": _mark(self.text, values)}
-        return tuple(Message(role, template.render(given)) for role, template in _templates(self.text, tuple(given)))
+        try:
+            templates = _templates(self.text, tuple(given))
+            return tuple(Message(role, template.render(given)) for role, template in templates)
+        except PromptError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: PromptError) -> PromptError:
+        of = f" ({self.origin})" if self.origin else ""
+        return PromptError(f"the prompt {self.name!r}{of}: {error}")
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
     if isinstance(written, Mapping):
         found = _written_out(written)
     elif is_prompt_path(written):
-        found = PromptFile(Path(written).stem, read_prompt(Path(written)))
+        found = PromptFile(Path(written).stem, read_prompt(Path(written)), written)
     elif written in texts.recorded:
         found = PromptFile(written, texts.recorded[written])
     else:
@@ -134,7 +143,8 @@ def is_prompt_path(written: str) -> bool:
 def read_prompt(file: Path) -> str:
     """Raises PromptError for a file that is not there, is no text, or is too long."""
     try:
-        text = file.read_text("utf-8")
+        with io.TextIOWrapper(open_plain(file), "utf-8") as stream:
+            text = stream.read(MAX_CHARS + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None

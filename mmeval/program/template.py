@@ -13,15 +13,15 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
 from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.decode.template import BoundedTemplate
 from mmeval.errors import did_you_mean
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
@@ -29,48 +29,28 @@ from mmeval.records.sample import Message, Sample
 Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
 """A value of a template: a text or number, content with media, or a list or mapping of these."""
 
-MAX_PROMPT_CHARS = 4_000_000
-"""A longer rendered template is an error: a loop in it, or data that belong into a document. It bounds what is sent,
-not the cost of rendering, as templates are in task files, which the user chooses."""
-
 _NONCE = f"{secrets.randbelow(10**30):030d}"
 _MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")  # digits survive filters that change letters or escape
 _CUT_MARK = f"[{_NONCE[:8]}"
 
 
-def _joined(chunks: Iterable[str]) -> str:
-    out: list[str] = []
-    length = 0
-    for chunk in chunks:
-        length += len(chunk)
-        if length > MAX_PROMPT_CHARS:
-            raise PromptError(f"a prompt is longer than {MAX_PROMPT_CHARS} characters")
-        out.append(chunk)
-    return "".join(out)
-
-
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
-_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
-
-
 def check_template(source: str, fields: Sequence[str]) -> None:
     """Raises PromptError for a template with faulty syntax, or an unknown variable."""
     known = ("input", "id", *fields)
-    for name in _unknown_names(source, known):
+    for name in _unknown_names(BoundedTemplate(source), known):
         raise PromptError(
             f"the template reads {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}; "
             f"a label of the samples is named under prompt_fields first"
         )
 
 
-def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
+def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]:
     try:
-        used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+        return sorted(template.reads - {*known})
     except TemplateSyntaxError as error:
         raise PromptError(f"not a valid template, in its line {error.lineno}: {error.message}") from None
-    except RecursionError:
-        raise PromptError("not a valid template: it is nested too deeply") from None
-    return sorted(used - {*known, *_ENVIRONMENT.globals})
+    except TemplateError as error:
+        raise PromptError(f"not a valid template: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -80,14 +60,16 @@ class TemplatePrompt:
     user: str = ""
     system: str = ""
     fields: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
+    """Where they stand, for messages: file and line."""
 
     @cached_property
-    def _user(self) -> Template:
-        return _ENVIRONMENT.from_string(self.user)
+    def _user(self) -> BoundedTemplate:
+        return BoundedTemplate(self.user)
 
     @cached_property
-    def _system(self) -> Template:
-        return _ENVIRONMENT.from_string(self.system)
+    def _system(self) -> BoundedTemplate:
+        return BoundedTemplate(self.system)
 
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
         messages = tuple(self._asked(message, sample) for message in sample.input) if self.user else sample.input
@@ -116,7 +98,8 @@ class TemplatePrompt:
             )
         return Message("user", Interleaved(found))
 
-    def _rendered(self, template: Template, sample: Sample, text: str) -> str:
+    def _rendered(self, template: BoundedTemplate, sample: Sample, text: str) -> str:
+        at = f"{self.place}: " if self.place else ""
         values: dict[str, Any] = {"input": text, "id": sample.id}
         metadata = sample.metadata
         for name in self.fields:
@@ -124,12 +107,10 @@ class TemplatePrompt:
                 values[name] = metadata[name]
         try:
             return template.render(values)
-        except PromptError as error:
-            raise PromptError(f"sample {sample.id!r}: {error}") from None
         except UndefinedError as error:
-            raise PromptError(f"sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
-        except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
-            raise PromptError(f"sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
+            raise PromptError(f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
+        except TemplateError as error:
+            raise PromptError(f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -144,19 +125,19 @@ class PartsTemplate:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        for name in _unknown_names(self.source, self.names):
+        for name in _unknown_names(self._template, self.names):
             raise PromptError(
                 f"the template reads {name!r}{did_you_mean(name, self.names)}; it has {', '.join(self.names)}"
             )
 
     @cached_property
-    def _template(self) -> Template:
-        return _ENVIRONMENT.from_string(self.source)
+    def _template(self) -> BoundedTemplate:
+        return BoundedTemplate(self.source)
 
-    @cached_property
+    @property
     def reads(self) -> frozenset[str]:
         """The values that it reads."""
-        return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(self.source)))
+        return self._template.reads
 
     def render(self, values: Mapping[str, Value]) -> Interleaved:
         """The text with the values' media in their places.
@@ -170,30 +151,18 @@ class PartsTemplate:
         """The contents of a template that is one expression of a list; any other has one. Raises as ``render``."""
 
         def texts(given: Mapping[str, Any]) -> list[str]:
-            found = self._evaluate(given)
-            return list(map(str, found)) if isinstance(found, (list, tuple)) else [str(found)]
+            found = json.loads(self._template.value(given))
+            return list(map(str, found)) if isinstance(found, list) else [str(found)]
 
         return self._contents(values, texts)
 
     def value(self, values: Mapping[str, Value]) -> Any:
         """The value of a template that is one expression, as JSON; else its text.
         Raises PromptError where it has media."""
-        found = self._contents(values, lambda given: [json.dumps(self._evaluate(given))])[0]
+        found = self._contents(values, lambda given: [self._template.value(given)])[0]
         if found.media():
             raise PromptError("the value holds media, which belong into a content")
         return json.loads(found.text)
-
-    def _evaluate(self, given: Mapping[str, Any]) -> Any:
-        return self._template.render(given) if self._expression is None else self._expression(given)
-
-    @cached_property
-    def _expression(self) -> Callable[[Mapping[str, Any]], Any] | None:
-        """What computes a template that is nothing but ``{{ expression }}``."""
-        match = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", self.source, re.DOTALL)
-        try:
-            return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False) if match else None
-        except TemplateSyntaxError:  # several expressions
-            return None
 
     def _contents(
         self, values: Mapping[str, Value], texts_of: Callable[[Mapping[str, Any]], list[str]]
@@ -203,7 +172,7 @@ class PartsTemplate:
         given = {name: _as_text(value, placed, contents) for name, value in values.items()}
         try:
             texts = texts_of(given)
-        except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+        except TemplateError as error:
             raise PromptError(f"the prompt cannot be rendered: {error}") from None
         text = "".join(texts)
         shown = {int(position) for position in _MARK.findall(text)}

@@ -103,17 +103,19 @@ class JobQueue:
     def _jobs(self, position: int) -> Iterator[Job]:
         task = self.tasks[position]
         for index, found in self.samples(position):
-            sample, line = self._written(task, index, found)
+            sample, line = self._written(index, found)
             for repeat in range(task.repeats):
                 yield Job(position, task, index, sample, line, repeat)
 
-    def _written(self, task: Task, index: int, sample: Sample) -> tuple[Sample, bytes]:
-        """The sample with its line; without content if one of its media cannot be read."""
+    def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
+        """The sample with its line; a bad one if a medium cannot be read, or JSON cannot hold it."""
         try:
-            return sample, self._line(task, index, sample)
+            return sample, self._line(sample)
         except (ContentError, MissingDataError) as error:
             bad = without_content(sample, f"sample {index}: {error}")
-            return bad, self._line(task, index, bad)
+        except (TypeError, ValueError, RecursionError) as error:
+            bad = without_content(replace(sample, metadata={}), f"sample {index} holds what JSON cannot: {error}")
+        return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
         """The chosen samples of a task, each with its place in the data set.
@@ -133,17 +135,12 @@ class JobQueue:
             else:
                 yield index, sample
 
-    def _line(self, task: Task, index: int, sample: Sample) -> bytes:
+    def _line(self, sample: Sample) -> bytes:
         """The sample as it is recorded, scored and, where it has no media, recognised."""
         has_media = sample.has_media
         if has_media:
             _keep_loose_media(sample, self._media)
-        try:
-            line = to_line(sample.to_json())
-        except (TypeError, ValueError) as error:
-            raise UsageError(
-                f"{task.name}: sample {index} ({sample.id!r}) holds what JSON cannot ({error}); mend its loader"
-            ) from None
+        line = to_line(sample.to_json())
         if has_media:
             return line
         sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
-from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -13,6 +13,8 @@ from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
 """Bytes; a longer line is refused: lines hold text and paths, and media are files beside them."""
+MAX_DEPTH = 100
+"""Lists and objects inside each other: what is written and read again has limits of its own, not far above."""
 
 
 class ForeignLine(NamedTuple):
@@ -24,11 +26,18 @@ class ForeignLine(NamedTuple):
     row: Any
 
 
-def lines_of(file: Path, *, kind: type | None = dict, offset: int = 0) -> Iterator[ForeignLine]:
+class LineFault(UsageError):
+    """A line that is no row, after which the file goes on."""
+
+
+def lines_of(
+    file: Path, *, kind: type | None = dict, offset: int = 0, most: int = 0, faults: bool = False
+) -> Iterator[ForeignLine]:
     """The values of a file, of one ``kind`` if not None; blank lines are passed over.
 
-    ``offset`` is the first byte that is read. Raises UsageError with file and line, and MissingDataError for a file
-    that cannot be read."""
+    ``offset`` is the first byte that is read, ``most`` the largest number of bytes of a line (0:
+    MAX_LINE_BYTES). Raises UsageError with file and line, and MissingDataError for a file that cannot be read. With
+    ``faults`` a line that is too long or nested too deeply has a LineFault as its value instead."""
     import jsonlines  # most commands read no such file
 
     if file.exists() and not file.is_file():
@@ -37,16 +46,23 @@ def lines_of(file: Path, *, kind: type | None = dict, offset: int = 0) -> Iterat
         with file.open("rb") as opened:
             stream = BufferedReader(opened)  # a file of the hub knows no limit of a line
             stream.seek(offset)
-            lines = _BoundedLines(file, stream, offset)
-            reader = jsonlines.Reader(lines, loads=_decoded)
-            for row in reader.iter(allow_none=True, skip_empty=True):
-                if kind is not None and not isinstance(row, kind):
+            lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
+            reader = jsonlines.Reader(lines, loads=lines.decoded)
+            while True:
+                row: Any
+                try:
+                    row = reader.read(allow_none=True, skip_empty=True)
+                except EOFError:
+                    return
+                except LineFault as fault:
+                    if not faults:
+                        raise UsageError(f"{lines.place}: {fault}") from None
+                    row = fault
+                if kind is not None and not isinstance(row, (kind, LineFault)):
                     raise UsageError(f"{lines.place}: the line is a {type(row).__name__}, not an object")
                 yield ForeignLine(lines.place, lines.number, lines.offset, row)
     except jsonlines.InvalidLineError as error:
         raise UsageError(f"{lines.place}: the line is no JSON{lines.cut}: {_reason(error.__cause__)}") from None
-    except RecursionError:
-        raise UsageError(f"{lines.place}: the line is no JSON: it is nested too deeply") from None
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
 
@@ -61,31 +77,54 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 
 
 class _BoundedLines:
-    """The lines of a stream, with the place of the last one. Raises UsageError for one that is too long."""
+    """The lines of a stream, with the place of the last one; one that is too long is passed over."""
 
-    def __init__(self, file: Path, stream: BinaryIO, offset: int) -> None:
-        self._file, self._stream = file, stream
-        self.number, self.offset, self.cut, self._end = 0, offset, "", offset
+    def __init__(self, file: Path, stream: BinaryIO, offset: int, most: int) -> None:
+        self._file, self._stream, self._most = file, stream, most
+        self.number, self.offset, self.cut, self._end, self._long = 0, offset, "", offset, False
 
     @property
     def place(self) -> str:
         return f"{self._file}:{self.number}"
 
     def __iter__(self) -> Iterator[bytes]:
-        for line in iter(partial(self._stream.readline, MAX_LINE_BYTES + 1), b""):
+        for line in iter(self._piece, b""):
             self.number, self.offset, self._end = self.number + 1, self._end, self._end + len(line)
-            if len(line) > MAX_LINE_BYTES:
-                raise UsageError(f"{self.place}: the line is longer than {MAX_LINE_BYTES >> 20} MiB")
+            self._long, rest = len(line) > self._most, line
+            while len(rest) > self._most and not rest.endswith(b"\n"):
+                rest = self._piece()
+                self._end += len(rest)
             self.cut = "" if line.endswith(b"\n") else " (the file may be cut off)"
-            yield line
+            yield b"-" if self._long else line
+
+    def _piece(self) -> bytes:
+        return self._stream.readline(self._most + 1)
+
+    def decoded(self, line: str | bytes) -> Any:
+        """Raises LineFault for a line that is too long or nested too deeply, ValueError for one that is no JSON."""
+        if self._long:
+            raise LineFault(f"the line is longer than {self._most >> 20} MiB")
+        try:  # orjson would make floats of large numbers
+            row = json.loads(line.rstrip(), parse_constant=_refuse_constant)
+            opened = line.count("[") + line.count("{") if isinstance(line, str) else math.inf
+            deep = opened > MAX_DEPTH and _is_deep(row)
+        except RecursionError:
+            deep = True
+        if deep:
+            raise LineFault(f"the line is nested more than {MAX_DEPTH} deep")
+        return row
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        holders = (item for item in level if isinstance(item, (dict, list)))
+        level = [inner for item in holders for inner in (item.values() if isinstance(item, dict) else item)]
+    return any(isinstance(item, (dict, list)) for item in level)
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number; write null")
-
-
-def _decoded(line: str | bytes) -> Any:
-    return json.loads(line.rstrip(), parse_constant=_refuse_constant)  # orjson would make floats of large numbers
 
 
 def _reason(error: BaseException | None) -> str:

@@ -17,6 +17,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from mmeval.errors import TaskFileError
+from mmeval.plain_file import open_plain
 
 try:
     from yaml import CSafeLoader as _BaseLoader
@@ -146,7 +147,7 @@ def parse_document(text: str, file: Path) -> Document:
 
 def _text(file: Path) -> str:
     try:
-        with file.open("rb") as stream:
+        with open_plain(file) as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise TaskFileError(f"cannot be read ({error.strerror})", file=file) from None

@@ -164,7 +164,8 @@ def _prompt(file: TaskFile) -> Prompt:
         except PromptError as error:
             path = ("prompt", role) if ("prompt", role) in file.document.places else ("prompt",)
             raise KeyFaultsError((path, str(error))) from None
-    return TemplatePrompt(user=keys.user or "", system=keys.system or "", fields=fields)
+    at = file.document.place(("prompt",))
+    return TemplatePrompt(keys.user or "", keys.system or "", fields, place=f"{at.file}:{at.line}")
 
 
 def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from typing import Any
 
 from mmeval.system.yaml_document import Document, KeyPath, read_document
 
+MAX_DEPTH = 50
+"""Files that include each other in a row."""
+
 
 class TaskFiles:
     """Reader of task files with their includes; each file is read once.
@@ -20,6 +23,8 @@ class TaskFiles:
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self._roots = tuple(root.resolve() for root in roots)
         self._read: dict[Path, Document] = {}
+        self._whole: dict[Path, Document] = {}
+        """Files with what they include; each is resolved once, in however many others it is."""
 
     def document(self, file: Path) -> Document:
         """Read a file with its includes: later ones override, and the file overrides all.
@@ -46,7 +51,12 @@ class TaskFiles:
             if target.resolve() in trail:
                 chain = " -> ".join(file.name for file in (*trail, target))
                 raise document.error(path, f"the include leads back to itself: {chain}")
-            below = self._resolved(self.own(target), (*trail, target.resolve()))
+            known = target.parent.resolve() / target.name  # links of folders lead to the same files
+            if known not in self._whole:
+                if len(trail) > MAX_DEPTH:
+                    raise document.error(path, f"the includes are more than {MAX_DEPTH} deep; include fewer files")
+                self._whole[known] = self._resolved(self.own(target), (*trail, target.resolve()))
+            below = self._whole[known]
             base = below if base is None else below.over(base)
         own = document.without("include")
         return own if base is None else own.over(base)

@@ -214,24 +214,25 @@ def _entries(files: Iterable[Path], root: _Root) -> Iterator[IndexEntry]:
     scans = {file: scan_file(file) for file in files}
     for scan in list(scans.values()):
         if scan.name or scan.problem:
-            tags = _tags(scan, scans, (scan.file,))
+            tags = _tags(scan, scans, {scan.file})
             yield IndexEntry(scan.name, bool(scan.group), scan.file, root.benchmark, root.owner, tags, scan.problem)
 
 
-def _tags(scan: FileScan, scans: dict[Path, FileScan], trail: tuple[Path, ...]) -> tuple[str, ...]:
-    """A file's tags, or those of the last included file that has any."""
+def _tags(scan: FileScan, scans: dict[Path, FileScan], seen: set[Path]) -> tuple[str, ...]:
+    """A file's tags, or those of the last included file that has any; each is seen once."""
     if scan.tags is not None:
         return scan.tags
     for name in reversed(scan.includes):
         target = Path(scan.file.parent, name)
         if target not in scans:
             target = target.resolve()
-        if target in trail or not target.is_file():
+        if target in seen or not target.is_file():
             continue
+        seen.add(target)
         below = scans.get(target)
         if below is None:
             below = scans[target] = scan_file(target)
-        tags = _tags(below, scans, (*trail, target))
+        tags = _tags(below, scans, seen)
         if tags:
             return tags
     return ()

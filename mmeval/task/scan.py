@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import TaskFileError
-from mmeval.system.yaml_document import read_document
+from mmeval.plain_file import open_plain
+from mmeval.system.yaml_document import MAX_FILE_BYTES, read_document
 
 _NAME = re.compile(r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)", re.MULTILINE)
 _HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
@@ -80,7 +81,8 @@ def scan_file(file: Path) -> FileScan:
 def _probable_name(file: Path) -> str:
     """The name of a broken file by its line; empty where no key names it, as in a template."""
     try:
-        text = file.read_text("utf-8", "replace")
+        with open_plain(file) as stream:
+            text = stream.read(MAX_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return file.stem
     if found := _NAME.search(text):

@@ -148,6 +148,9 @@ class ChosenTasks:
             return self._add_task(self._index.run_name(entry), parse_task(document))
         if entry.name in trail:
             raise TaskFileError(f"the group holds itself: {' -> '.join((*trail, entry.name))}", file=entry.file)
+        known = self.group_files.get(entry.name)
+        if known is not None and known.document.file == document.file:
+            return entry.name
         return self._add_group(parse_group(document), trail)
 
     def _add_task(self, name: str, file: TaskFile) -> str:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_folder import write_pair
 
@@ -34,3 +36,35 @@ def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(tmp
     assert "torn" in torn.err and "test.jsonl:3: " in torn.err
     assert "kept 3 answers" in mended.err and "unfinished" not in mended.out
     assert results(folder)["mmeval"]["unfinished"] == {}
+
+
+DEEP = b"[" * 900 + b"]" * 900
+BAD_ROWS = {
+    "a role that is a list": b'{"input": [{"role": ["user"], "content": "a"}]}',
+    "an id that is a list": b'{"id": ["a"], "input": "a"}',
+    "a kind that is an object": b'{"input": [{"type": {"a": 1}}]}',
+    "media that are a list": b'{"input": "a", "media": [["image1"]]}',
+    "a label that is deep": b'{"input": "a", "label": ' + b"[" * 600 + b"]" * 600 + b"}",
+    "an input that is deep": b'{"input": ' + DEEP + b"}",
+    "deeper than Python": b'{"input": "a", "label": ' + DEEP + b', "b": ' + b"[" * 90_000 + b"]" * 90_000 + b"}",
+    "a long line": b'{"input": "' + b"a " * 2**22 + b'"}',
+    "no object": b"7",
+}
+
+
+@pytest.mark.parametrize("loader", ["interleaved", "datasets"])
+def test_a_row_that_nothing_can_be_made_of_fails_alone_and_by_name(loader: str, tmp_path: Path) -> None:
+    taken = BAD_ROWS if loader == "interleaved" else {name: BAD_ROWS[name] for name in BAD_ROWS if "deep" in name}
+    write_rows(tmp_path, "bad", GOOD, *taken.values(), GOOD)
+    write_rows(tmp_path, "sound", GOOD)
+    write_pair(tmp_path, "bad", "sound")
+    if loader == "datasets":
+        columns = "loader: datasets\ncolumns: {input: input, reference: reference}\n"
+        (tmp_path / "bad.yaml").write_text((tmp_path / "bad.yaml").read_text() + columns)
+    checked, done = mmeval("validate", tmp_path / "bad.yaml"), run(tmp_path, "both")
+    assert (checked.code, done.code) == (2, 3), done.err
+    named = [line for line in checked.out.splitlines() if "[rows]" in line]
+    assert [f"row {number}: " in line for number, line in enumerate(named, 2)] == [True] * len(taken), checked.out
+    found = {row["task"]: row for row in results(run_folder(tmp_path / "runs"))["mmeval"]["results"]}
+    assert (found["bad"]["n"], found["bad"]["scored"], found["sound"]["scored"]) == (len(taken) + 2, 2, 1)
+    assert "unexpected" not in checked.err + done.err

@@ -15,7 +15,14 @@ def every_page(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     return sum(1 for _ in decode.pages(media, limits=limits))
 
 
+def every_face(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> object:
+    """The corners of every face, each way in which a mesh is decoded."""
+    for mesh in (decode.mesh_arrays(media, limits=limits), decode.raw_mesh_arrays(media, limits=limits)):
+        corners = mesh.vertices[mesh.faces]
+    return corners
+
+
 DECODERS: dict[str, Callable[..., object]] = {
     **{"image": decode.image, "audio": decode.audio, "video": every_frame, "video_info": decode.video_info},
-    **{"mesh": decode.mesh_arrays, "pages": every_page},
+    **{"mesh": every_face, "pages": every_page},
 }

@@ -31,7 +31,8 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import explaining
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.dataset.loaders.parquet_rows import json_value
-from mmeval.errors import Caught, RowError, UnknownNameError, UsageError
+from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
+from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
@@ -92,10 +93,11 @@ class ColumnsDataset:
             features: dict[str, Any] = self._builder.info.features or {}
             self._own_lines = self._has_own_lines(features, options)
             if self._own_lines:
-                features = {key: None for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS) for key in row} | features
+                rows = (row for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS) if isinstance(row, dict))
+                features = {key: None for row in rows for key in row} | features
             else:
                 self._stream = self._streamed()
-                features = self._stream.features or dict.fromkeys(next(self._all(), {}))  # a CSV has none yet
+                features = self._stream.features or dict.fromkeys(next(iter(self._stream), {}))  # a CSV has none yet
             if not features:
                 raise UsageError(f"{self._place}: test_split {source.split!r} has no rows")
             if self._builder.name == "csv" or any(file.endswith("metadata.csv") for file in self._files):
@@ -200,18 +202,20 @@ class ColumnsDataset:
         stream = self._builder.as_streaming_dataset(split=self._source.split)
         return stream.decode(False) if stream.features else stream
 
-    def _all(self) -> Iterator[dict[str, Any]]:
+    def _all(self) -> Iterator[dict[str, Any] | UsageError]:
+        """The rows; the error of one that cannot be read."""
         if not self._own_lines:
             return iter(self._stream)
         from datasets.utils.file_utils import xPath  # the path of a file here or on the hub
 
-        return (line.row for file in self._files for line in lines_of(xPath(file)))
+        files = map(xPath, self._files)
+        return (line.row for file in files for line in lines_of(file, most=MAX_ROW_BYTES, faults=True))
 
     @cached_property
-    def _first(self) -> list[dict[str, Any]]:
+    def _first(self) -> list[dict[str, Any] | UsageError]:
         return list(islice(self._all(), _KEPT_ROWS))
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _rows(self) -> Iterator[dict[str, Any] | UsageError]:
         with self._explained():
             yield from self._first
             if len(self._first) == _KEPT_ROWS:
@@ -234,10 +238,12 @@ class ColumnsDataset:
             place = self._files[0] if len(self._files) == 1 else self._place
             raise UsageError(f"{place}: datasets cannot read {what}: {reason}") from None
 
-    def _sample(self, row: dict[str, Any], position: int) -> Sample:
+    def _sample(self, row: dict[str, Any] | UsageError, position: int) -> Sample:
         labels: dict[str, Any] = {}
         name = str(position)
-        try:
+        with Caught() as failure:  # whatever is wrong with a row, the others go on
+            if isinstance(row, UsageError):
+                raise row
             cells = {column: self._cell(column, value) for column, value in (dict.fromkeys(self._names) | row).items()}
             labels = {column: cell for column, cell in cells.items() if not _has_media(cell)}
             values = {self._names.get(column, column): "" if cell is None else cell for column, cell in cells.items()}
@@ -248,9 +254,9 @@ class ColumnsDataset:
             one = (templates["reference"].render(values),) if "reference" in templates else ()
             several = (reference for template in self._references for reference in template.each(values))
             accepted = tuple(reference for reference in (*one, *several) if reference.rendered().strip())
-        except UsageError as error:
-            raise RowError(f"{self._place}: row {position}: {error}", id=name, labels=labels) from None
-        return Sample(name, (Message("user", asked),), accepted, labels)
+            return Sample(name, (Message("user", asked),), accepted, labels)
+        fault = f"{self._place}: row {position}: {message_of(failure.error)}"
+        raise RowError(fault, id=name, labels=labels)
 
     def _cell(self, column: str, value: Any) -> Value:
         """A cell, or a value in it, as templates see it: its media as content, else as JSON."""

@@ -41,7 +41,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved
@@ -50,7 +50,7 @@ from mmeval.content.written import ContentReader
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.dataset.loaders.row_files import RowScan, read_jsonl, row_files, scan_files
-from mmeval.errors import RowError, UnknownNameError, UsageError
+from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
 
 OPTIONS = ("data_file", "media_folder", "spellings")
@@ -125,11 +125,10 @@ class InterleavedDataset:
 
     def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
-        try:
+        with Caught() as failure:  # whatever is wrong with a row, the others go on
             return read_sample(row.values, str(position), resolve, self.spellings)
-        except UsageError as error:
-            fault = f"{row.file}: row {row.number}: {error}"
-            raise RowError(fault, id=_known_id(row.values, str(position)), labels=_labels(row.values)) from None
+        fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
+        raise RowError(fault, id=_known_id(row.values, str(position)), labels=_labels(row.values))
 
 
 class MediaFolder:
@@ -174,6 +173,8 @@ class MediaFolder:
 
 def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
+    if isinstance(row, UsageError):
+        raise row
     if not isinstance(row, dict):
         raise UsageError("is no object with keys")
     if row.get("input") is None:
@@ -240,9 +241,9 @@ def _message(written: Any, reader: ContentReader, where: str) -> Message:
     if not isinstance(written, dict) or "content" not in written:
         raise UsageError(f'{where} is no message with "role" and "content"')
     role = written.get("role")
-    if role not in _ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
-    return Message(role, reader.read(written["content"], f"{where}.content"))
+    return Message(cast("MessageRole", role), reader.read(written["content"], f"{where}.content"))
 
 
 def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 
 class DataRow(NamedTuple):
-    """One row as read. ``number`` is its place in the file, from 1: in JSONL the line."""
+    """One row as read. ``number`` is its place in the file, from 1: in JSONL the line.
+    ``values`` is the error of a row that cannot be read."""
 
     file: Path
     number: int

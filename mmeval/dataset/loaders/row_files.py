@@ -14,12 +14,14 @@ from mmeval.content.media import path_inside
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
-from mmeval.system.foreign_lines import MAX_LINE_BYTES, lines_of
+from mmeval.system.foreign_lines import lines_of
 
 SUFFIXES = (".jsonl", ".parquet")
 _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
 """``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
 _NAMED_SHARDS = 10
+MAX_ROW_BYTES = 2**23
+"""Of a line of JSON: twice the longest prompt. Each use of a longer one costs seconds and hundreds of megabytes."""
 
 
 class RowScan(NamedTuple):
@@ -34,13 +36,12 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     The option is a name or a list of names. Raises MissingDataError when there are none, UsageError for a file that is
     neither JSONL nor parquet, or is a link out of the data folder."""
     named = source.options.get("data_file")
-    if named is None:
-        return _files_of_split(source)
-    names = [named] if isinstance(named, str) else [str(name) for name in named]
-    files = tuple(path_inside(source.folder, name) for name in names)
+    names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
+    files = _files_of_split(source) if named is None else tuple(path_inside(source.folder, name) for name in names)
     for file in files:
         if not file.is_file():
-            raise MissingDataError(f"{file}: no such data file (dataset_kwargs: data_file)")
+            what = "is no plain file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
+            raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
             raise UsageError(f"{file}: rows are read from files that end in {' or '.join(SUFFIXES)}")
     return files
@@ -49,9 +50,10 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 def read_jsonl(file: Path) -> Iterator[DataRow]:
     """The rows of a JSONL file; blank lines are passed over.
 
-    Raises UsageError naming file and line for a line that is no JSON, or is too long.
+    A line that is too long or nested too deeply has a UsageError for its values. Raises UsageError naming file and
+    line for a line that is no JSON.
     """
-    for line in lines_of(file, kind=None):
+    for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)
 
 
@@ -105,12 +107,12 @@ def _no_rows(folder: Path, split: str) -> str:
 
 
 def _scan(file: Path, sha256: hashlib._Hash) -> int:
-    rows = 0
+    rows, whole = 0, True
     with file.open("rb") as lines:
-        # A line that is too long to be a row is read in pieces; reading it as a row is what fails later.
-        for line in iter(partial(lines.readline, MAX_LINE_BYTES + 1), b""):
-            sha256.update(line)
-            rows += not line.isspace()
+        for piece in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
+            sha256.update(piece)
+            rows += whole and (len(piece) > MAX_ROW_BYTES or not piece.isspace())
+            whole = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
     if file.suffix != ".parquet":
         return rows
     from mmeval.dataset.loaders.parquet_rows import count_parquet

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import MmevalError
+from mmeval.errors import Caught, MmevalError
 from mmeval.report.page.chunks import script
 from mmeval.report.page.places import MEDIA, linked_or_copied
 
@@ -65,12 +65,10 @@ class Previews:
         known = self._failed.get(media.sha256)
         if known is not None:
             return {"note": known}
-        try:
+        with Caught() as failure:  # whatever a medium does to its decoder, its trial is shown
             return make(media)
-        except (MmevalError, OSError, RecursionError, MemoryError) as error:
-            note = " ".join(str(error).replace(f"{media.label}: ", "").split())[:500]
-            self._failed[media.sha256] = note
-            return {"note": note}
+        note = self._failed[media.sha256] = _note(media, failure.error)
+        return {"note": note}
 
     def _maker(self, mime: str) -> Callable[[Media], dict[str, Any]] | None:
         if mime in _DRAWN:
@@ -154,8 +152,13 @@ def too_large(media: Media) -> str:
     try:
         check_size(media, limits=LIMITS)
     except (MmevalError, OSError) as error:
-        return " ".join(str(error).replace(f"{media.label}: ", "").split())[:500]
+        return _note(media, error)
     return ""
+
+
+def _note(media: Media, error: BaseException) -> str:
+    words = str(error).replace(f"{media.label}: ", "") or type(error).__name__
+    return " ".join(words.split())[:500]
 
 
 def _drawn(media: Media) -> Image:

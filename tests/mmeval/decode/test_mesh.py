@@ -40,13 +40,15 @@ def test_materials_in_other_files_are_left_alone(capfd: pytest.CaptureFixture[st
         (tiny.CLOUD_PLY.replace(b"1 0 0\n", b"nan 0 0\n"), "not numbers"),
         (b"OFF\n4000000000 1 0\n0 0 0\n", "4000000000"),
         (tiny.PLAIN_OFF.replace(b"3 0 1 2", b"3 0 1 7"), "outside the range"),
+        (b"v 1 1 1\n" + b"v 1 1\n" * 3 + b"f 1 2 4\n", "three coordinates"),
         *((tiny.PLAIN_PLY.replace(b"3 0 1 2", b"3 0 1 %d" % index), "a vertex") for index in (3, -1)),
         (tiny.CLOUD_PLY.replace(b"vertex 3", b"vertex 0"), "vertices|decoded"),
     ],
 )
 def test_a_damaged_mesh_says_what_is_wrong(data: bytes, words: str) -> None:
-    with pytest.raises(CorruptMediaError, match=words):
-        decode.mesh_arrays(Media.from_bytes(data))
+    for decoder in (decode.mesh_arrays, decode.raw_mesh_arrays):
+        with pytest.raises(CorruptMediaError, match=words):
+            decoder(Media.from_bytes(data))
 
 
 @pytest.mark.parametrize(

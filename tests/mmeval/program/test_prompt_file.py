@@ -116,3 +116,12 @@ def test_a_folder_gives_its_prompts_by_file_name_and_a_fault_names_the_file(tmp_
     (mine / "one.md").write_text("again")
     with pytest.raises(PromptError, match="called one;"):
         read_prompt_folder(mine)
+
+
+def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "loud.jinja"
+    file.write_text("{{ answer * 10000000000 }}{{ form }}")
+    prompt = find_prompt(str(file), tmp_path, NONE)
+    prompt.check(["answer", "form"])
+    with pytest.raises(PromptError, match=r"loud\.jinja.*memory"):
+        prompt.messages({"answer": "a", "form": "f"})

@@ -65,6 +65,12 @@ def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long
         TemplatePrompt(user=template)(sample("abcdef", PICTURE, answer="42"))
 
 
+def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file() -> None:
+    for template in ("{{ 'a' * 10000000000 }}", "{{ level }}"):
+        with pytest.raises(PromptError, match=r"^t\.yaml:3: sample 's1'"):
+            TemplatePrompt(user=template, place="t.yaml:3")(sample("abc"))
+
+
 @pytest.mark.parametrize(
     ("template", "fault"),
     [

@@ -82,10 +82,19 @@ def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Pat
     kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
     media = [*kept.input[0].content.media(), *kept.references[0].media()]
     assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]
-    plain, odd = plan(task(rows=[sample(level="hard")])), plan(task(rows=[sample("odd", labels={1, 2})]))
+    plain = plan(task(rows=[sample(level="hard")]))
     assert [Sample.from_json(from_line(job.sample_line), Path()) == job.sample for job in plain] == [True]
-    with pytest.raises(UsageError, match=r"toy: sample 0 \('odd'\)"):
-        list(odd)
+
+
+def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    jobs = list(plan(task(rows=[sample("a"), sample("set", labels={1, 2}), sample("deep", labels=deep), sample("b")])))
+    assert [(job.sample.id, "JSON" in job.sample.fault) for job in jobs] == [
+        *(("a", False), ("set", True), ("deep", True), ("b", False))
+    ]
+    assert [Sample.from_json(from_line(job.sample_line), Path()) == job.sample for job in jobs] == [True] * 4
 
 
 @pytest.mark.parametrize(

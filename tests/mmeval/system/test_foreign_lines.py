@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.system import foreign_lines
-from mmeval.system.foreign_lines import line_at, lines_of
+from mmeval.system.foreign_lines import MAX_DEPTH, LineFault, line_at, lines_of
 
 
 def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -20,6 +20,23 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
         list(lines_of(tmp_path / "pipe.jsonl"))
     with pytest.raises(MissingDataError, match=r"y\.jsonl"):
         list(lines_of(tmp_path / "y.jsonl"))
+
+
+def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(tmp_path: Path) -> None:
+    def nested(depth: int) -> str:
+        return f'{{"a": {"[" * depth}{"]" * depth}}}'
+
+    file = tmp_path / "x.jsonl"
+    good, long = '{"a": "[[["}', '{"a": "' + "ä" * 3000 + '"}'
+    lines = [good, nested(MAX_DEPTH - 1), nested(MAX_DEPTH), nested(900), nested(100_000), long, " " * 3000, good]
+    file.write_text("\n".join(lines))
+    found = list(lines_of(file, most=300_000, faults=True))
+    assert [isinstance(line.row, LineFault) for line in found] == [False, False, True, True, True, False, False]
+    short = list(lines_of(file, most=2000, faults=True))
+    kinds = ["too deep" if "deep" in str(line.row) else "long" for line in short if isinstance(line.row, LineFault)]
+    assert kinds == ["too deep", "too deep", "long", "long", "long"]
+    assert [line.number for line in short] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert file.read_bytes()[short[-1].offset :] == good.encode()
 
 
 @pytest.mark.parametrize(

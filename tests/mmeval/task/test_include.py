@@ -1,10 +1,12 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from mmeval.errors import TaskFileError
 from mmeval.task.file import TaskFile, parse_task
-from mmeval.task.include import TaskFiles
+from mmeval.task.include import MAX_DEPTH, TaskFiles
+from mmeval.task.index import TaskIndex
 from tests.support.task_folder import task, write_files
 
 
@@ -50,3 +52,34 @@ def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(tmp_path
     assert read(tmp_path, "sub/t.yaml").beside("loader") == tmp_path
     (tmp_path / "link").symlink_to(tmp_path / "far/sub")
     assert read(tmp_path, "link/t.yaml").keys.loader == "far"
+
+
+def test_a_file_that_many_others_include_is_resolved_once(tmp_path: Path) -> None:
+    names = [f"{level}-{number}.yaml" for level in range(12) for number in range(10)]
+    below = {name: f"include: [{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\nrepeats: 1"
+             for name in names if (level := int(name.partition('-')[0])) < 11}  # fmt: skip
+    last = dict.fromkeys(names[-10:], "tag: deep\ntest_split: last")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    top = task("t", f"include: [{', '.join(names[:10])}, loop/0-0.yaml]")
+    write_files(tmp_path, {**below, **last, "t.yaml": top})
+    assert read(tmp_path).keys.test_split == "last"
+    assert [entry.tags for entry in TaskIndex([tmp_path]).below(tmp_path)] == [("deep",)]
+
+
+def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
+    chain = {f"{number}.yaml": f"include: {number + 1}.yaml" for number in range(MAX_DEPTH + 2)}
+    write_files(tmp_path, {**chain, "t.yaml": task("t", "include: 0.yaml")})
+    with pytest.raises(TaskFileError, match=f"more than {MAX_DEPTH} deep") as caught:
+        read(tmp_path)
+    assert (caught.value.line, caught.value.name) == (1, "include")
+
+
+def test_a_pipe_is_no_task_file(tmp_path: Path) -> None:
+    write_files(tmp_path, {"t.yaml": task("t", "include: pipe")})
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(TaskFileError, match="no file 'pipe'"):
+        read(tmp_path)
+    with pytest.raises(TaskFileError, match="no plain file"):
+        read(tmp_path, "pipe.yaml")
+    assert [entry.name for entry in TaskIndex([tmp_path]).below(tmp_path)] == ["pipe", "t"]

@@ -78,6 +78,14 @@ def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
     return bytes(found)
 
 
+def shortened(data: bytes, dice: random.Random) -> bytes:
+    """Some words fewer, everywhere the same ones of a line."""
+    lines = [line.split(b" ") for line in data.split(b"\n")]
+    at = dice.randrange(max(map(len, lines)))
+    kept = (line[:at] + line[at + 1 :] if dice.random() < 0.9 else line for line in lines * dice.choice((1, 2)))
+    return b"\n".join(map(b" ".join, kept))
+
+
 def lies(data: bytes) -> Iterator[bytes]:
     """The medium with a telling number at each place of its first bytes, where headers state sizes and counts."""
     for at in range(min(len(data) - 4, HEAD)):
@@ -91,7 +99,8 @@ def main(count: int, seed: int) -> None:
         mime = Media.from_bytes(item.data, f"a.{item.name}").mime
         dice = [random.Random(f"{seed} {number} {item.name}") for number in range(count)]
         changed = [mutated(item.data, one.choice(whole).data, one) for one in dice]
-        for number, data in enumerate((*changed, *lies(item.data))):
+        words = [shortened(item.data, one) for one in dice] if b"\0" not in item.data else []
+        for number, data in enumerate((*changed, *words, *lies(item.data))):
             for opener in item.openers:
                 print(json.dumps([item.name, opener, number]), flush=True)
                 fault = _fault(opener, Media(data=data, mime=mime, size=len(data), name="a"))

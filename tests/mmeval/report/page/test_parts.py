@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mmeval import decode
 from mmeval.content.media import Media, stored_path
 from mmeval.report.page.code import Colours
 from mmeval.report.page.parts import PartWriter
@@ -101,3 +102,13 @@ def png_of(width: int, height: int) -> bytes:
 def test_a_medium_that_is_not_shown_has_its_reason(kind: str, data: bytes, note: str, tmp_path: Path) -> None:
     shown = part(tmp_path, kind, data)
     assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == ("", True, True)
+
+
+def test_a_medium_whose_decoder_fails_in_its_own_way_has_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise IndexError("index 2 is out of bounds")
+
+    monkeypatch.setattr(decode, "mesh_arrays", broken)
+    assert "out of bounds" in part(tmp_path, "3d", tiny_media.PLAIN_OBJ)["note"]

@@ -1,0 +1,214 @@
+"""Renders Jinja templates within limits of time and memory, as a small one may ask for any amount of both.
+
+A plain template, which takes time in proportion to its values and its text, is rendered here. Any other is rendered in
+the decoding process, at a few milliseconds each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from jinja2 import (
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateRuntimeError,
+    TemplateSyntaxError,
+    Undefined,
+    UndefinedError,
+    meta,
+    nodes,
+)
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from mmeval.content.media import Media
+from mmeval.decode.apart import Step, steps_apart
+from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
+from mmeval.errors import Caught, ContentError
+
+MAX_CHARS = 4_000_000
+"""A longer text is an error: a loop in the template, or data that belong into a document."""
+
+_FREE = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not),
+    *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
+    *(nodes.List, nodes.Tuple),
+)
+"""What takes no time of its own, apart from comparing equal values and writing the text."""
+_WORK = (nodes.For, nodes.Filter, nodes.Call)
+"""What takes time in proportion to its operand, and makes nothing larger of it; of filters and methods, those below."""
+_MOST_WORK = 100
+_FILTERS = (
+    *("capitalize", "count", "d", "default", "first", "float", "int", "items", "last", "length", "lower", "title"),
+    *("trim", "upper"),
+)
+_METHODS = (
+    *("endswith", "get", "items", "keys", "lower", "lstrip", "rstrip", "startswith", "strip", "title", "upper"),
+    "values",
+)
+_TESTS = ("boolean", "defined", "false", "mapping", "none", "number", "sequence", "string", "true", "undefined")
+_LONGEST_ARGUMENT = 20
+_EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
+
+
+def _joined(chunks: Iterable[str]) -> str:
+    out: list[str] = []
+    length = 0
+    for chunk in chunks:
+        length += len(chunk)
+        if length > MAX_CHARS:
+            raise TemplateRuntimeError(f"its text is longer than {MAX_CHARS} characters")
+        out.append(chunk)
+    return "".join(out)
+
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
+
+
+@dataclass(frozen=True)
+class BoundedTemplate:
+    """A template over JSON values.
+
+    Whatever is wrong with it, or takes more than the limits allow, is a TemplateError of jinja2.
+    """
+
+    source: str
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The values that it reads."""
+        return frozenset(json.loads(self._done("reads", {})))
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        return self._done("render", values)
+
+    def value(self, values: Mapping[str, Any]) -> str:
+        """The value of a template that is one expression, as JSON; else its text as JSON."""
+        return self._done("value", values)
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        tree = _ENVIRONMENT.parse(self.source)
+        return sum(1 for _ in tree.find_all(_WORK)) <= _MOST_WORK and _is_plain(tree)
+
+    def _done(self, what: str, values: Mapping[str, Any]) -> str:
+        with Caught(TemplateError) as failure:
+            return _WAYS[what](self.source, values) if self._is_plain else _apart(self.source, what, values)
+        deep = isinstance(failure.error, RecursionError)
+        raise TemplateRuntimeError("it is nested too deeply" if deep else str(failure.error) or failure.reason)
+
+
+def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
+    """Whether a part of a template takes time in proportion to values and text, and no memory beside the text.
+
+    ``own`` are the variables of the loop around it. In a loop only they are worked on: they are pieces of a value,
+    where the whole of another value would be worked on in each step.
+    """
+    works = isinstance(node, _WORK) or (isinstance(node, nodes.Compare) and any("in" in item.op for item in node.ops))
+    if not (works or isinstance(node, _FREE) or (isinstance(node, nodes.Test) and node.name in _TESTS)):
+        return False
+    if isinstance(node, (nodes.Filter, nodes.Call)) and not _keeps_size(node):
+        return False
+    worked_on = node.iter if isinstance(node, nodes.For) else node
+    if works and own is not None and not _names(worked_on) <= own:
+        return False
+    if not isinstance(node, nodes.For):
+        return all(_is_plain(child, own) for child in node.iter_child_nodes())
+    body = [*node.body, *filter(None, (node.test,))]
+    return (
+        not node.recursive
+        and all(_is_plain(child, own) for child in (node.iter, *node.else_))
+        and all(_is_plain(child, _names(node.target)) for child in body)
+    )
+
+
+def _keeps_size(node: nodes.Filter | nodes.Call) -> bool:
+    """Whether a filter or method makes nothing longer of its operand.
+    A list that is written as text does: each time it escapes its words once more."""
+    if node.kwargs or node.dyn_args or node.dyn_kwargs or next(node.find_all((nodes.List, nodes.Tuple)), None):
+        return False
+    if isinstance(node, nodes.Filter):
+        return node.name in _FILTERS and (not node.args or node.name in ("d", "default"))
+    short = all(isinstance(item, nodes.Const) and len(str(item.value)) <= _LONGEST_ARGUMENT for item in node.args)
+    return isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS and short
+
+
+def _names(node: nodes.Node) -> frozenset[str]:
+    return frozenset(name.name for name in (node, *node.find_all(nodes.Name)) if isinstance(name, nodes.Name))
+
+
+def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
+    data = json.dumps([source, what, values]).encode()
+    media = Media(data=data, mime="application/json", size=len(data), name="template")
+    try:
+        with contextlib.closing(
+            steps_apart("mmeval.decode.template:template_steps", media, data, DEFAULT_LIMITS)
+        ) as steps:
+            step = next(steps)
+    except ContentError:
+        seconds, size = DEFAULT_LIMITS.step_seconds(len(data)), DEFAULT_LIMITS.step_bytes(len(data))
+        raise TemplateRuntimeError(
+            f"it takes more than {seconds:.3g} seconds of processor time or {size >> 20} MiB of memory; "
+            "make its loops shorter, and what it repeats smaller"
+        ) from None
+    if undefined := step.facts.get("undefined"):
+        raise UndefinedError(undefined)
+    if fault := step.facts.get("fault"):
+        raise TemplateRuntimeError(fault)
+    return step.buffers[0].decode("utf-8", "surrogatepass")
+
+
+def template_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
+    """One step: the text, or what is wrong. Runs in the decoding process."""
+
+    def steps() -> Iterator[Step]:
+        source, what, values = json.loads(media.read())
+        with Caught(MemoryError) as failure:
+            text = _WAYS[what](source, values)
+        if not failure:
+            yield Step({}, (text.encode("utf-8", "surrogatepass"),))
+        elif isinstance(failure.error, UndefinedError):
+            yield Step({"undefined": str(failure.error)})
+        else:
+            yield Step({"fault": str(failure.error) or failure.reason})
+
+    return steps()
+
+
+def _reads(source: str, _values: Mapping[str, Any]) -> str:
+    return json.dumps([*(meta.find_undeclared_variables(_ENVIRONMENT.parse(source)) - _ENVIRONMENT.globals.keys())])
+
+
+def _render(source: str, values: Mapping[str, Any]) -> str:
+    return _template(source).render(values)
+
+
+def _value(source: str, values: Mapping[str, Any]) -> str:
+    expression = _expression(source)
+    found = _render(source, values) if expression is None else expression(values)
+    return _joined((json.dumps(str(found) if isinstance(found, Undefined) else found, ensure_ascii=False),))
+
+
+_WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {"reads": _reads, "render": _render, "value": _value}
+
+
+@lru_cache(maxsize=256)
+def _template(source: str) -> Template:
+    return _ENVIRONMENT.from_string(source)
+
+
+@lru_cache(maxsize=256)
+def _expression(source: str) -> Callable[..., Any] | None:
+    """What computes a template that is nothing but ``{{ expression }}``."""
+    match = _EXPRESSION.fullmatch(source)
+    try:
+        return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False) if match else None
+    except TemplateSyntaxError:  # several expressions
+        return None

@@ -1,0 +1,18 @@
+"""Opens files that users and data name: plain ones only, as a pipe or a device may never end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """The bytes of a file. Raises OSError where it cannot be opened, also for what is no plain file."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return open(handle, "rb")  # noqa: PTH123  a handle has no path
+    os.close(handle)
+    raise OSError(errno.EINVAL, "it is no plain file", str(path))
