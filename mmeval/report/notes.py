@@ -61,6 +61,12 @@ class NumberReasons:
             return "; ".join(self._partial([result]))
         return "; ".join((*self._unknown(result), *self._left_out(result), *self._partial(self._tasks(result))))
 
+    def is_partial(self, result: Result) -> bool:
+        """Whether a whole's value, or one of a group's tasks, is without some pieces."""
+        if result.slice:
+            return False
+        return any(self._partial(self._tasks(result) if result.task in self._members else [result]))
+
     def _partial(self, numbers: Iterable[Result]) -> Iterator[str]:
         """The pieces that some of the numbers are without, where they have a value."""
         lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Key, Result
@@ -41,7 +42,8 @@ class NumberRow:
 
     ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for each run after the first why its
     number does not compare with the first one's, empty where it does; ``absent`` says for each run what stands in the
-    place of a number, empty where there is one.
+    place of a number, empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of, and
+    ``partial`` says for each run whether it lacks some of them.
     """
 
     task: str
@@ -57,6 +59,8 @@ class NumberRow:
     absent: tuple[str, ...]
     own_notes: tuple[Notes, ...]
     notes: str
+    pieces: frozenset[str]
+    partial: tuple[bool, ...]
 
     @property
     def label(self) -> str:
@@ -85,14 +89,15 @@ def number_rows(
         NumberReasons(table.values(), members, _pieces(document, "without"))
         for table, document in zip(tables, documents, strict=True)
     ]
-    left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, documents)
+    pieces = [_pieces(document, "pieces") for document in documents]
+    left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, pieces)
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
         keys = dict.fromkeys(key for table in tables for key in table)
         own = [key for key in keys if key.task == task and key not in left_out]
         for key in slice_by_slice(own, every=every_slice) or [Key(task, "")] * empty:
             results = tuple(table.get(key) for table in tables)
-            found.append(_row(key, depth, results, documents, names, members=members, reasons=reasons))
+            found.append(_row(key, depth, results, documents, names, members=members, reasons=reasons, pieces=pieces))
     return found
 
 
@@ -123,12 +128,12 @@ def _pieces(document: ResultsDocument, which: str) -> Pieces:
     }
 
 
-def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[ResultsDocument]) -> set[Key]:
+def _repeated(tables: Sequence[Mapping[Key, Result]], pieces: Sequence[Pieces]) -> set[Key]:
     """The numbers that repeat another row in each of the runs."""
     needed: set[Key] = set()
     repeats: set[Key] = set()
-    for table, document in zip(tables, documents, strict=True):
-        alike = repeated(table.values(), _pieces(document, "pieces"))
+    for table, own in zip(tables, pieces, strict=True):
+        alike = repeated(table.values(), own)
         repeats |= alike
         needed |= table.keys() - alike
     return repeats - needed
@@ -143,6 +148,7 @@ def _row(
     *,
     members: Mapping[str, Sequence[str]],
     reasons: Sequence[NumberReasons],
+    pieces: Sequence[Pieces],
 ) -> NumberRow:
     known = next((result for result in results if result is not None), None)
     inside = sorted(tasks_inside(key.task, members))
@@ -158,6 +164,7 @@ def _row(
         for name, why, result in zip(names[1:], differences, results[1:], strict=True)
         if why and results[0] is not None and result is not None
     ]
+    made_of = (own.get((task, key.metric), ()) for own in pieces for task in inside)
     aliases = (document.get("results", {}).get(key.task, {}).get("alias") for document in documents)
     versions = (document.get("versions", {}).get(key.task) for document in documents)
     return NumberRow(
@@ -174,6 +181,11 @@ def _row(
         absent=tuple(_absent(key.task, *pair) for pair in zip(results, documents, strict=True)),
         own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
+        pieces=frozenset(() if key.slice else chain.from_iterable(made_of)),
+        partial=tuple(
+            result is not None and own_reasons.is_partial(result)
+            for result, own_reasons in zip(results, reasons, strict=True)
+        ),
     )
 
 

@@ -1,0 +1,34 @@
+"""The headline of each group and task: its number where there is room for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmeval.report.numbers import NumberRow
+
+
+def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
+    """One row for each group and task, in the order given; slices have none.
+
+    Numbers made of others that nothing else is made of, such as the total of a benchmark, come first, then those listed
+    first. The first one with a value is taken, of several runs that with most values; a partial value is none. Where
+    none has a value it is the first row.
+    """
+    whole: dict[str, list[NumberRow]] = {}
+    for row in rows:
+        if not row.slice:
+            whole.setdefault(row.task, []).append(row)
+    return [_headline(own) for own in whole.values()]
+
+
+def _headline(rows: Sequence[NumberRow]) -> NumberRow:
+    inside = frozenset[str]().union(*(row.pieces for row in rows))
+    totals_first = sorted(rows, key=lambda row: not row.pieces or row.metric in inside)
+    best = max(totals_first, key=_values)
+    return best if _values(best) else rows[0]
+
+
+def _values(row: NumberRow) -> int:
+    """In how many runs a row has a value that nothing is missing from."""
+    known = (result is not None and result.value is not None for result in row.results)
+    return sum(value and not partial for value, partial in zip(known, row.partial, strict=True))

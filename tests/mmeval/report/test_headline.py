@@ -1,0 +1,56 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from mmeval.report.headline import headline_rows
+from mmeval.report.numbers import number_rows
+from tests.support.number_documents import document, result
+
+NO_JUDGE: dict[str, Any] = {"value": None, "scored": 0, "unavailable": 4}
+
+
+def benchmark(total: dict[str, Any], **metrics: Any) -> dict[str, Any]:
+    """A structure that needs nothing, a quality made of two looks, and a total made of a verdict and the quality."""
+    made_of: dict[str, Any] = {
+        "quality": {"outputs": ["quality"], "pieces": ["look", "sound"], "without": {"sound": "no weights"}},
+        "total": {"outputs": ["total"], "pieces": ["verdict", "quality"]},
+        **metrics,
+    }
+    rows = [result("a", "structure"), result("a", "verdict", **total), result("a", "look"), result("a", "quality")]
+    slices = [result("a", "structure", slice="level=easy")]
+    return document(*rows, result("a", "total", **total), *slices, metrics={"a": made_of})
+
+
+def chosen(*documents: dict[str, Any]) -> list[tuple[str, str, str]]:
+    rows = number_rows(documents, ["x", "y"][: len(documents)], empty=True)
+    return [(row.task, row.metric, row.slice) for row in headline_rows(rows)]
+
+
+@pytest.mark.parametrize(
+    ("given", "metric"),
+    [
+        ([benchmark({})], "total"),
+        ([benchmark(NO_JUDGE)], "structure"),
+        ([benchmark({}), benchmark({})], "total"),
+        ([benchmark({}), benchmark(NO_JUDGE)], "structure"),
+        ([benchmark({}), {}], "total"),
+        ([document(result("a", "x", **NO_JUDGE), result("a", "y"), result("a", "z"))], "y"),
+        ([document(result("a", "x", **NO_JUDGE), result("a", "y", **NO_JUDGE))], "x"),
+    ],
+    ids=["total", "no judge", "two runs", "one without judge", "one unfinished", "first with a value", "none"],
+)
+def test_a_total_stands_for_its_task_else_the_first_number(given: Sequence[dict[str, Any]], metric: str) -> None:
+    assert chosen(*given) == [("a", metric, "")]
+
+
+def test_a_partial_total_is_no_headline_of_a_task_nor_of_its_group() -> None:
+    part = {"a": {"total": {"outputs": ["total"], "pieces": ["x", "y"], "without": {"y": "no weights"}}}}
+    rows = [result(name, metric) for name in ("g", "a") for metric in ("total", "x")]
+    given = document(*rows, result("b", "total"), groups={"g": ["a", "b"]}, metrics=part)
+    assert chosen(given) == [("g", "x", ""), ("a", "x", ""), ("b", "total", "")]
+
+
+def test_a_task_without_any_number_keeps_its_row() -> None:
+    given = document(result("a"))
+    assert chosen({**given, "group_subtasks": {"a": [], "b": []}}) == [("a", "m", ""), ("b", "", "")]
