@@ -10,7 +10,7 @@ from urllib.parse import quote
 from mmeval.errors import Caught
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.layout_text import number_columns, shown
+from mmeval.report.layout_text import UNKNOWN, number_columns, shown
 from mmeval.report.notes import from_to
 from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
@@ -135,7 +135,7 @@ def _paper(table: Table) -> dict[str, Any]:
             ]
             for row in table.rows
         ],
-        "notes": [_text(note) for note in table.notes],
+        "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],  # as the cells are here
     }
 
 
