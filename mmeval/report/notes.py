@@ -31,8 +31,8 @@ def missing(result: Result) -> str:
     return words
 
 
-def from_to(pair: tuple[float, float]) -> str:
-    return f"{pair[0]:.4f} to {pair[1]:.4f}"
+def from_to(pair: tuple[float, float], digits: int = 4) -> str:
+    return f"{pair[0]:.{digits}f} to {pair[1]:.{digits}f}"
 
 
 def weights(result: Result) -> str:

@@ -67,6 +67,11 @@ class NumberRow:
         """The slice, or the alias of a whole."""
         return self.slice or self.alias
 
+    @property
+    def is_known(self) -> bool:
+        """Whether a run has a value."""
+        return any(result is not None and result.value is not None for result in self.results)
+
 
 def number_rows(
     documents: Sequence[ResultsDocument],

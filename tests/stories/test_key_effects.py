@@ -75,7 +75,7 @@ def row(left: Left) -> Mapping[str, Any]:
 TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.include": ({"include": "twice.yaml"}, "", lambda left: len(left.requests), 6),
     "task.task": ({}, "", names, {"tiny.exact_match"}),
-    "task.task_alias": ({"task_alias": "A Tiny One"}, "", lambda left: "|A Tiny One|" in left.out, True),
+    "task.task_alias": ({"task_alias": "A Tiny One"}, "", lambda left: "A Tiny One, " in left.out, True),
     "task.tag": ({"tag": ["small"]}, "--tasks small", names, {"tiny.exact_match"}),
     "task.dataset_path": ({"dataset_path": "other"}, "", asked, ["question of other test"]),
     "task.dataset_name": ({"dataset_name": "part"}, "", asked, ["question of data/part test"]),
@@ -177,7 +177,7 @@ PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
 
 GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
     "group.group": ({}, lambda left: left.values["both.exact_match"], 0.5),
-    "group.group_alias": ({"group_alias": "Both of Them"}, lambda left: "|Both of Them|" in left.out, True),
+    "group.group_alias": ({"group_alias": "Both of Them"}, lambda left: "Both of Them, " in left.out, True),
     "group.task": ({"task": ["wrong"]}, names, {"wrong.exact_match", "both.exact_match"}),
     "group.tag": ({"tag": ["pair"]}, lambda left: left.values["both.exact_match"], 0.5),
     "group.aggregate_metric_list": ({"aggregate_metric_list": []}, names, {"tiny.exact_match", "wrong.exact_match"}),
@@ -237,9 +237,9 @@ def input_modalities(bench: Bench) -> None:
 
 def layout(bench: Bench) -> None:
     bench.task("mmmg_object_count", metric_list=OVERALL, layout="mmmg")
-    assert "MMMG, image: tasks" in bench.run(tasks="mmmg_object_count").out
+    assert "MMMG, image: tasks" in bench.run("--table", "full", tasks="mmmg_object_count").out
     grouped(bench, task=["mmmg_object_count"], aggregate_metric_list=[{"metric": "overall"}], layout="mmmg")
-    assert "MMMG, image: tasks" in bench.run(tasks="both").out
+    assert "MMMG, image: tasks" in bench.run("--table", "full", tasks="both").out
 
 
 def expected_of_a_group(bench: Bench) -> None:

@@ -20,10 +20,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def test_a_run_a_later_scoring_and_a_report_in_each_format_print_the_tables(bench: Bench) -> None:
-    assert TITLE not in bench.run().out
-    left, folder = bench.run(tasks="mmmg_region_fill"), str(bench.runs / "noting" / "default")
+    full = ("--table", "full")
+    assert TITLE not in bench.run(*full).out
+    left, folder = bench.run(*full, tasks="mmmg_region_fill"), str(bench.runs / "noting" / "default")
     assert left.out.index("|mmmg_region_fill|") < left.out.index(TITLE)
-    assert TITLE in bench.mmeval("score", folder).out
+    assert TITLE in bench.mmeval("score", folder, *full).out
+    short = bench.mmeval("score", folder).out
+    assert (TITLE in short, "--layout mmmg" in short) == (False, True)
 
     report = ("report", folder, "--layout", "mmmg")
     formats = bench.mmeval(*report, "--format", "markdown,latex,csv")

@@ -92,7 +92,13 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
     }
     return {
         **{"format": 1, "made": "2026-11-20T21:00:00", "mmeval": "0.1.0", "chunk": CHUNK, "text_chunk": TEXT_CHUNK},
-        **{"count": len(rows), "runs": list(runs), "tasks": list(tasks), "statuses": list(STATUSES), "rows": columns},
+        **{
+            "count": len(rows),
+            "runs": list(runs),
+            "tasks": [{"headline": "", **task} for task in tasks],
+            "statuses": list(STATUSES),
+            "rows": columns,
+        },
         "metrics": [{"name": name, "higher_is_better": True, "range": [0, 1]} for name in metrics],
         "labels": [{"name": name, "values": values[name]} for name in labels],
     }
@@ -119,8 +125,12 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
     values: Json = {
         "title": "tiny: toy", "made": "2026-11-20 21:00", "mmeval": "0.1.0", "count": len(rows),
         "runs": [{**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs],
-        "summary": [{"name": "", "notes": [], "sentences": [
-            f"The model tiny was asked {len(rows)} samples.", f"{counts['scored']} were scored."]}],
+        "summary": [{"name": "", "notes": [], "facts": [f"{counts['scored']} were scored."],
+            "lead": [f"The model tiny was asked {len(rows)} samples."]}],
+        "headlines": [{"name": "Toy", "metric": "accuracy", "better": "up", "inner": False, "href": "#task=toy",
+            "beside": None, "gauges": [{"name": "", "series": 0, "value": "0.512", "interval": "0.490 to 0.530",
+            "scored": f"{counts['scored']} of {len(rows)}", "zero": 0, "at": 51.2, "low": 49, "high": 53}]}],
+        "answers": [], "absent": [],
         "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",

@@ -25,7 +25,7 @@ class ChartBar:
     value: float | None
     interval: tuple[float, float] | None = None
     series: int = 0
-    absent: str = "N/A"
+    absent: str = ""
 
 
 def bars(

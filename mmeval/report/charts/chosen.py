@@ -11,7 +11,7 @@ from mmeval.records.score import Result
 from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.svg import Drawing
-from mmeval.report.numbers import NumberRow
+from mmeval.report.numbers import NOT_THERE, NumberRow
 from mmeval.wording import counted
 
 MOST_BARS = 60
@@ -54,7 +54,7 @@ def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[floa
 
 def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
     """Tasks and groups as wholes, one chart for the metrics of one range."""
-    whole = [row for row in rows if not row.slice and _known(row)]
+    whole = [row for row in rows if not row.slice and row.is_known]
     for spread in dict.fromkeys(_range_key(row, ranges) for row in whole):
         found = [row for row in whole if _range_key(row, ranges) == spread]
         own = found[:MOST_BARS]
@@ -92,7 +92,7 @@ def _breakdowns(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges)
             metrics.setdefault(row.metric, []).append(row)
     for (_, label), metrics in found.items():
         for slices in metrics.values():
-            if len(slices) > 1 and any(map(_known, slices)):
+            if len(slices) > 1 and any(row.is_known for row in slices):
                 yield from _breakdown(slices, label, names, ranges)
 
 
@@ -106,7 +106,7 @@ def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ra
     words = _in_words(rows, names, whole=False)
     draw = partial(bars, title, groups, series=names, spread=spread)
     yield Chart(f"{first.task}-{first.metric}-{label}", title, words, draw, partial(draw, narrow=True), cut)
-    if radars.LEAST <= len(rows) <= radars.MOST and sum(map(_known, rows)) >= radars.LEAST:
+    if radars.LEAST <= len(rows) <= radars.MOST and sum(row.is_known for row in rows) >= radars.LEAST:
         outlines = [(name, [_value(row.results[at]) for row in rows]) for at, name in enumerate(names)]
         draw = partial(radars.radar, title, levels, outlines, spread=spread)
         yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", draw)
@@ -114,17 +114,13 @@ def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ra
 
 def _bars(row: NumberRow) -> list[ChartBar]:
     return [
-        ChartBar(_value(result), None if result is None else result.ci95, series, absent or "N/A")
+        ChartBar(_value(result), None if result is None else result.ci95, series, absent or NOT_THERE)
         for series, (result, absent) in enumerate(zip(row.results, row.absent, strict=True))
     ]
 
 
 def _value(result: Result | None) -> float | None:
     return None if result is None else result.value
-
-
-def _known(row: NumberRow) -> bool:
-    return any(result is not None and result.value is not None for result in row.results)
 
 
 def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import from_line, to_line
 
 _ESCAPES = (
     (b"<", b"\\u003c"),
@@ -62,6 +62,13 @@ class Chunks:
         self._held.append(item)
         if len(self._held) == self._size:
             self.flush()
+
+    def item(self, number: int) -> Any:
+        """One of the items that have been written, by its number."""
+        file, place = divmod(number, self._size)
+        line = (self._folder / f"{self._name}-{file:04d}.js").read_bytes()
+        body = line[line.index(b",") + 1 : line.rindex(b")")]
+        return from_line(body.replace(b'["__proto__"]:', b'"__proto__":'))[place]
 
     def flush(self) -> None:
         """Write what is held, as the last file has to be."""

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
@@ -24,6 +24,18 @@ FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
 """Of the scores of a trial the first of these counts: that a metric does not apply, only where none does."""
+
+
+_NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
+"""The errors of trials that no model was asked: they ended before their first call."""
+
+
+class Asked(NamedTuple):
+    """The samples and trials of a run that were asked, of the samples that were ``chosen``."""
+
+    samples: int
+    chosen: int
+    trials: int
 
 
 class Index:
@@ -45,6 +57,7 @@ class Index:
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
+        self._was_asked = array("b")
         self._is_counted: Wanted = counted_by(None)
         self._lacking: frozenset[str] = frozenset()
 
@@ -75,6 +88,7 @@ class Index:
         kinds = "+".join(dict.fromkeys(part["type"] for part in output or () if part["type"] != "reasoning"))
         texts = (str(trial.sample["id"])[:MAX_NAME], title(trial.sample), self._kinds.setdefault(kinds, kinds))
         levels = {str(name)[:MAX_NAME]: None if value is None else level(value) for name, value in labels.items()}
+        self._was_asked.append(error is None or error.get("kind") not in _NEVER_ASKED)
         for column, number in zip(self._numbers.values(), numbers, strict=True):
             column.append(number)
         for words, text in zip(self._texts.values(), texts, strict=True):
@@ -105,7 +119,20 @@ class Index:
         """The number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
 
-    def to_json(self, *, made: str, version: str) -> dict[str, Any]:
+    def asked(self, run: int) -> Asked:
+        """What was asked in a run (counted from 0), of what stands behind its numbers."""
+        tasks, places, _, statuses = self._numbers.values()
+        counted = [
+            (task, place, asked)
+            for task, place, status, asked in zip(tasks, places, statuses, self._was_asked, strict=True)
+            if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted"
+        ]
+        chosen = {(task, place) for task, place, _ in counted}
+        samples = {(task, place) for task, place, asked in counted if asked}
+        return Asked(len(samples), len(chosen), sum(asked for _, _, asked in counted))
+
+    def to_json(self, *, made: str, version: str, headlines: Mapping[str, str]) -> dict[str, Any]:
+        """All of the index; ``headlines`` are the metrics that stand for their tasks."""
         for name in self._scores:
             self._metrics.setdefault(name, _metric(name, True, None))
         scores, labels = self._padded()
@@ -117,7 +144,7 @@ class Index:
             "text_chunk": TEXT_CHUNK,
             "count": self.count,
             "runs": self._runs,
-            "tasks": self._tasks,
+            "tasks": [{**task, "headline": headlines.get(task["name"], "")} for task in self._tasks],
             "metrics": [metric for name, metric in self._metrics.items() if name in self._scores],
             "statuses": STATUSES,
             "labels": [{"name": name, "values": list(levels)} for name, levels in self._levels.items()],

@@ -9,8 +9,10 @@ from typing import Any
 from mmeval.costs.bill import dollars
 from mmeval.dataset.sampling import FEWER
 from mmeval.records.score import Result
+from mmeval.report.headline import headline_rows
 from mmeval.report.notes import is_unavailable
-from mmeval.report.numbers import NumberRow, groups_of, is_subset, number_rows
+from mmeval.report.numbers import NumberRow, is_subset, number_rows
+from mmeval.report.page.index import Asked
 from mmeval.results.stored_run import StoredRun, TaskRow
 from mmeval.wording import counted
 
@@ -18,9 +20,15 @@ MOST_NAMED = 5
 """Tasks and numbers that are named one by one."""
 
 
-def sentences(run: StoredRun, tally: Mapping[str, int]) -> list[str]:
-    """The summary of a run. ``tally`` is how many of its trials have each status."""
-    return list(_without_numbers(run, tally) if not run.results else _with_numbers(run))
+def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
+    """What the run is, in one sentence; without numbers also how far it is.
+    ``tally`` is how many of its trials have each status."""
+    return [_asked(run, tally, asked)] if run.results else list(_without_numbers(run, tally))
+
+
+def facts(run: StoredRun) -> list[str]:
+    """What else is known of a run with numbers."""
+    return list(_facts(run)) if run.results else []
 
 
 def notes(run: StoredRun) -> list[str]:
@@ -56,34 +64,45 @@ def _so_far(made: int, tally: Mapping[str, int]) -> str:
     return f"{', '.join(words)}."
 
 
-def _with_numbers(run: StoredRun) -> Iterator[str]:
-    rows = number_rows([run.results], [run.name])
-    whole = [row for row in rows if not row.slice and not row.is_group]
-    yield _asked(run, whole)
-    yield from _judged(run.ours)
-    yield from _scored(whole)
-    yield from _how_sure(rows, run)
-    yield from _spent(run.ours.get("spent", {}))
+def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
+    """What was asked of what was chosen, who judged, and whether a number compares."""
+    rows = number_rows([run.results], [run.name], empty=True)
+    names = _listed(list(dict.fromkeys(row.alias for row in rows if not row.depth)))
+    whole = asked.samples == asked.chosen
+    samples = counted(asked.samples, "sample") if whole else f"{asked.samples:,} of {counted(asked.chosen, 'sample')}"
+    words = [f"{run.model} was asked {samples} of {names}"]
+    if asked.trials > asked.samples:
+        words.append(f", {asked.trials:,} trials with repeats")
+    if not whole:
+        unsupported = tally.get("unsupported", 0)
+        damaged = sum(tally.values()) - tally.get("uncounted", 0) - asked.trials > unsupported
+        whys = ["need kinds that it does not take or give"] * (unsupported > 0) + ["are damaged"] * damaged
+        words.append(f", as the others {' or '.join(whys)}")
+    judges = [f"the {role} was {_listed(models)}" for role, models in _judges(run.ours).items()]
+    foreign = run.ours.get("not_comparable", ())
+    judges += ["no number compares with a published one"] if {task.name for task in run.tasks} <= {*foreign} else []
+    return f"{''.join(words)}; {_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
 
 
-def _asked(run: StoredRun, rows: Sequence[NumberRow]) -> str:
-    counts = run.results.get("n-samples", {})
-    samples = sum(int(counts.get(task.name, {}).get("effective", 0)) for task in run.tasks)
-    trials = sum(worst.n for worst in _worst(rows).values())
-    protocols = dict.fromkeys(str(name) for name in run.ours.get("protocols", {}).values())
-    again = f" ({trials:,} trials with repeats)" if trials > samples else ""
-    backend = run.record.get("options", {}).get("model", "")
-    named = run.model if backend in ("", run.model) else f"{run.model} (backend {backend})"
-    asked = f"{named} was asked {counted(samples, 'sample')} of {_listed([task.alias for task in run.tasks])}{again}"
-    return f"{asked}, by the protocol {' or '.join(protocols)}." if protocols else f"{asked}."
-
-
-def _judged(ours: TaskRow) -> Iterator[str]:
-    found = {
-        (str(j["role"]), str(j.get("served") or j.get("asked"))) for js in ours.get("judges", {}).values() for j in js
+def _judges(ours: TaskRow) -> dict[str, list[str]]:
+    """The models that were asked in each role besides the model's, in order."""
+    pairs = {
+        (str(j["role"]), str(j.get("served") or j.get("asked"))) for all in ours.get("judges", {}).values() for j in all
     }
-    for role in sorted({role for role, _ in found}):
-        yield f"The {role} was {_listed(sorted(model for own, model in found if own == role), 'and')}."
+    return {role: sorted(model for own, model in pairs if own == role) for role in sorted({role for role, _ in pairs})}
+
+
+def _facts(run: StoredRun) -> Iterator[str]:
+    rows = number_rows([run.results], [run.name])
+    protocols = dict.fromkeys(str(name) for name in run.ours.get("protocols", {}).values())
+    backend = run.record.get("options", {}).get("model", "")
+    how = [f"through the backend {backend}"] if backend else []
+    how += [f"by the protocol {' or '.join(protocols)}"] if protocols else []
+    if how:
+        yield f"The model was asked {', '.join(how)}."
+    yield from _scored([row for row in rows if not row.slice and not row.is_group])
+    yield from _how_sure(rows)
+    yield from _spent(run.ours.get("spent", {}))
 
 
 def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
@@ -134,14 +153,10 @@ def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
     yield f"{scored:,} of {total:,} trials were scored by {metrics}; {why}. None of these counts as zero."
 
 
-def _how_sure(rows: Sequence[NumberRow], run: StoredRun) -> Iterator[str]:
-    """The first number of each task or group that no other one holds."""
-    members = {name for group in groups_of([run.results]).values() for name in group}
-    first: dict[str, NumberRow] = {}
-    for row in rows:
-        if not row.slice and row.task not in members:
-            first.setdefault(row.task, row)
-    for row in list(first.values())[:MOST_NAMED]:
+def _how_sure(rows: Sequence[NumberRow]) -> Iterator[str]:
+    """The headlines of what no group holds."""
+    first = [row for row in headline_rows(rows) if not row.depth]
+    for row in first[:MOST_NAMED]:
         result = row.results[0]
         if result is not None:
             yield f"{row.alias}: {_sure(row.metric, result)}"

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from mmeval.errors import Caught
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.layout_text import number_columns, shown
+from mmeval.report.layout_text import UNKNOWN, number_columns, shown
 from mmeval.report.notes import from_to
 from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
@@ -36,10 +36,9 @@ def tables(
     if not rows:
         return []
     below = list(dict.fromkeys(row.notes for row in rows if row.notes)) if len(names) > 1 else []
-    counted = f"&status={','.join(STATUSES[:-1])}" if uncounted else ""
     found = [
         {
-            **_row(row, below.index(row.notes) + 1 if row.notes in below else None, counted),
+            **_row(row, below.index(row.notes) + 1 if row.notes in below else None, link(row, uncounted=uncounted)),
             "beside": "" if beside is None else _beside(row, beside),
         }
         for row in rows
@@ -50,14 +49,14 @@ def tables(
 
 def _beside(row: NumberRow, column: Column) -> str:
     other = column.values.get(Key(row.task, row.metric, row.slice))
-    return "N/A" if other is None else f"{other.value:.{DIGITS}f}"
+    return "" if other is None else f"{other.value:.{DIGITS}f}"
 
 
-def _row(row: NumberRow, remark: int | None, counted: str) -> dict[str, Any]:
+def _row(row: NumberRow, remark: int | None, href: str) -> dict[str, Any]:
     return {
         "depth": row.depth,
         "name": row.label,
-        "href": "" if row.is_group else _link(row) + counted,
+        "href": href,
         "version": row.version,
         "metric": row.metric,
         "better": "up" if row.higher_is_better else "down",
@@ -68,11 +67,13 @@ def _row(row: NumberRow, remark: int | None, counted: str) -> dict[str, Any]:
     }
 
 
-def _link(row: NumberRow) -> str:
-    """The row's trials in the gallery."""
+def link(row: NumberRow, *, uncounted: bool) -> str:
+    """The row's trials in the gallery, without those ``uncounted`` if there are any; empty for a group."""
+    if row.is_group:
+        return ""
     name, _, level = row.slice.partition("=")
     label = f"&label.{_quoted(name)}={_quoted(level)}" if row.slice else ""
-    return f"#task={_quoted(row.task)}{label}"
+    return f"#task={_quoted(row.task)}{label}" + (f"&status={','.join(STATUSES[:-1])}" if uncounted else "")
 
 
 def _quoted(text: str) -> str:
@@ -82,7 +83,7 @@ def _quoted(text: str) -> str:
 def _number(result: Result) -> dict[str, Any]:
     counts = {status: getattr(result, status) for status in _STATUSES}
     return {
-        "value": "N/A" if result.value is None else f"{result.value:.{DIGITS}f}",
+        "value": "" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
         "interval": "" if result.ci95 is None else from_to(result.ci95),
         "bounds": from_to(result.bounds) if result.bounds is not None and (result.failed or result.unscored) else "",
@@ -125,10 +126,16 @@ def _paper(table: Table) -> dict[str, Any]:
         "title": _text(table.title),
         "headers": [{"text": _text(header), "is_number": is_number} for header, is_number in headers],
         "rows": [
-            [{"text": _text(shown(value, table.digits)), "is_number": not isinstance(value, str)} for value in row]
+            [
+                {
+                    "text": _text("" if value is None else shown(value, table.digits)),
+                    "is_number": not isinstance(value, str),
+                }
+                for value in row
+            ]
             for row in table.rows
         ],
-        "notes": [_text(note) for note in table.notes],
+        "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],  # as the cells are here
     }
 
 

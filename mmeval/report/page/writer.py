@@ -18,11 +18,15 @@ from mmeval.errors import StorageError, UsageError
 from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
-from mmeval.report.numbers import number_rows
+from mmeval.report.headline import headline_rows
+from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page import details as trial_details
 from mmeval.report.page import summary
+from mmeval.report.page.absent import not_computed
+from mmeval.report.page.answers import three_answers
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
+from mmeval.report.page.headlines import headline_gauges
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
@@ -140,10 +144,18 @@ class _Writer:
             self._write_run(run)
         self._details.flush()
         self._texts.flush()
-        shown = made.isoformat(timespec="seconds")
-        columns = self.index.to_json(made=shown, version=__version__)
-        (self._new / "data" / "index.js").write_bytes(script("index", columns))
-        write_shell(self._new, self._context(runs, made))
+        names = names_of(runs) if len(runs) > 1 else [runs[0].model]
+        rows = number_rows([run.results for run in runs], names)
+        headlines = headline_rows(rows)
+        index = self.index.to_json(
+            made=made.isoformat(timespec="seconds"),
+            version=__version__,
+            headlines={row.task: row.metric for row in headlines},
+        )
+        (self._new / "data" / "index.js").write_bytes(script("index", index))
+        context = self._context(runs, names, rows, headlines)
+        answers = three_answers(index, self._details.item)
+        write_shell(self._new, {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")})
 
     def _write_run(self, run: StoredRun) -> None:
         self.index.begin_run(run)
@@ -173,29 +185,38 @@ class _Writer:
         self._details.add(full)
         self._texts.add(text)
 
-    def _context(self, runs: Sequence[StoredRun], made: datetime) -> dict[str, Any]:
-        named = list(zip(runs, names_of(runs) if len(runs) > 1 else [""], strict=True))
+    def _context(
+        self,
+        runs: Sequence[StoredRun],
+        names: Sequence[str],
+        rows: Sequence[NumberRow],
+        headlines: Sequence[NumberRow],
+    ) -> dict[str, Any]:
+        called = names if len(runs) > 1 else [""]
         documents = [run.results for run in runs]
-        names = [name or run.model for run, name in named]
-        rows = number_rows(documents, names)
         other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
-        tables_of_papers = papers(named)
-        charts = charts_of(number_rows(documents, names, every_slice=True, repeats=False), names, ranges_of(documents))
+        uncounted = self.index.uncounted > 0
+        known = [row for row in rows if row.is_known]
+        ranges = ranges_of(documents)
+        tables_of_papers = papers(list(zip(runs, called, strict=True)))
+        charts = charts_of(number_rows(documents, names, every_slice=True, repeats=False), names, ranges)
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
-            "made": made.strftime("%Y-%m-%d %H:%M:%S"),
             "mmeval": __version__,
             "runs": run_rows(runs),
             "summary": [
                 {
                     "name": name,
-                    "sentences": summary.sentences(run, self.index.tally(at)),
+                    "lead": summary.lead(run, self.index.tally(at), self.index.asked(at)),
+                    "facts": summary.facts(run),
                     "notes": summary.notes(run),
                 }
-                for at, (run, name) in enumerate(named)
+                for at, (run, name) in enumerate(zip(runs, called, strict=True))
             ],
             "notes": [*other.notes, *tables_of_papers.notes, *self._own_notes(), *_left_out(charts, runs)],
-            "tables": tables(rows, names, uncounted=self.index.uncounted > 0, beside=other.column),
+            "headlines": headline_gauges(headlines, names, ranges, uncounted=uncounted, beside=other.column),
+            "absent": not_computed(rows, documents, uncounted=uncounted),
+            "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,

@@ -22,7 +22,7 @@ def test_nothing_is_wider_than_a_phone(phone: Watched, report: Path, view: str) 
 
 def test_on_a_phone_a_trial_fills_the_screen_and_back_leads_to_the_list(phone: Watched, report: Path) -> None:
     page = phone.open(report, "#samples")
-    page.get_by_text("Question 4", exact=True).tap()
+    page.get_by_text("Question 2", exact=True).tap()
     expect(page.locator("#trial-title")).to_be_visible()
     expect(page.locator(".list")).to_be_hidden()
     box = page.locator(".pane").bounding_box()
@@ -58,12 +58,14 @@ def test_the_theme_follows_the_system_until_one_is_chosen(seen: Watched, report:
 
 def test_the_keyboard_alone_goes_everywhere(samples: Page) -> None:
     title, press = samples.locator("#trial-title"), samples.keyboard.press
+    order = samples.get_by_role("button", name="Failures first")
+    expect(order).to_have_attribute("aria-pressed", "true")
+    press("f")
+    expect(order).to_have_attribute("aria-pressed", "false")
     for keys, shown in (("j", "Show everything"), ("j", ""), ("ArrowDown", "Question 2"), ("k", "Question 1")):
         press(keys)
         if shown:
             expect(title).to_have_text(shown)
-    press("f")
-    expect(samples.get_by_role("button", name="Failures first")).to_have_attribute("aria-pressed", "true")
     press("/")
     expect(samples.locator("#search")).to_be_focused()
     samples.keyboard.type("word9x")
@@ -82,7 +84,7 @@ def test_tab_reaches_controls_list_and_rows_and_shows_where_it_is(samples: Page)
         samples.keyboard.press("Tab")
         reached[samples.evaluate(focused)] = samples.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert "none" not in reached.values(), reached
-    assert {"to-results", "theme", "help", "search", "failures-first", "list", "A"} <= reached.keys()
+    assert {"to-results", "theme", "help", "search", "failures-first", "lowest-scores", "list", "A"} <= reached.keys()
 
 
 def test_without_scripts_the_numbers_are_readable(browser: Browser, report: Path) -> None:
@@ -91,5 +93,7 @@ def test_without_scripts_the_numbers_are_readable(browser: Browser, report: Path
     page.goto(report.as_uri())
     expect(page.locator("#view-results")).to_contain_text("0.512")
     expect(page.locator("#no-scripts")).to_be_visible()
+    expect(page.locator("svg.gauge:visible")).to_have_count(1)
+    page.locator("summary").filter(has_text="Charts").click()
     expect(page.locator("svg.chart:visible")).to_have_count(1)
     context.close()

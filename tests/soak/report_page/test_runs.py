@@ -43,6 +43,11 @@ def opened(seen: Watched, index: Path, width: int, height: int = 900) -> Page:
     return page
 
 
+def unfolded(page: Page) -> None:
+    for fold in page.locator(".fold > summary").all():
+        fold.click()
+
+
 def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: Watched, tmp_path: Path) -> None:
     page = seen.open(runs(tmp_path), "#trial=toy/1/1")
     expect(page.locator(".block-output")).to_contain_text("answer 0.1")
@@ -85,7 +90,9 @@ def charts(folder: Path, label: str) -> Path:
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watched, tmp_path: Path) -> None:
-    chart = opened(seen, charts(tmp_path, NAME), width).locator("svg.chart:visible").first
+    page = opened(seen, charts(tmp_path, NAME), width)
+    unfolded(page)
+    chart = page.locator("svg.chart:visible").first
     assert chart.evaluate("svg => 13 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") >= 11
     assert chart.evaluate("svg => svg.getBoundingClientRect().width <= svg.parentNode.clientWidth")
 
@@ -99,6 +106,8 @@ def layout(folder: Path) -> Path:
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_table_of_a_layout_scrolls_in_its_own_box(width: int, seen: Watched, tmp_path: Path) -> None:
-    box = opened(seen, layout(tmp_path), width).get_by_role("region", name="By field")
+    page = opened(seen, layout(tmp_path), width)
+    unfolded(page)
+    box = page.get_by_role("region", name="By field")
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 0
     expect(seen.page.get_by_text(HOSTILE)).to_have_count(2)

@@ -4,13 +4,31 @@
 mmeval.filters = (() => {
   const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, scored: 4, inapplicable: 5, uncounted: 6 };
 
-  /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. */
+  /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. `order` is
+     "failures", "lowest" (what has a score, the lowest first), "data", or "": failures first where there are any. */
   function none() {
     return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "" };
   }
 
   function isNone(filters) {
-    return JSON.stringify({ ...filters, order: "" }) === JSON.stringify(none());
+    return filters.order !== "lowest" && JSON.stringify({ ...filters, order: "" }) === JSON.stringify(none());
+  }
+
+  /* The order that is meant. */
+  function order(index, filters) {
+    return filters.order || (index.rows.status.includes(index.statuses.indexOf("failed")) ? "failures" : "data");
+  }
+
+  /* Failures first, or the order of the data where they are first already. */
+  function flipped(index, filters) {
+    return { order: order(index, filters) === "failures" ? "data" : "failures" };
+  }
+
+  /* The score by which a trial is judged where no other is asked for: its task's headline, else the first that it has. */
+  function headline(index, row) {
+    const has = (name) => typeof index.rows.scores[name]?.[row] === "number";
+    const own = index.tasks[index.rows.task[row]].headline;
+    return has(own) ? own : index.metrics.find((one) => has(one.name))?.name;
   }
 
   /* Tests by column, each of them a function of a row; that of the status stands apart, for its counts. */
@@ -30,6 +48,7 @@ mmeval.filters = (() => {
       found.push((row) => column[row] === number && number >= 0);
     }
     if (filters.score) found.push(scoreTest(rows.scores[filters.score.metric] || [], filters.score));
+    if (filters.order === "lowest") found.push((row) => headline(index, row) !== undefined);
     if (filters.text !== "") found.push(textTest(rows, filters.text.toLowerCase(), texts));
     return found;
   }
@@ -59,9 +78,11 @@ mmeval.filters = (() => {
       counts[status] += 1;
       if (chosen.size === 0 || chosen.has(status)) rows.push(row);
     }
-    const order = index.runs.length > 1 ? besideEachOther(index) : (one, other) => one - other;
-    if (filters.order === "failures") worstFirst(index, filters, rows, order);
-    else if (index.runs.length > 1) rows.sort(order);
+    const given = index.runs.length > 1 ? besideEachOther(index) : (one, other) => one - other;
+    const wanted = order(index, filters);
+    if (wanted === "failures") worstFirst(index, filters, rows, given);
+    else if (wanted === "lowest") lowestFirst(index, filters, rows, given);
+    else if (index.runs.length > 1) rows.sort(given);
     return { rows, counts };
   }
 
@@ -94,6 +115,12 @@ mmeval.filters = (() => {
     rows.sort((one, other) => key.get(one) - key.get(other) || order(one, other));
   }
 
+  function lowestFirst(index, filters, rows, order) {
+    const rates = new Map(index.metrics.map((metric) => [metric.name, rating(metric, index.rows.scores[metric.name] || [])]));
+    const key = new Map(rows.map((row) => [row, rates.get(filters.score?.metric ?? headline(index, row))(row)]));
+    rows.sort((one, other) => key.get(one) - key.get(other) || order(one, other));
+  }
+
   /* How good a score is, from 0 to 1, whatever its range and direction; 1 where there is none. */
   function rating(metric, column) {
     let [low, high] = metric.range || [Infinity, -Infinity];
@@ -112,5 +139,5 @@ mmeval.filters = (() => {
     };
   }
 
-  return { none, isNone, matching };
+  return { none, isNone, matching, order, flipped, headline };
 })();

@@ -27,7 +27,7 @@ mmeval.hash = (() => {
   function filter(filters, name, value) {
     if (name === "run" || name === "task" || name === "kinds" || name === "text") filters[name] = value;
     else if (name === "status") filters.statuses = value.split(",").filter(Boolean);
-    else if (name === "order") filters.order = value === "failures" ? value : "";
+    else if (name === "order") filters.order = ["failures", "lowest", "data"].includes(value) ? value : "";
     else if (name === "score") filters.score = scoreRange(value);
     else if (name.startsWith("label.")) filters.labels = { ...filters.labels, [name.slice(6)]: value };
   }

@@ -70,6 +70,10 @@
       else if (state.view === "samples") gallery?.back();
     },
   });
+  results.addEventListener("click", (event) => {
+    const image = event.target.closest("button.picture")?.querySelector("img");
+    if (image) mmeval.parts.enlarge(image.getAttribute("src"), image.alt);
+  });
   window.addEventListener("hashchange", follow);
   window.addEventListener("popstate", follow);
   show(state);

@@ -158,5 +158,5 @@ mmeval.parts = (() => {
     return (values || []).map((value) => value.text !== undefined && value.kind !== "document" ? value.text : value.raw || `<<${value.label || value.kind}>>`).join("");
   }
 
-  return { all, raw };
+  return { all, raw, enlarge };
 })();

@@ -41,7 +41,7 @@ mmeval.samples = (() => {
     return (row) => {
       const rows = index.rows;
       const task = index.tasks[rows.task[row]];
-      const metric = filters().score?.metric ?? index.metrics.find((one) => typeof rows.scores[one.name]?.[row] === "number")?.name;
+      const metric = filters().score?.metric ?? mmeval.filters.headline(index, row);
       const value = metric === undefined ? null : rows.scores[metric]?.[row];
       const status = index.statuses[rows.status[row]];
       const facts = [index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row]];
@@ -165,7 +165,7 @@ mmeval.samples = (() => {
       } else if (!mmeval.filters.isNone(state.filters)) go({ ...state, filters: mmeval.filters.none() });
     }
 
-    const flip = () => go({ ...state, view: "samples", filters: { ...state.filters, order: state.filters.order === "" ? "failures" : "" } });
+    const flip = () => go({ ...state, view: "samples", filters: { ...state.filters, ...mmeval.filters.flipped(index, state.filters) } });
     return { show, step, back, flip };
   }
 

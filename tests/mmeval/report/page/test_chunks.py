@@ -36,9 +36,10 @@ def test_what_json_has_no_place_for_is_null_and_a_prototype_is_a_key_as_any_othe
 
 def test_items_are_put_into_numbered_files(tmp_path: Path) -> None:
     chunks = Chunks(tmp_path, "text", 2)
-    for item in ("a", "b", "c"):
+    for item in ("a", "b", {"__proto__": ENDINGS}):
         chunks.add(item)
     chunks.flush()
     chunks.flush()
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["text-0000.js", "text-0001.js"]
-    assert called(tmp_path / "text-0001.js", "text") == [1, ["c"]]
+    assert called(tmp_path / "text-0000.js", "text") == [0, ["a", "b"]]
+    assert [chunks.item(number) for number in range(3)] == ["a", "b", {"__proto__": ENDINGS}]

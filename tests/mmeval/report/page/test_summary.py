@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.report.page.summary import notes, sentences
+from mmeval.report.page.index import Asked
+from mmeval.report.page.summary import facts, lead, notes
 from mmeval.results.stored_run import StoredRun
 from tests.support.stored_run import Told, text, write_run
 
@@ -23,12 +24,35 @@ def lacks(words: list[str], shown: str) -> list[str]:
     return [one for one in words if one not in shown]
 
 
+ALL = Asked(10, 10, 10)
+FOREIGN = "no number compares with a published one."
+
+
+@pytest.mark.parametrize(
+    ("asked", "tally", "ours", "words"),
+    [
+        (ALL, {"scored": 10}, {}, "teller was asked 10 samples of told; no judge was asked."),
+        (Asked(10, 10, 40), {"scored": 40}, {}, "10 samples of told, 40 trials with repeats; "),
+        (Asked(3, 10, 3), {"unsupported": 7, "scored": 3}, {}, "3 of 10 samples of told, as the others need kinds"),
+        (Asked(9, 10, 9), {"failed": 1, "scored": 9}, {}, "9 of 10 samples of told, as the others are damaged; "),
+        (Asked(0, 10, 0), {"unsupported": 10, "uncounted": 2}, {}, "0 of 10 samples of told, as the others need kinds"),
+        (ALL, {}, {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}}, "; the judge was j-26."),
+        (ALL, {}, {"not_comparable": ["told"]}, f"no judge was asked and {FOREIGN}"),
+    ],
+    ids=["all", "repeats", "unsupported", "bad samples", "none", "judge", "bundled"],
+)
+def test_one_sentence_has_what_was_really_asked_of_whom(
+    asked: Asked, tally: dict[str, int], ours: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    (sentence,) = lead(run(tmp_path, **ours), tally, asked)
+    assert (words in sentence, sentence.count(".")) == (True, 1)
+
+
 @pytest.mark.parametrize(
     ("numbers", "ours", "words"),
     [
-        ([], {}, ["teller (backend reference) ", "10 samples of Told", "protocol single"]),
+        ([], {}, ["backend reference", "protocol single"]),
         ([{"ci95": [0.2, 0.8], "clusters": 10}], {}, ["right is 0.5000", "0.2000 and 0.8000", " 10 independent"]),
-        ([{"n": 12}], {}, ["(12 trials with repeats)", "10 of 12 trials"]),
         ([], {}, ["All 10 trials ", "every metric.", "so few"]),
         ([{"scored": 9, "failed": 1}], {}, ["9 of 10 trials ", "; 1 failed", " zero"]),
         ([{"scored": 8, "unscored": 2}], {}, ["8 of 10 trials ", "; 2 could"]),
@@ -40,24 +64,23 @@ def lacks(words: list[str], shown: str) -> list[str]:
         ([{"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}], {}, ["between 0.4500 and 0.5500"]),
         ([{"scored": 10, "higher_is_better": False}], {}, ["right (lower is better)"]),
         ([{"scored": 8, "unsupported": 2}, LACKING], {}, ["8 of 10 trials ", "but quality", "; 2 could"]),
-        ([], {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}}, ["judge was j-26"]),
         ([], {"spent": {**SPENT, "usd": 0.305}}, ["1,203 calls", "84,210 tokens in", " 9,120 out; ", "0.30 USD."]),
         ([], {"spent": {**SPENT, "images": 2, "usd": None}}, ["2 images made; ", "not known"]),
     ],
     ids=[
-        *("asked", "how sure", "repeats", "all", "failed", "unscored", "unsupported", "some inapplicable", "no value"),
-        *("nothing", "suspended", "bounds", "lower", "a metric lacks", "judge", "spent", "spent unknown"),
+        *("how", "how sure", "all", "failed", "unscored", "unsupported", "some inapplicable", "no value"),
+        *("nothing", "suspended", "bounds", "lower", "a metric lacks", "spent", "spent unknown"),
     ],
 )
 def test_facts_of_a_run(numbers: list[dict[str, Any]], ours: dict[str, Any], words: list[str], tmp_path: Path) -> None:
-    assert lacks(words, " ".join(sentences(run(tmp_path, *numbers, **ours), {}))) == []
+    assert lacks(words, " ".join(facts(run(tmp_path, *numbers, **ours)))) == []
 
 
 def test_an_unfinished_run_has_how_far_it_is_and_the_command_for_its_numbers(tmp_path: Path) -> None:
     found = StoredRun(write_run(tmp_path / "a run", [TRIAL]))
-    shown = " ".join(sentences(found, {"scored": 16, "failed": 2, "unscored": 6}))
+    shown = " ".join(lead(found, {"scored": 16, "failed": 2, "unscored": 6}, Asked(24, 24, 24)))
     words = ["24 trials were made", ", 16 of them scored", ", 2 failed.", f"mmeval score '{tmp_path / 'a run'}'"]
-    assert lacks(words, shown) == []
+    assert (lacks(words, shown), facts(found)) == ([], [])
 
 
 def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:

@@ -227,6 +227,34 @@ def test_trials_that_the_numbers_are_not_about_are_marked(asked: Any, expected: 
     assert ("earlier command" in found.page, f'href="#task=told&amp;{LINKED}"' in found.page) == (uncounted, uncounted)
 
 
+def test_samples_that_no_model_was_asked_are_not_counted_as_asked(tmp_path: Path) -> None:
+    never = [{"kind": kind, "message": "no"} for kind in ("unsupported", "bad_sample")]
+    trials = [PLAIN, *(Told([text("a")], None, error=error, scores={}) for error in (*never, FAILED))]
+    page = report(tmp_path, *trials, results={"judges": {}}).page
+    assert "was asked 2 of 4 samples of told" in page
+
+
+def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(tmp_path: Path) -> None:
+    answers = [
+        Told([text("q")], [text(f"answer {at}")], {"right": {"value": at / 10, "status": "scored"}}) for at in range(5)
+    ]
+    lacking = {"task": "told", "metric": "judged", "value": None, "n": 5, "scored": 0, "unavailable": 5}
+    number = {"task": "told", "metric": "right", "value": 0.2, "n": 5, "scored": 5, "ci95": [0.1, 0.3]}
+    metrics = {
+        "right": {"outputs": ["right"], "range": [0, 1]},
+        "judged": {"outputs": ["judged"], "unavailable": "it asks the role 'judge'; add --role judge=BACKEND"},
+    }
+    found = report(tmp_path, *answers, results={"results": [lacking, number], "metrics": {"told": metrics}})
+    first, _, below = found.page.partition("</section>")
+    assert re.findall(r'class="figure">([^<]*)|class="interval">([^<]*)', first) == [
+        ("0.200", ""),
+        ("", "0.100 to 0.300"),
+    ]
+    assert re.findall(r"answer \d", first) == ["answer 4", "answer 2", "answer 0"]
+    assert found.page.count("--role judge=BACKEND") == 1 == below.count("--role judge=BACKEND")
+    assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
+
+
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
 @pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
 def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: bytes, file: str, tmp_path: Path) -> None:
@@ -257,9 +285,12 @@ def test_a_baseline_stands_beside_the_numbers_or_why_not(before: str, after: str
     assert str(file) in page
 
 
-def test_many_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(tmp_path: Path) -> None:
+def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_tables(tmp_path: Path) -> None:
     numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
     results = {"complaints": [f"note {at}" for at in range(9)], "results": numbers}
     page = report(tmp_path, results=results, config={"layout": "nowhere"}).page
     assert ("nowhere" in page, page.count("<table")) == (True, 1)
-    assert ("<summary>6 " in page, '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in page) == (True, True)
+    assert (
+        '<span class="count">10 notes<' in page,
+        '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in page,
+    ) == (True, True)
