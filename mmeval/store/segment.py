@@ -22,7 +22,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, to_line
 
 INBOX = "inbox"
 """The folder of receipts, below the journal's."""
@@ -68,7 +68,7 @@ class Segment:
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
-        whole = b'%s,"t":%r,%s:%s}\n' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
+        whole = sealed(b'%s,"t":%r,%s:%s}' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line))
         written = 0
         try:
             while written < len(whole):
@@ -116,7 +116,7 @@ class Segment:
         try:
             self._inbox.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
-                file.write(to_line(row) + b"\n")
+                file.write(sealed(to_line(row)))
                 for medium in media:
                     file.write(medium.read())
             temporary.replace(path)
