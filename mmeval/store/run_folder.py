@@ -118,7 +118,20 @@ class RunFolder:
         self._record["finished"] = True
         self._write()
 
+    def check_present(self) -> None:
+        """Raises StorageError where the folder was removed or moved since it was opened."""
+        try:
+            if os.path.samestat(os.fstat(self._lock), (self.path / "run.lock").stat()):
+                return
+        except OSError:
+            pass
+        raise StorageError(
+            f"{self.path}: the run folder was removed or moved while the run went on, so its results are not whole. "
+            "Put it back, or run the same command to ask again what it held"
+        )
+
     def _write(self) -> None:
+        self.check_present()
         write_atomic(self.path / "run.json", sealed_document(self._record))
 
     def close(self) -> None:

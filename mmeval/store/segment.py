@@ -81,10 +81,13 @@ class Segment:
         return at, offset
 
     def sync(self) -> None:
-        """Push what was written to the disk itself."""
+        """Push what was written to the disk itself. Raises StorageError."""
         self.media.sync()  # first, so that no durable line names a medium that is not
         if self._fd >= 0:
-            os.fsync(self._fd)
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise StorageError(f"{self.path}: cannot be written ({error.strerror}). {KEEP_WAY_OUT}") from None
 
     def close(self) -> None:
         if self._fd >= 0:
