@@ -1,7 +1,7 @@
 """What `make demo` shows: the right answers and a model of noise on nine tasks, and one answer with its media.
 
-`python -m scripts.demo` runs it in the environment of its Python. The log of a run stands in FOLDER/NAME.log beside that
-Python, and is shown where the run fails.
+`python -m scripts.demo` runs it in the environment of its Python. The log of a run is NAME.log in the folder of that
+environment, and is shown where the run fails.
 """
 
 from __future__ import annotations

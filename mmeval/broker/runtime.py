@@ -205,6 +205,7 @@ class BackendRuntime:
             self.batcher.stop(StoppedError("stopped before the call was made"))
 
     async def close(self) -> None:
+        self.stop()  # calls that the end of the run has left behind must open no connection again
         if self.batcher is not None:
             await self.batcher.close()
         await self.backend.close()

@@ -4,7 +4,7 @@ RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the n
 every sample with its answers, scores and judge replies; it opens from disk, without a server. Several runs make one
 page with their numbers side by side.
 
-The exit code is 3 where something could not be shown: trials with damaged records on a page, or a run without numbers
+The exit code is 3 where something could not be shown: damaged records on a page, or a run without numbers
 among those of a table or a chart.
 """
 
@@ -122,8 +122,10 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
     made = write_report(folders, report, copy_media=copy_media)
     if made.damage:
         log.warning("%s; --verbosity DEBUG says why", made.damage)
+    for place in made.unread:
+        log.warning("%s is damaged: what it answered is not in the report", place)
     print_text(f"{report / made.page.name}\n")
-    return not made.damage
+    return not (made.damage or made.unread)
 
 
 def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> bool:

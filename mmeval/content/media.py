@@ -12,9 +12,11 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, Literal, get_args
 
 from mmeval.content.media_type import sniff_file, suffix_for
-from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
+from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, UsageError
 from mmeval.plain_file import open_plain
 
+MAX_MEDIA_BYTES = 512 * 2**20
+"""Of a file that is read or whose digest is taken."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE)
 """Addresses, which are no paths; a colon alone is not enough, as names may have one."""
 
@@ -115,12 +117,13 @@ class Media:
     def read(self) -> bytes:
         """All bytes.
 
-        Raises MissingDataError when the file has gone, CorruptMediaError when a record names the digest of the medium
-        and the file now holds something else (compared once, on the first reading).
+        Raises MissingDataError when the file has gone, MediaLimitError when it is too large, CorruptMediaError when a
+        record names the digest of the medium and the file now holds something else (compared once, on the first
+        reading).
         """
         if self.data is not None:
             return self.data
-        with self._open() as file:
+        with self._open_whole() as file:
             data = file.read()
         if self._unproven:
             self._prove(data)
@@ -166,10 +169,22 @@ class Media:
         except OSError as error:
             raise MissingDataError(f"{self.path}: the media file cannot be read ({error.strerror or error})") from None
 
+    @contextlib.contextmanager
+    def _open_whole(self) -> Iterator[BufferedReader]:
+        """The file, to be read to its end. Raises MediaLimitError for one that is too large, before it is read."""
+        with self._open() as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_MEDIA_BYTES:
+                raise MediaLimitError(
+                    f"{self.path}: the media file has {size:,} bytes, and {MAX_MEDIA_BYTES:,} are the most that are "
+                    "read; make it smaller"
+                )
+            yield file
+
     def _hash(self) -> str:
         if self.data is not None:
             return hashlib.sha256(self.data).hexdigest()
-        with self._open() as file:
+        with self._open_whole() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _stat_size(self) -> int:

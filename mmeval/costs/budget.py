@@ -156,7 +156,10 @@ class Budget:
                 used.add(response)
             return response
         finally:
-            self._settle(account, reserved, used)
+            try:
+                self._settle(account, reserved, used)
+            finally:
+                self._call_ended.set()  # whatever was raised: no call waits for ever
 
     async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
         """Wait until a call fits; return its reserved cost. Raises StoppedError if never."""
@@ -207,7 +210,6 @@ class Budget:
                 "%s does not report the tokens of its calls: they are not counted, and only --budget_calls limits them",
                 account.name,
             )
-        self._call_ended.set()
 
 
 def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from mmeval.content.media import Media
+from mmeval.content.media import MAX_MEDIA_BYTES, Media
 from mmeval.errors import MediaLimitError
 
 _SMALL_FILE = 4 * 2**20
@@ -19,7 +19,7 @@ class DecodeLimits:
     (``mmeval.decode.apart``) have limits that the kernel enforces: a picture, a page, the text of a page, a mesh.
     """
 
-    max_bytes: int = 512 * 2**20
+    max_bytes: int = MAX_MEDIA_BYTES
     max_pixels: int = 36_000_000
     """Of one picture; 8K is 33 million."""
     max_drawn_pixels: int = 12_000_000

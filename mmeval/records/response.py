@@ -34,6 +34,9 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
 HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
 """Errors of the request: the same request fails again."""
 
+MOST_TOKENS = 10**12
+"""More than any call can use."""
+
 FinishReason = Literal["stop", "length", "content_filter", "error"]
 
 
@@ -56,11 +59,18 @@ class ErrorInfo:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of an answer: tokens in and out as the server counts (0: not reported).
-    ``batched``: it was asked in a batch, which costs less."""
+    ``batched``: it was asked in a batch, which costs less. What is no whole number from 0 to ``MOST_TOKENS`` counts as
+    not reported, whichever server or plugin gives it: sums, prices and budgets can use it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     batched: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("input_tokens", "output_tokens"):
+            count = getattr(self, name)
+            if type(count) is not int or not 0 <= count <= MOST_TOKENS:
+                object.__setattr__(self, name, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from mmeval.records.score import Key, Result
 from mmeval.report.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
-from mmeval.results.stored_run import StoredRun, newest_results
+from mmeval.results.stored_run import StoredRun, newest_results, read_results
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,11 @@ def read_baseline(path: Path) -> Baseline:
             f"--baseline {path}: there is no results_*.json; give the folder of a run that has ended"
         )
     try:
-        document = json.loads(file.read_bytes())
-        _ = [Result.from_json(row) for row in document["mmeval"]["results"]]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise UsageError(f"--baseline {file}: this is no results file of mmeval; give a results_*.json") from None
+        document = read_results(file)
+    except UsageError:
+        raise UsageError(
+            f"--baseline {file}: this is no results file of mmeval, or it is damaged; give a results_*.json"
+        ) from None
     return Baseline(file, document)
 
 

@@ -7,7 +7,6 @@ slices, and what keeps the result from being compared.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import platform
 import re
@@ -25,7 +24,7 @@ from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
-from mmeval.system.json_lines import write_atomic
+from mmeval.system.json_lines import sealed_document, write_atomic
 from mmeval.task.task import Task
 
 _FILTER = "none"
@@ -54,8 +53,7 @@ def write_results(
     Raises StorageError."""
     file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomic(file, text.encode("utf-8", "backslashreplace"))  # a path need not be text
+    write_atomic(file, sealed_document(document, allow_nan=False))
     return file
 
 

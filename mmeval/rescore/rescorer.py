@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,6 +33,8 @@ from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection
 from mmeval.wording import counted
+
+log = logging.getLogger(__name__)
 
 
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
@@ -73,6 +76,8 @@ class _StoredTrials(Runner):
         return backends
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
+        for place in journal.damaged:
+            log.warning("%s is damaged and was left out; the run's own command asks again what it answered", place)
         identity = self._record["identity"]
         tags = identity["reasoning_tags"]
         return Broker(journal, seed=identity["seed"], reasoning_tags=None if tags is None else tuple(tags))
@@ -155,15 +160,18 @@ class _StoredTrials(Runner):
             left_aside=aside,
             notes=(*([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()), *outcome.notes),
         )
-        if self._record["finished"]:
-            return outcome
+        unfinished = dict(self._unfinished())
+        if self._record["finished"]:  # all its trials were made, but records may be damaged since
+            unfinished = {name: made for name, made in unfinished.items() if made.of is not None}
+            if not unfinished:
+                return outcome
         made = f"{sum(self._made)} trial{'s' if sum(self._made) != 1 else ''}"
-        unfinished = f"the run is not finished: these are the {made} that it made; its own command makes the rest"
+        complaint = f"the run is not finished: these are the {made} that it made; its own command makes the rest"
         return replace(
             outcome,
             exit_code=outcome.exit_code or EXIT_INCOMPLETE,
-            unfinished=dict(self._unfinished()),
-            complaints=(unfinished, *outcome.complaints),
+            unfinished=unfinished,
+            complaints=(complaint, *outcome.complaints),
         )
 
     def _subsets(self) -> Iterator[tuple[str, Subset]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from array import array
 from bisect import bisect_right
@@ -20,7 +19,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.task_records import trial_rows
-from mmeval.system.json_lines import from_line, line_at, read_rows
+from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
 from mmeval.wording import file_name
 
 TaskRow = Mapping[str, Any]
@@ -71,17 +70,16 @@ class StoredTask:
             yield row["sample"]
 
     def trials(self) -> Iterator[StoredTrial | None]:
-        """Each trial in its latest form in data set order; None for a damaged record."""
+        """Each trial in its latest form in data set order, then None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
-        for row, sample, size in trial_rows(self.folder, self.name):
-            try:
-                key = trial_key(row["i"], row["n"])
-                scored, scored_size = scores.of(key, row["d"])
-                told = verdicts.of(key)
-                yield StoredTrial(row["i"], row["n"], row, sample["sample"], scored, told, size + scored_size)
-            except (ValueError, KeyError, TypeError):
-                yield None
+        damaged: list[int] = []
+        for row, sample, size in trial_rows(self.folder, self.name, damaged):
+            key = trial_key(row["i"], row["n"])
+            scored, scored_size = scores.of(key, row["d"])
+            told = verdicts.of(key)
+            yield StoredTrial(row["i"], row["n"], row, sample["sample"], scored, told, size + scored_size)
         verdicts.close()
+        yield from (None for _ in damaged)
 
 
 class StoredRun:
@@ -153,7 +151,7 @@ def newest_results(folder: Path, record: TaskRow) -> Path | None:
 def read_results(file: Path) -> TaskRow:
     """The content of a results file. Raises UsageError for what is none."""
     try:
-        document: TaskRow = json.loads(file.read_bytes())
+        document: TaskRow = unsealed_document(json.loads(file.read_bytes()))
         if isinstance(document["mmeval"]["results"], list):
             return document
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -197,10 +195,8 @@ class ScoreRows:
 
 
 def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, TaskRow]]:
-    """Rows with their trial's key and place, without those that name no trial."""
-    for offset, row in rows:
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            yield trial_key(row["i"], row["n"]), offset, row
+    """Rows with their trial's key and place."""
+    return ((trial_key(row["i"], row["n"]), offset, row) for offset, row in rows)
 
 
 def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
@@ -210,7 +206,7 @@ def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
         return
     offset = 0
     for line in lines_so_far(folder):
-        yield offset, from_line(line)
+        yield offset, unsealed(line)
         offset += len(line)
 
 
@@ -221,9 +217,8 @@ class _Verdicts:
         keys, self._offsets = array("q"), array("q")
         path = None if folder is None else folder / VERDICTS
         for offset, row in () if path is None else read_rows(path):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                keys.append(trial_key(row["i"], row["n"]))
-                self._offsets.append(offset)
+            keys.append(trial_key(row["i"], row["n"]))
+            self._offsets.append(offset)
         self._order = sorted(range(len(keys)), key=keys.__getitem__)
         self._keys, self._at = keys, 0
         self._file = path.open("rb") if path is not None and len(keys) else None
@@ -235,7 +230,7 @@ class _Verdicts:
             self._at += 1
         found: dict[tuple[str, str], TaskRow] = {}
         while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
-            row = from_line(line_at(self._file, self._offsets[order[self._at]]))
+            row = unsealed(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row
             self._at += 1
         return list(found.values())

@@ -23,7 +23,7 @@ from mmeval.scoring.stored_trials import stored_trial
 from mmeval.scoring.trial_rows import score_row
 from mmeval.scoring.verdict_log import asked_model
 from mmeval.store.paths import trial_key
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, to_line
 
 log = logging.getLogger(__name__)
 
@@ -198,5 +198,5 @@ def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[
         }
         if response.error is not None:
             row["error"] = response.error.kind
-        lines.append(to_line(row) + b"\n")
+        lines.append(sealed(to_line(row)))
     return b"".join(lines)

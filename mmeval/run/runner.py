@@ -24,7 +24,7 @@ from mmeval.broker.replay import Standing
 from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
-from mmeval.errors import MissingError
+from mmeval.errors import MissingError, StorageError
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
@@ -175,7 +175,7 @@ class Runner(ABC):
                 budget.stop = self.work.stop
                 try:
                     with collector.settled():
-                        loop.run(self._until_done(trials))
+                        loop.run(self._until_done(trials, folder))
                 finally:
                     self.progress.close()
             if budget.reached:
@@ -183,22 +183,32 @@ class Runner(ABC):
             spent = tuple(bills(journal.spending, prices))
             journal.close()  # its index is not needed any more, the numbers need room
             self.end(folder)
-            return self._outcome(journal.since, started, spent)
+            outcome = self._outcome(journal.since, started, spent)
+            folder.check_present()
+            return outcome
 
-    async def _until_done(self, trials: Coroutine[Any, Any, None]) -> None:
-        ticker = asyncio.create_task(self._keep_safe())
+    async def _until_done(self, trials: Coroutine[Any, Any, None], folder: RunFolder) -> None:
+        ticker = asyncio.create_task(self._keep_safe(folder))
         try:
             await interruptible(self.work, trials, self.progress)
         finally:
             ticker.cancel()
             await self.broker.close()
+        if ticker.done() and not ticker.cancelled():
+            ticker.result()
 
-    async def _keep_safe(self) -> None:
-        while True:
-            await asyncio.sleep(SYNC_SECONDS)
-            for run in self.runs:
-                run.records.flush()
-            await asyncio.to_thread(self.broker.journal.sync)
+    async def _keep_safe(self, folder: RunFolder) -> None:
+        """Push what is written to the disk, on a timer. Where that fails the run stops."""
+        try:
+            while True:
+                await asyncio.sleep(SYNC_SECONDS)
+                folder.check_present()
+                for run in self.runs:
+                    run.records.flush()
+                await asyncio.to_thread(self.broker.journal.sync)
+        except StorageError:
+            self.work.stop()
+            raise
 
     def _outcome(self, since: str, started: float, spent: tuple[Bill, ...]) -> RunOutcome:
         runs, chosen, suspension, tally, again = self.runs, self.chosen(), self.suspension, self.tally, self.again()

@@ -8,8 +8,7 @@ gave the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmev
 
 from __future__ import annotations
 
-import contextlib
-import json
+import logging
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -21,10 +20,25 @@ from mmeval.errors import StorageError
 from mmeval.metric.derived import PIECES
 from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
+from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.verdict_log import verdict_log
 from mmeval.store.paths import Wanted, trial_key
-from mmeval.system.json_lines import LineFile, from_line, line_at, read_rows, to_line, write_atomic
+from mmeval.system.json_lines import (
+    LineFile,
+    drop_damaged,
+    from_line,
+    line_at,
+    read_rows,
+    sealed,
+    sealed_document,
+    to_line,
+    unsealed,
+    unsealed_document,
+    write_atomic,
+)
 from mmeval.wording import file_name
+
+log = logging.getLogger(__name__)
 
 ROWS = "rows.jsonl"
 """The rows of a set as they came, until its end."""
@@ -52,6 +66,8 @@ class ScoreSet:
         advice = "The answers are kept: free space, then run the same command to score the rest"
         self._rows = LineFile(self.folder / ROWS, advice)
         self._plan, self._has_plan = plan, False
+        for file in (FINISHED, ROWS, VERDICTS):
+            drop_damaged(self.folder / file)
         self.verdicts = verdict_log(self.folder)
         self.complete = self._complete()
 
@@ -65,16 +81,20 @@ class ScoreSet:
 
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
-        if not self._has_plan:
-            write_atomic(self.folder / PLAN, json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
-            self._has_plan = True
+        self._keep_plan()
         self._rows.add(lines)
+
+    def _keep_plan(self) -> None:
+        if not self._has_plan:
+            write_atomic(self.folder / PLAN, sealed_document(self._plan))
+            self._has_plan = True
 
     def finish(self) -> None:
         """Sort the rows into ``scores.jsonl``, one line a trial."""
         self.close()
         if not self._rows.path.is_file():
             return
+        self._keep_plan()
         temporary = self._sorted.with_name(".scores.jsonl")
         try:
             with temporary.open("wb") as out:
@@ -108,10 +128,8 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
     for number, path in enumerate(files):
         for offset, row in read_rows(path):
-            with contextlib.suppress(KeyError, TypeError, ValueError):  # a row of something else than mmeval
-                key, _ = trial_key(row["i"], row["n"]), row["d"]
-                keys.append(key)
-                places.append(offset << 1 | number)
+            keys.append(trial_key(row["i"], row["n"]))
+            places.append(offset << 1 | number)
     order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
     derive = _deriving(folder)
     with ExitStack() as opened:
@@ -123,16 +141,17 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
     """What puts derived scores into a set's rows, which else stay as they are."""
     try:
-        plan = from_line((folder / PLAN).read_bytes())
-        is_derived = any(PIECES in entry for entry in plan["metrics"])
-    except (OSError, ValueError, KeyError, TypeError):  # of another hand, or damaged: its rows are all that is known
+        plan = unsealed_document(from_line((folder / PLAN).read_bytes()))
+    except (OSError, ValueError) as error:
+        log.warning("%s is damaged (%s): derived scores are left out until the run is scored", folder / PLAN, error)
         return _as_it_is
+    is_derived = any(PIECES in entry for entry in plan["metrics"])
     if not is_derived:
         return _as_it_is
     from mmeval.metric.derived import derivations, with_derived  # with the plugins, which most readers need not load
 
     derived = derivations(plan)
-    return lambda line: to_line(with_derived(from_line(line), derived)) + b"\n"
+    return lambda line: sealed(to_line(with_derived(unsealed(line), derived)))
 
 
 def _as_it_is(line: bytes) -> bytes:
@@ -151,7 +170,7 @@ def _merged(lines: list[bytes]) -> bytes:
     What was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
     if len(lines) == 1:
         return lines[0]
-    rows = [from_line(line) for line in lines]
+    rows = [unsealed(line) for line in lines]
     last = rows[-1]
     scores: dict[str, Any] = {}
     for row in rows:
@@ -159,4 +178,4 @@ def _merged(lines: list[bytes]) -> bytes:
             known = {name for name, score in scores.items() if score["status"] in _SETTLED}
             new = row["scores"].items()
             scores.update((name, score) for name, score in new if score["status"] in _SETTLED or name not in known)
-    return to_line({**last, "scores": dict(sorted(scores.items()))}) + b"\n"
+    return sealed(to_line({**last, "scores": dict(sorted(scores.items()))}))

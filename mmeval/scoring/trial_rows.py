@@ -20,7 +20,7 @@ from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Exchange, Trial
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, to_line
 from mmeval.system.time_limit import TimeLimit
 
 
@@ -102,10 +102,10 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
         cluster = trial.sample.metadata.get(plan.cluster_key)
         record["cluster"] = trial.sample.id if cluster is None else str(cluster)
     try:
-        return to_line(record) + b"\n"
+        return sealed(to_line(record))
     except TypeError:
         record["scores"] = {name: writable(scores[name]).to_json() for name in sorted(scores)}
-        return to_line(record) + b"\n"
+        return sealed(to_line(record))
 
 
 def score_trials(

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mmeval.content.media import Media
-from mmeval.errors import CorruptMediaError
+from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
-from mmeval.system.json_lines import from_line, to_line
+from mmeval.system.json_lines import to_line, unsealed
 
 log = logging.getLogger(__name__)
 
@@ -214,7 +214,7 @@ class Journal:
     def _try_receipt(self, path: Path) -> None:
         try:
             self._finish_receipt(path)
-        except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
+        except (ValueError, CorruptMediaError) as error:
             aside = path.rename(path.with_suffix(".damaged"))
             self.damaged.append(f"{aside}: {error}")
         else:
@@ -222,7 +222,7 @@ class Journal:
 
     def _finish_receipt(self, path: Path) -> None:
         with path.open("rb") as file:
-            head = from_line(file.readline())
+            head = unsealed(file.readline())
             for row in head["media"]:
                 self.media.put(_received(file.read(row["size"]), row))
         del head["media"]
@@ -259,18 +259,16 @@ class Journal:
                     continue
                 self._read_to[path] = offset
                 try:
-                    row = from_line(line)
-                    key = key_hash(row["k"])
-                    answered = "r" in row and bool(row["d"])
-                    if "refused" in row:
-                        self._refused[key] += 1
-                    self.spending.add_line(row)
-                    at = row["t"]
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    row = unsealed(line)
+                except ValueError as error:
                     self.damaged.append(f"{path}:{line_number}: {error}")
                     continue
+                key, at = key_hash(row["k"]), row["t"]
+                if "refused" in row:
+                    self._refused[key] += 1
+                self.spending.add_line(row)
                 known = self._index.get(key)  # segments are not read in the order of their time
-                if answered and (known is None or at >= self._row_at(known)["t"]):
+                if "r" in row and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
@@ -287,8 +285,10 @@ class Journal:
     def _row_at(self, place: int) -> Mapping[str, Any]:
         file = self._reader(place >> _OFFSET_BITS)
         file.seek(place & ((1 << _OFFSET_BITS) - 1))
-        row: Mapping[str, Any] = from_line(file.readline())
-        return row
+        try:
+            return unsealed(file.readline())
+        except ValueError as error:
+            raise StorageError(f"{file.name}: a line was changed while the run read it ({error}); run again") from None
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:

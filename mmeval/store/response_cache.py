@@ -6,7 +6,6 @@ seed. A change of any of these misses; an upgraded library does not.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
+from mmeval.system.json_lines import sealed, to_line, unsealed
 
 
 class ResponseCache:
@@ -31,7 +31,7 @@ class ResponseCache:
             self._db = sqlite3.connect(folder / "responses.sqlite", timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response TEXT NOT NULL)")
+            self._db.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response BLOB NOT NULL)")
         except (OSError, sqlite3.Error) as error:
             raise StorageError(
                 f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable"
@@ -50,8 +50,8 @@ class ResponseCache:
         if row is None:
             return None
         try:
-            return _loaded(Response.from_json(json.loads(row[0]), self._media.root))
-        except (CorruptMediaError, MissingDataError, ValueError, KeyError):
+            return _loaded(Response.from_json(unsealed(row[0]), self._media.root))
+        except (CorruptMediaError, MissingDataError, ValueError):
             return None
 
     def put(self, key: str, response: Response) -> None:
@@ -65,7 +65,7 @@ class ResponseCache:
                 part["media"].pop("path", None)
         try:
             with self._db:
-                self._db.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, json.dumps(row)))
+                self._db.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, sealed(to_line(row))))
         except sqlite3.Error as error:
             raise StorageError(f"--use_cache: an answer cannot be kept ({error})") from None
 

@@ -30,7 +30,7 @@ from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.writer_lock import wait_for_writers
-from mmeval.system.json_lines import write_atomic
+from mmeval.system.json_lines import sealed_document, unsealed_document, write_atomic
 from mmeval.wording import shortened
 
 WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
@@ -59,15 +59,15 @@ class RunFolder:
         if not file.is_file():
             return {}
         try:
-            record: dict[str, Any] = dict(json.loads(file.read_bytes()).items())
-        except (ValueError, AttributeError) as error:
+            record = json.loads(file.read_bytes())
+            if isinstance(record, dict) and record.get("format") != FORMAT_VERSION:
+                raise UsageError(
+                    f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
+                    f"({record.get('mmeval')}), or start over with --fresh"
+                )
+            return unsealed_document(record)
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
-        if record.get("format") != FORMAT_VERSION:
-            raise UsageError(
-                f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
-                f"({record.get('mmeval')}), or start over with --fresh"
-            )
-        return record
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -118,9 +118,21 @@ class RunFolder:
         self._record["finished"] = True
         self._write()
 
+    def check_present(self) -> None:
+        """Raises StorageError where the folder was removed or moved since it was opened."""
+        try:
+            if os.path.samestat(os.fstat(self._lock), (self.path / "run.lock").stat()):
+                return
+        except OSError:
+            pass
+        raise StorageError(
+            f"{self.path}: the run folder was removed or moved while the run went on, so its results are not whole. "
+            "Put it back, or run the same command to ask again what it held"
+        )
+
     def _write(self) -> None:
-        text = json.dumps(self._record, indent=1, ensure_ascii=False)
-        write_atomic(self.path / "run.json", text.encode("utf-8", "backslashreplace"))  # a path need not be text
+        self.check_present()
+        write_atomic(self.path / "run.json", sealed_document(self._record))
 
     def close(self) -> None:
         os.close(self._lock)

@@ -22,7 +22,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, to_line
 
 INBOX = "inbox"
 """The folder of receipts, below the journal's."""
@@ -68,7 +68,7 @@ class Segment:
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
-        whole = b'%s,"t":%r,%s:%s}\n' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
+        whole = sealed(b'%s,"t":%r,%s:%s}' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line))
         written = 0
         try:
             while written < len(whole):
@@ -81,10 +81,13 @@ class Segment:
         return at, offset
 
     def sync(self) -> None:
-        """Push what was written to the disk itself."""
+        """Push what was written to the disk itself. Raises StorageError."""
         self.media.sync()  # first, so that no durable line names a medium that is not
         if self._fd >= 0:
-            os.fsync(self._fd)
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise StorageError(f"{self.path}: cannot be written ({error.strerror}). {KEEP_WAY_OUT}") from None
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -116,7 +119,7 @@ class Segment:
         try:
             self._inbox.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
-                file.write(to_line(row) + b"\n")
+                file.write(sealed(to_line(row)))
                 for medium in media:
                     file.write(medium.read())
             temporary.replace(path)

@@ -52,7 +52,7 @@ class Spent:
             self.images += part.kind == "image" and part.media is not None
 
     def add_line(self, row: Mapping[str, Any]) -> None:
-        """Count a line of a journal. Raises what a line that is none gives rise to."""
+        """Count a line of a journal."""
         response = row.get("r") or row["failed"]
         tokens_in, tokens_out, *batched = response.get("usage", (0, 0))
         self.calls += 1 + row.get("a", 0)

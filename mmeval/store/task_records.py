@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
 from mmeval.store.paths import trial_key
-from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, writing
+from mmeval.system.json_lines import drop_damaged, line_at, open_append, read_rows, sealed, to_line, unsealed, writing
 from mmeval.wording import file_name
 
 
 class TaskRecords:
     """The samples that were asked and the trials that were made, of one task.
-    Appended, buffered: both can be made again from the task and the journal, so a crash costs nothing."""
+    Appended, buffered: both can be made again from the task and the journal, so a crash costs nothing, and damaged
+    lines are taken out."""
 
     def __init__(self, folder: Path, task: str) -> None:
         self._folder, self._task = folder, task
@@ -23,6 +23,8 @@ class TaskRecords:
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
         self._written: set[int] = set()
+        drop_damaged(self._sample_file)
+        drop_damaged(self._trial_file)
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
         self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
 
@@ -33,7 +35,7 @@ class TaskRecords:
         if self._samples is None:
             self._samples = open_append(self._sample_file)
         with writing(self._sample_file):
-            self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
+            self._samples.write(sealed(b'{"i":%d,"d":"%s","sample":%s}' % (index, sample.digest.encode(), line)))
 
     def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
         if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
@@ -41,7 +43,7 @@ class TaskRecords:
         if self._trials is None:
             self._trials = open_append(self._trial_file)
         with writing(self._trial_file):
-            self._trials.write(to_line({"i": index, "n": repeat, "d": trial_digest, **row}) + b"\n")
+            self._trials.write(sealed(to_line({"i": index, "n": repeat, "d": trial_digest, **row})))
 
     def flush(self) -> None:
         for file in (self._samples, self._trials):
@@ -78,34 +80,26 @@ class TrialRows(NamedTuple):
     size: int
 
 
-def trial_rows(folder: Path, task: str) -> Iterator[TrialRows]:
+def trial_rows(folder: Path, task: str, damaged: list[int] | None = None) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
     A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
+    ``damaged`` gets the numbers of damaged lines, first those of samples.
     """
     sample_file, trial_file = _files(folder, task)
-    samples = _places(sample_file, lambda row: int(row["i"]))
-    latest = _places(trial_file, lambda row: trial_key(row["i"], row["n"]))
+    samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
+    latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(trial_file, damaged)}
     if not latest or not samples:
         return
     with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
         for _, offset in sorted(latest.items()):
             line = line_at(trial_lines, offset)
-            trial = from_line(line)
+            trial = unsealed(line)
             if trial["i"] in samples:
                 sample = line_at(sample_lines, samples[trial["i"]])
-                yield TrialRows(trial, from_line(sample), len(line) + len(sample))
+                yield TrialRows(trial, unsealed(sample), len(line) + len(sample))
 
 
 def _files(folder: Path, task: str) -> tuple[Path, Path]:
     name = f"{file_name(task)}.jsonl"
     return folder / "samples" / name, folder / "trials" / name
-
-
-def _places(file: Path, key: Callable[[Mapping[str, Any]], int]) -> dict[int, int]:
-    """Where each sample's or trial's last line begins; without a key it is left out."""
-    found = {}
-    for offset, row in read_rows(file):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            found[key(row)] = offset
-    return found

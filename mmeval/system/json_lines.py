@@ -1,4 +1,7 @@
-"""Reads and writes lines of JSON, in files that survive a crash."""
+"""Reads and writes JSON, in files that survive a crash and show what is damaged.
+
+What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all before it. A sealed line or document
+holds what mmeval has written there, or it is damaged: no reader has to look at its form."""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import orjson
 
@@ -18,6 +22,11 @@ from mmeval.errors import StorageError
 log = logging.getLogger(__name__)
 
 _TAIL = 1 << 16
+_SEAL = b',"crc":"%08x"}\n'
+_SEAL_BYTES = len(_SEAL % 0)
+_UNSEALED = "its checksum is missing or wrong"
+MOST_NAMED = 5
+"""So many damaged lines of a file are named one by one."""
 
 
 def to_line(value: Any) -> bytes:
@@ -36,6 +45,40 @@ def from_line(line: bytes) -> Any:
         return orjson.loads(line)
     except ValueError:
         return json.loads(line)  # reads the surrogates that orjson refuses
+
+
+def sealed(line: bytes) -> bytes:
+    """The line of an object, which has other fields, with its checksum and a line break."""
+    head = line[:-1]
+    return head + _SEAL % crc32(head)
+
+
+def unsealed(line: bytes) -> dict[str, Any]:
+    """The object of a sealed line. Raises ValueError for a damaged one."""
+    if line[-_SEAL_BYTES:] != _SEAL % crc32(memoryview(line)[:-_SEAL_BYTES]):
+        raise ValueError(_UNSEALED)
+    found: dict[str, Any] = from_line(line)
+    del found["crc"]
+    return found
+
+
+def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> bytes:
+    """A whole file of JSON that may be indented anew and sorted without losing its seal."""
+    plain = json.loads(json.dumps(value))  # its keys as they are read
+    plain.pop("crc", None)
+    text = json.dumps({**plain, "crc": _document_crc(plain)}, indent=2, ensure_ascii=False, allow_nan=allow_nan)
+    return text.encode("utf-8", "backslashreplace")  # a path need not be text
+
+
+def unsealed_document(document: Any) -> dict[str, Any]:
+    """The content of a sealed document that was read. Raises ValueError for a damaged one."""
+    if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(document):
+        raise ValueError(_UNSEALED)
+    return document
+
+
+def _document_crc(value: Mapping[str, Any]) -> str:
+    return f"{crc32(json.dumps(value, sort_keys=True).encode()):08x}"
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
@@ -96,23 +139,44 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
             ) from None
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and content of every complete line; nothing when there is no file.
-    A damaged line is left out, with a warning."""
+def read_rows(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Offset and content of every sealed line; nothing when there is no file.
+    A damaged line is left out, with a warning, and its number joins ``damaged``. A torn last one is no damage."""
     if not path.is_file():
         return
-    offset = 0
+    found = [] if damaged is None else damaged
+    before, offset = len(found), 0
     with path.open("rb") as file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
-                return
+                break
             try:
-                row = from_line(line)
+                row = unsealed(line)
             except ValueError as error:
-                log.warning("%s: the line at byte %d is damaged and was left out (%s)", path, offset, error)
+                found.append(number)
+                if len(found) - before <= MOST_NAMED:
+                    log.warning("%s:%d: the line is damaged and was left out (%s)", path, number, error)
             else:
                 yield offset, row
             offset += len(line)
+    if (more := len(found) - before - MOST_NAMED) > 0:
+        log.warning("%s: %d more lines are damaged and were left out", path, more)
+
+
+def drop_damaged(path: Path) -> None:
+    """Take damaged lines out of a file whose rows can be made again, naming each.
+    Raises StorageError."""
+    damaged: list[int] = []
+    for _ in read_rows(path, damaged):
+        pass
+    if not damaged:
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    lost = frozenset(damaged)
+    with writing(path):
+        with path.open("rb") as file, temporary.open("wb") as out:
+            out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
+        temporary.replace(path)
 
 
 def line_at(file: BinaryIO, offset: int) -> bytes:

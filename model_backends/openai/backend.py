@@ -134,9 +134,13 @@ class OpenAIBackend:
             outgoing = await asyncio.to_thread(self._encode, request) if _is_large(request) else self._encode(request)
             received = await self._transport.post(outgoing)
             latency = received.latency
-            if not 200 <= received.status < 300:
-                raise http_error(received.status, received.headers, received.body, keyed=bool(self._settings.api_key))
-            return await _decoded(endpoint, received, request)
+            try:
+                if not 200 <= received.status < 300:
+                    keyed = bool(self._settings.api_key)
+                    raise http_error(received.status, received.headers, received.body, keyed=keyed)
+                return await _decoded(endpoint, received, request)
+            finally:
+                self._transport.release(received)
         except MmevalError as error:
             return failed(error, self._settings.api_key, latency)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from mmeval.errors import BackendDownError, Caught, KeyRefusedError, MmevalError, StorageError
-from mmeval.model_backends.openai.failures import CallError, bad_reply, failed, http_error, redacted
+from mmeval.model_backends.openai.failures import CallError, bad_reply, failed, http_error, redacted, without_key
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import ErrorKind, Request, Response
@@ -196,7 +196,8 @@ class ChatBatches:
                 row = from_line(line)
                 name, reply = row["custom_id"], row["response"]
                 request = asked[name]
-                received = Received(int(reply["status_code"]), {}, to_line(reply["body"]), 0.0)
+                body = without_key(to_line(reply["body"]), self._settings.api_key)
+                received = Received(int(reply["status_code"]), {}, body, 0.0)
             except (ValueError, LookupError, TypeError, RecursionError):
                 continue
             yield name, self._response(received, request)

@@ -20,6 +20,10 @@ MAX_RETRY_AFTER = 86_400.0
 
 REDACTED = "[redacted]"
 
+MIN_SECRET_CHARS = 16
+"""Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
+
+_ESCAPED = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)", re.DOTALL)
 _CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
 _QUOTA_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
 _TOO_LONG = re.compile(
@@ -70,6 +74,24 @@ def redacted(text: str, secret: str) -> str:
         text = text.replace(secret, REDACTED)
     text = _CREDENTIAL.sub(REDACTED, text)
     return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "..."
+
+
+def without_key(body: bytes, key: str) -> bytes:
+    """A body without a key that the server echoes in it, also one in the escapes of JSON (``sk\\u002d...``)."""
+    if len(key) < MIN_SECRET_CHARS:
+        return body
+    secret = key.encode()
+    if secret not in body and b"\\" in body:
+        plain = _ESCAPED.sub(_unescaped, body)
+        body = plain if secret in plain else body
+    return body.replace(secret, REDACTED.encode())
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    """The character of an escape, if it is one that a string of JSON may hold as it is."""
+    code = found[1]
+    char = bytes([int(code, 16)]) if code else found[0][1:] if found[0] == b"\\/" else b"\\"
+    return found[0] if char in b'"\\' else char
 
 
 def http_error(status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False) -> CallError:

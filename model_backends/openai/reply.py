@@ -41,14 +41,9 @@ def usage(data: dict[str, Any]) -> Usage:
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
-    return Usage(
-        _count(counted.get("prompt_tokens", counted.get("input_tokens"))),
-        _count(counted.get("completion_tokens", counted.get("output_tokens"))),
-    )
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and value >= 0 else 0
+    tokens_in: Any = counted.get("prompt_tokens", counted.get("input_tokens"))
+    tokens_out: Any = counted.get("completion_tokens", counted.get("output_tokens"))
+    return Usage(tokens_in, tokens_out)  # which counts what is none as 0
 
 
 def served(data: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import ssl
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from mmeval import __version__
-from mmeval.model_backends.openai.failures import REDACTED, CallError, bad_reply
+from mmeval.model_backends.openai.failures import CallError, bad_reply, without_key
 from mmeval.model_backends.openai.settings import Settings, is_local
 
 if TYPE_CHECKING:
@@ -24,10 +25,9 @@ CONNECT_TIMEOUT = 30.0
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""Bytes above which a body is sent in pieces, so that other calls go on in between."""
-
-MIN_SECRET_CHARS = 16
-"""Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
+"""Bytes from which a body is sent in pieces, so that other calls go on in between, and a reply waits for room."""
+HELD_BYTES = 2**29
+"""Of the large replies that are read and decoded at once; one is always let through, whatever its size."""
 
 
 class Outgoing(NamedTuple):
@@ -39,12 +39,33 @@ class Outgoing(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A received reply. ``latency`` is in seconds, from sending to the last byte."""
+    """A received reply. ``latency`` is in seconds, from sending to the last byte.
+    ``held`` is the room that its body takes until it is released."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     latency: float
+    held: int = 0
+
+
+class Room:
+    """Room for the bodies of large replies, in the order in which they ask for it."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.held = limit, 0
+        self._turn, self._freed = asyncio.Lock(), asyncio.Event()
+
+    async def take(self, size: int) -> None:
+        async with self._turn:
+            while self.held and self.held + size > self.limit:
+                self._freed.clear()
+                await self._freed.wait()
+            self.held += size
+
+    def free(self, size: int) -> None:
+        self.held -= size
+        self._freed.set()
 
 
 class Transport:
@@ -55,9 +76,9 @@ class Transport:
 
         self._aiohttp: Any = aiohttp
         self._settings = settings
-        self._secret = settings.api_key.encode() if len(settings.api_key) >= MIN_SECRET_CHARS else b""
         self._urls: dict[str, URL] = {}
         self._session: aiohttp.ClientSession | None = None
+        self._room = Room(HELD_BYTES)
 
     async def post(self, outgoing: Outgoing) -> Received:
         """The reply with any status. Raises CallError without a complete reply."""
@@ -75,9 +96,14 @@ class Transport:
             raise CallError("timeout", f"no whole answer within {self._settings.timeout:g} s") from None
         except (self._aiohttp.ClientError, OSError) as error:
             raise self._lost(error) from error
-        if self._secret and self._secret in received:
-            received = received.replace(self._secret, REDACTED.encode())  # the server may echo its request
-        return Received(response.status, response.headers, received, time.perf_counter() - started)
+        latency, held = time.perf_counter() - started, len(received) if len(received) >= LARGE_BODY else 0
+        clean = without_key(received, self._settings.api_key)  # the server may echo its request
+        return Received(response.status, response.headers, clean, latency, held)
+
+    def release(self, received: Received) -> None:
+        """State that a reply's body is not needed any more, which makes room for others."""
+        if received.held:
+            self._room.free(received.held)
 
     async def close(self) -> None:
         """Close every connection. A later call opens new ones."""
@@ -95,7 +121,7 @@ class Transport:
             timeout=http.ClientTimeout(total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)),
             proxy=environment_proxy(self._settings.base_url),
         )
-        self._session = session
+        self._session, self._room = session, Room(HELD_BYTES)  # both belong to an event loop
         return session
 
     def _url(self, path: str) -> URL:
@@ -106,24 +132,35 @@ class Transport:
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body; a connection that is not read to the end is closed, not pooled."""
-        length = response.content_length
-        if length is None or "Content-Encoding" in response.headers:
-            async with response:
-                return await self._read_pieces(response)
-        if length <= self._settings.max_reply_bytes:
+        length = None if "Content-Encoding" in response.headers else response.content_length
+        if length is not None and length < min(LARGE_BODY, self._settings.max_reply_bytes + 1):
             return await response.read()  # it closes itself on failure; a context manager costs 4 % of a small call
-        response.close()
-        raise self._too_large()
+        async with response:
+            return await self._read_pieces(response, length)
 
-    async def _read_pieces(self, response: aiohttp.ClientResponse) -> bytes:
-        pieces, total = [], 0
-        async for piece in response.content.iter_any():
-            total += len(piece)
-            if total > self._settings.max_reply_bytes:
-                response.close()
+    async def _read_pieces(self, response: aiohttp.ClientResponse, length: int | None) -> bytes:
+        """A body that is large, or whose length is not known. A large one waits for room, and keeps what it takes."""
+        most = self._settings.max_reply_bytes
+        pieces, total, taken = [], 0, 0
+        try:
+            if length is not None and length > most:
                 raise self._too_large()
-            pieces.append(piece)
-        return b"".join(pieces)
+            async for piece in response.content.iter_any():
+                total += len(piece)
+                if total > most:
+                    raise self._too_large()
+                pieces.append(piece)
+                if not taken and total >= LARGE_BODY:
+                    taken = length or most
+                    await self._room.take(taken)
+            return b"".join(pieces)
+        except BaseException:
+            response.close()
+            total = 0
+            raise
+        finally:
+            if taken:
+                self._room.free(taken - total)
 
     def _too_large(self) -> CallError:
         limit = self._settings.max_reply_bytes

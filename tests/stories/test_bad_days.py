@@ -1,6 +1,7 @@
 """Bad days: damaged files, refused keys, broken plugins and a signal; nothing that was answered is lost."""
 
 import base64
+import os
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(server: MockServe
     assert (found["level=hard"]["n"], found["level=hard"]["failed"], found["level=hard"]["value"]) == (1, 1, None)
     assert "kept 2 answers" in mended.err and "asking 1 new" in mended.err
     assert (server.stats()["unique"], server.stats()["repeated"]) == (3, 0)
+
+
+def test_a_medium_of_gigabytes_costs_its_row(server: MockServer, tmp_path: Path) -> None:
+    flags = [*write(tmp_path, 1), *openai(server)]
+    (tmp_path / "tasks" / "ask_data" / "gone.png").write_bytes(picture())
+    os.truncate(tmp_path / "tasks" / "ask_data" / "gone.png", 8 * 2**30)
+    done = mmeval(*flags)
+    assert (done.code, server.stats()["requests"], "(bad_sample)" in done.err) == (3, 2, True), done.err
+    assert any("gone.png" in line for line in done.warnings)
 
 
 def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(server: MockServer, tmp_path: Path) -> None:

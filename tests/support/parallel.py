@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, cast
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import MissingDataError
 from mmeval.records.request import Request
-from mmeval.records.response import Response, Usage
+from mmeval.records.response import Response
 from mmeval.store.segment import Segment
 from tests.support.cli import wait_for
 from tests.support.dying import after, die
@@ -102,7 +102,7 @@ class ToyParallel:
             made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
             answer = reply(text.replace("question", "answer"), *made)
             if "odd" in text:
-                answer = replace(answer, usage=Usage(input_tokens=cast("int", {1, 2})))
+                answer = replace(answer, fingerprint=cast("str", {1, 2}))
             yield position, replace(answer, served=OnlyThere(os.getpid())) if "garbled" in text else answer
 
     def _may_go_on(self) -> bool:

@@ -12,7 +12,7 @@ from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan, trial_line
-from mmeval.system.json_lines import from_line, to_line
+from mmeval.system.json_lines import to_line, unsealed
 from tests.support.toy import reply, sample
 from tests.support.toy_weights import batched, notes
 
@@ -62,7 +62,7 @@ def scored(lines: Sequence[bytes], *plans: ScoringPlan, workers: int = 0) -> lis
         asyncio.run(score())
     finally:
         scorer.close()
-    rows = [(position, from_line(row)) for position, rows in delivered for row in rows.splitlines()]
+    rows = [(position, unsealed(row)) for position, rows in delivered for row in rows.splitlines(keepends=True)]
     return [row for _, row in sorted(rows, key=lambda item: (item[1]["i"], item[0]))]
 
 
@@ -79,7 +79,7 @@ class Lane:
         return plan(metrics=metrics, batch=bound.at_once)
 
     def deliver(self, position: int, rows: bytes) -> None:
-        self.rows += [(position, from_line(row)) for row in rows.splitlines()]
+        self.rows += [(position, unsealed(row)) for row in rows.splitlines(keepends=True)]
 
     def works(
         self,

@@ -1,12 +1,11 @@
 """Run folders written line by line, without a run: as large and as odd as a test of their readers wants them."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, sealed_document, to_line, unsealed
 
 Json = dict[str, Any]
 SCORE_SET = "0123456789ab"
@@ -28,6 +27,11 @@ class Told:
     reply: Json = field(default_factory=dict)
     steps: list[tuple[str, list[Json]]] = field(default_factory=list)
     verdicts: list[Json] = field(default_factory=list)
+
+
+def rewritten(file: Path, **changes: Any) -> None:
+    """Change the only row of a file, as mmeval would have written it."""
+    file.write_bytes(sealed(to_line({**unsealed(file.read_bytes()), **changes})))
 
 
 def text(words: str) -> Json:
@@ -59,11 +63,11 @@ def write_run(
     (folder / "media").mkdir(parents=True, exist_ok=True)
     for name, rows in files.items():
         (folder / f"{name}.jsonl").parent.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.jsonl").write_bytes(b"".join(to_line(row) + b"\n" for row in rows))
-    (folder / "run.json").write_bytes(json.dumps(record).encode())
+        (folder / f"{name}.jsonl").write_bytes(b"".join(sealed(to_line(row)) for row in rows))
+    (folder / "run.json").write_bytes(sealed_document(record))
     if results is not None:
         document = results_document(task, len(files[names[0]]), results)
-        (folder / "results_2026-01-31T12-00-00.000000.json").write_bytes(json.dumps(document).encode())
+        (folder / "results_2026-01-31T12-00-00.000000.json").write_bytes(sealed_document(document))
     return folder
 
 

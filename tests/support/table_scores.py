@@ -1,12 +1,11 @@
 """Score rows, and run folders that hold them: as many and as odd as a test of a benchmark's tables wants them."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mmeval.results.stored_run import StoredRun
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, sealed_document, to_line
 from mmeval.tasks.unim.domains import DOMAINS
 from mmeval.tasks.unim.tables.pool import NUMBERS
 
@@ -54,21 +53,21 @@ def stored(
     folder.mkdir(parents=True, exist_ok=True)
     shared = {"loader": layout, "layout": layout, "breakdown": BREAKDOWN}
     configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), **shared} for name in tasks}
-    (folder / "run.json").write_text(json.dumps({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
+    (folder / "run.json").write_bytes(sealed_document({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
     for name, rows in tasks.items():
         (scores := folder / "scores" / name / SET).mkdir(parents=True)
         with (scores / "scores.jsonl").open("wb") as file:
-            file.writelines(to_line({"i": at, **row}) + b"\n" for at, row in enumerate(rows))
+            file.writelines(sealed(to_line({"i": at, **row})) for at, row in enumerate(rows))
         _write_samples(folder / "samples" / f"{name}.jsonl", samples or {})
     document = {"group_subtasks": {name: [] for name in tasks}, "mmeval": _ours(tasks, numbers) | ours}
-    (folder / "results_2026-01-31T12-00-00.json").write_text(json.dumps(document))
+    (folder / "results_2026-01-31T12-00-00.json").write_bytes(sealed_document(document))
     return StoredRun(folder)
 
 
 def _write_samples(file: Path, samples: Samples) -> None:
     file.parent.mkdir(exist_ok=True)
     rows = ({"id": name, "input": [], "references": [], "metadata": dict(known)} for name, known in samples.items())
-    file.write_bytes(b"".join(to_line({"i": at, "sample": row}) + b"\n" for at, row in enumerate(rows)))
+    file.write_bytes(b"".join(sealed(to_line({"i": at, "sample": row})) for at, row in enumerate(rows)))
 
 
 def _ours(tasks: Iterable[str], numbers: Sequence[str]) -> Row:

@@ -52,11 +52,13 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, Recursio
 
 @dataclass(frozen=True)
 class Made:
-    """A report's page, how many previews there was no time for, and how many trials cannot be shown."""
+    """A report's page, how many previews there was no time for, and how many lines of trials cannot be shown.
+    ``unread`` are the damaged journal lines of runs whose trials lack an answer."""
 
     page: Path
     left_over: int
     damaged: int
+    unread: Sequence[str] = ()
 
     @property
     def damage(self) -> str:
@@ -106,7 +108,7 @@ def write_report(
                 f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
                 "folder with --output_path"
             ) from None
-    return Made(folder / "index.html", writer.previews.left_over, writer.damaged)
+    return Made(folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -135,6 +137,8 @@ class _Writer:
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
         self.damaged = 0
+        self.unread: list[str] = []
+        self._lacks_answer = False
         self._colours = Colours()
         self._details = Chunks(new / "data", "details", CHUNK, before=self._colours.fill)
         self._texts = Chunks(new / "data", "text", TEXT_CHUNK)
@@ -158,6 +162,7 @@ class _Writer:
         write_shell(self._new, {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")})
 
     def _write_run(self, run: StoredRun) -> None:
+        self._lacks_answer = False
         self.index.begin_run(run)
         parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews, self._colours)
         for task in run.tasks:
@@ -171,6 +176,8 @@ class _Writer:
                 except _DAMAGE:
                     log.debug("a trial of %s cannot be shown", task.name, exc_info=True)
                     self.damaged += 1
+        if self._lacks_answer:
+            self.unread += run.journal.damaged
 
     def _write_trial(
         self, trial: StoredTrial, task: StoredTask, run: StoredRun, parts: PartWriter, outputs: dict[str, str]
@@ -178,6 +185,7 @@ class _Writer:
         made = trial_details.exchanges(trial, run.journal)
         output = trial_details.output_of(trial, made)
         error = trial_details.error_of(trial, output)
+        self._lacks_answer |= error is trial_details.GONE
         labels = labels_of(trial, task)
         full = trial_details.details(trial, made, output, labels, outputs=outputs, journal=run.journal, writer=parts)
         text = searched(trial, output, error)

@@ -88,6 +88,16 @@ async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None
     await role.close()
 
 
+async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
+    role = runtime(backend := Toy(answers=lambda _: Response.failed("connection", "the session is closed")), retries=3)
+    call = asyncio.ensure_future(role.ask(request(), Ticket("t")))
+    await asyncio.sleep(0.1)
+    await role.close()
+    with pytest.raises(StoppedError):
+        await call
+    assert len(backend.asked) == 1
+
+
 async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Failing, "start", lambda _self: asyncio.sleep(60))
     role = runtime(ToyLocal(), answerer=Failing())

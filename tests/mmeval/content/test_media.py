@@ -1,10 +1,11 @@
+import os
 import pickle
 from pathlib import Path
 
 import pytest
 
 from mmeval.content.media import Media, kind_for, may_be, path_inside
-from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
+from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, UsageError
 from tests.support import tiny_media as tiny
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -46,6 +47,15 @@ def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_medi
     assert len({stored, made, Media.from_bytes(b"different")}) == 2
     file.write_bytes(tiny.wav())
     assert (later.mime, later.size) == ("audio/wav", len(tiny.wav()))
+
+
+def test_a_file_of_gigabytes_is_refused_before_it_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashlib.file_digest", lambda *_: 1 / 0)
+    os.truncate(file, 8 * 2**30)  # it takes no room on the disk
+    for ask in (lambda: Media.from_path(file).sha256, Media.from_path(file).read):
+        with pytest.raises(MediaLimitError, match=r"a\.png.*8,589,934,592"):
+            ask()
+    assert (Media.from_path(file).size, Media.from_path(file).mime) == (8 * 2**30, "image/png")
 
 
 def test_a_file_that_has_gone_is_named_and_a_path_without_one_refused(file: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,18 @@ async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopp
     found = await asyncio.gather(*calls, return_exceptions=True)
     assert ([type(item) for item in found], len(toy.asked)) == ([tuple, StoppedError, StoppedError], 1)
     assert not budget.reached
+
+
+@pytest.mark.parametrize("count", [10**399, -5, 0.5, float("inf"), "12", None], ids=repr)
+async def test_a_count_of_tokens_that_is_none_is_not_counted(count: Any) -> None:
+    budget, runtime, _ = asked(Limits(tokens=10, usd=1), lambda _: replace(reply("answer"), usage=Usage(count, count)))
+    assert (len(await outcomes(runtime, 3)), budget.reached) == (3, False)
+
+
+async def test_no_call_waits_for_one_whose_cost_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, runtime, _ = asked(Limits(tokens=1000))
+    monkeypatch.setattr(Price, "cost", lambda *_: 1 / 0)
+    assert [one.error and one.error.kind for one in await outcomes(runtime, 3)] == ["internal"] * 3
 
 
 async def test_a_model_that_does_not_report_its_tokens_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, StoredAnswer
 from mmeval.interchange.own import read_own
 from mmeval.records.sample import Sample, user
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_run import Told, rewritten, text, write_run
 from tests.support.toy import picture
 
 Json = dict[str, Any]
@@ -114,11 +114,11 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
 
 def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(tmp_path: Path) -> None:
     file = one(tmp_path) / "trials" / "told.jsonl"
-    changed(file, x=[7])
+    rewritten(file, x=[7])
     found = stored(tmp_path)
     assert isinstance(found, Absent) and found.place == ("told", 0)
     assert "damaged" in found.reason
-    changed(file, x=[["0", "model", "lost"]])
+    rewritten(file, x=[["0", "model", "lost"]])
     assert "journal" in stored(tmp_path).reason
-    changed(tmp_path / "samples" / "told.jsonl", sample={"id": "s"})
+    rewritten(tmp_path / "samples" / "told.jsonl", sample={"id": "s"})
     assert (read_own(tmp_path).counts, len(read_own(tmp_path).remarks)) == ({"told": 0}, 1)

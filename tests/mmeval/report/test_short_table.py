@@ -1,6 +1,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,4 +123,4 @@ def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None
     assert labels == ["page", "results", "paper", "more", "next"]
     assert "mmeval report 'my runs/m' --layout paper" in lines[3]
     narrow = last_lines(made, context, **given, width=40).splitlines()
-    assert all(line.endswith("\\") for line, after in zip(narrow, narrow[1:], strict=False) if after.startswith("  "))
+    assert all(line.endswith("\\") for line, after in pairwise(narrow) if after.startswith("  "))

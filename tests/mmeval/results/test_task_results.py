@@ -1,4 +1,3 @@
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from mmeval.errors import PluginError
 from mmeval.records.score import Result, Score
 from mmeval.results.task_results import TaskNumbers, group_results, task_results, unscored_reasons
 from mmeval.scoring.score_set import ScoreSet
+from mmeval.system.json_lines import sealed, to_line
 from mmeval.task.task import Group, GroupMetric, Task
 from tests.support.toy import task
 
@@ -21,9 +21,9 @@ def row(index: int, value: float | None = None, **more: Any) -> dict[str, Any]:
 
 
 def results(run: Path, of: Task, *rows: Mapping[str, Any], **more: Any) -> list[Result]:
-    scores = ScoreSet(run, of.name, {"outputs": ["exact_match"]})
+    scores = ScoreSet(run, of.name, {"metrics": [], "outputs": ["exact_match"]})
     for one in rows:
-        scores.add(json.dumps(one).encode() + b"\n")
+        scores.add(sealed(to_line(one)))
     scores.finish()
     return task_results(TaskNumbers.of(of), scores.folder, lambda index, repeat: index < 100, **more)
 
@@ -84,10 +84,10 @@ def test_tasks_count_once(groups: list[Group], members: list[Result], expected: 
 
 
 def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_path: Path) -> None:
-    scores = ScoreSet(tmp_path, "toy", {"outputs": ["exact_match"]})
+    scores = ScoreSet(tmp_path, "toy", {"metrics": [], "outputs": ["exact_match"]})
     lost, final = Score.lost("boom").to_json(), Score.unscored("bang").to_json()
     for at, score in enumerate([lost, lost, final, Score(1).to_json(), lost]):
-        scores.add(json.dumps({**row(at), "scores": {"exact_match": score}}).encode() + b"\n")
+        scores.add(sealed(to_line({**row(at), "scores": {"exact_match": score}})))
     scores.finish()
     found = unscored_reasons(scores, lambda index, _: index < 4, "exact_match")
     assert found == {("boom", "lost"): 2, ("bang", "final"): 1}

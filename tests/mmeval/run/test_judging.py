@@ -21,7 +21,7 @@ from mmeval.run.judging import Judging
 from mmeval.run.outcome import judge_versions
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.verdict_log import version_warnings
-from mmeval.system.json_lines import from_line, to_line
+from mmeval.system.json_lines import to_line, unsealed
 from mmeval.task.task import TaskMetric
 from tests.support.journals import brokered
 from tests.support.toy import Toy, ToyLocal, reply, sample, task, toy_verdict
@@ -43,7 +43,7 @@ class Desk:
             await self.judging.add(self.run, index, trial, trial.digest)
         await self.judging.drain()
         file = next(self._folder.rglob("rows.jsonl"), None)
-        rows = [from_line(line) for line in file.read_bytes().splitlines()] if file is not None else []
+        rows = [unsealed(line) for line in file.read_bytes().splitlines(keepends=True)] if file is not None else []
         return {row["i"]: row["scores"] for row in rows}
 
 
@@ -173,7 +173,7 @@ async def test_the_source_and_the_time_of_a_verdict_are_kept(tmp_path: Path, mon
     async with desk(tmp_path, judge, roles={"judge": GenerationParams(max_tokens=5)}) as at:
         await at.judge(trial(), trial(id="s1"))
         folder = at.run.scores.folder if at.run.scores else tmp_path
-    first, second = (from_line(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines())
+    first, second = (unsealed(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines(keepends=True))
     assert (first.pop("latency") >= 0, first.pop("key")[:6]) == (True, "judge@")
     assert first == {
         **{"i": 0, "n": 0, "metric": "toy_verdict", "path": "0", "role": "judge", "params": {"max_tokens": 5}},

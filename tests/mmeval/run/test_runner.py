@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
+from mmeval.run import runner as runner_module
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.progress import left_to_judge
 from mmeval.run.runner import model_name, run_path
@@ -188,3 +190,28 @@ def test_a_run_lies_under_its_model_and_its_id() -> None:
     paths = [str(run_path(replace(options, **change))) for change in changes]
     assert paths == ["runs/org__m/default", "runs/my__tag/default", "runs/org__m/night__7"]
     assert model_name(RunOptions(model=BackendSpec("empty"), output_path=Path())) == "empty"
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["removed", "moved"])
+@pytest.mark.parametrize("seconds", [10.0, 0.0], ids=["at the end", "on the timer"])
+def test_a_run_folder_that_goes_during_the_run_is_an_error_and_does_not_come_back(
+    moved: bool, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "SYNC_SECONDS", seconds)
+    folder, generate = tmp_path / "runs" / "toy" / "default", Toy.generate
+
+    async def gone(toy: Toy, asked: Request) -> Response:
+        if not (tmp_path / "elsewhere").exists():
+            folder.rename(tmp_path / "elsewhere")
+            if not moved:
+                shutil.rmtree(tmp_path / "elsewhere")
+                (tmp_path / "elsewhere").mkdir()
+        return await generate(toy, asked)
+
+    monkeypatch.setattr(Toy, "generate", gone)
+    with pytest.raises(StorageError, match="removed or moved"):
+        run_toy(tmp_path, task(rows=3), max_connections=1)
+    assert not (folder / "run.json").exists()
+    monkeypatch.undo()
+    again = run_toy(tmp_path, task(rows=3))
+    assert (again.exit_code, again.counts.kept + again.counts.new) == (EXIT_OK, 3)

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +6,7 @@ import pytest
 from mmeval.errors import StorageError
 from mmeval.records.score import Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
+from mmeval.system.json_lines import sealed, to_line
 from tests.support.bad_disks import file_limit
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
@@ -21,7 +21,7 @@ def line(index: int, digest: str = "d", *, repeat: int = 0, status: str = "ok", 
         for name, value in scores.items()
     }
     row = {"i": index, "n": repeat, "s": f"s{index}", "d": digest, "status": status, "scores": given}
-    return json.dumps(row).encode() + b"\n"
+    return sealed(to_line(row))
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:

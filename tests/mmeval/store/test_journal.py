@@ -13,7 +13,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import sealed, to_line
 from tests.support.bad_disks import file_limit
 from tests.support.journals import opened
 from tests.support.toy import picture, reply, request
@@ -75,7 +75,7 @@ def test_of_two_answers_to_a_call_the_newer_counts_in_any_order_of_segments(tmp_
     (tmp_path / "journal").mkdir()
     for age, (name, text) in enumerate(zip(names, ("older", "newer"), strict=True)):
         line = {"k": "k", "d": f"asked {age}", "to": [], "t": 100.0 + age, "r": reply(text).to_json()}
-        (tmp_path / "journal" / f"{name}.jsonl").write_bytes(to_line(line) + b"\n")
+        (tmp_path / "journal" / f"{name}.jsonl").write_bytes(sealed(to_line(line)))
     assert texts_of(tmp_path) == {"k": "newer"}
 
 

@@ -1,3 +1,4 @@
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -5,7 +6,18 @@ from typing import Any
 import pytest
 
 from mmeval.errors import StorageError
-from mmeval.system.json_lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.system.json_lines import (
+    drop_damaged,
+    from_line,
+    open_append,
+    read_rows,
+    sealed,
+    sealed_document,
+    to_line,
+    unsealed,
+    unsealed_document,
+    write_atomic,
+)
 
 
 def test_a_value_survives_its_line() -> None:
@@ -36,12 +48,45 @@ def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path) -> None:
 def test_rows_have_offsets_damaged_ones_are_named_and_no_folder_is_a_storage_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "rows.jsonl"
-    file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
-    assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]
-    assert [f"{file}: " in message and "byte 8 " in message for message in caplog.messages] == [True]
+    file, damaged = tmp_path / "rows.jsonl", list[int]()
+    one, two = sealed(b'{"a":1}'), sealed(b'{"a":2}')
+    file.write_bytes(one + b"{broken\n" + two + one[:-1])
+    assert list(read_rows(file, damaged)) == [(0, {"a": 1}), (len(one) + 8, {"a": 2})]
+    assert (damaged, [message.startswith(f"{file}:2: ") for message in caplog.messages]) == ([2], [True])
     assert list(read_rows(tmp_path / "none.jsonl")) == []
     (tmp_path / "file").write_text("")
     for write in (lambda path: write_atomic(path, b""), open_append):
         with pytest.raises(StorageError):
             write(tmp_path / "file" / "inside.json")
+
+
+@pytest.mark.parametrize("value", [{"a": "\ud83d \x00"}, {"n": 10**30}, {"rows": [{}] * 99}], ids=str)
+def test_no_bit_of_a_sealed_line_can_change_unseen(value: dict[str, Any]) -> None:
+    line = sealed(to_line(value))
+    assert unsealed(line) == from_line(to_line(value))
+    for bit in range(8 * len(line)):
+        other = bytearray(line)
+        other[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(ValueError):
+            unsealed(bytes(other))
+
+
+def test_a_sealed_document_may_be_indented_anew_and_nothing_else(tmp_path: Path) -> None:
+    value = {"b": [1, 0.1, "\udcff"], "a": {7: None, "x": math.inf}}
+    whole = json.loads(sealed_document(value))
+    plain = {"b": [1, 0.1, "\udcff"], "a": {"7": None, "x": math.inf}}
+    assert unsealed_document(json.loads(json.dumps(whole, sort_keys=True))) == plain
+    assert json.loads(sealed_document(whole)) == whole
+    for other in ({**whole, "c": 1}, {**whole, "b": [1, 0.1]}, plain, {}, 7, [whole], None):
+        with pytest.raises(ValueError):
+            unsealed_document(other)
+
+
+def test_damaged_lines_are_taken_out_and_a_torn_one_stays_for_the_next_writer(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [sealed(b'{"a":%d}' % at) for at in range(3)]
+    file.write_bytes(rows[0] + b"7\n" + rows[1] + b"{}\n" + rows[2][:-4])
+    for _ in range(2):
+        drop_damaged(file)
+        assert file.read_bytes() == rows[0] + rows[1] + rows[2][:-4]
+    drop_damaged(tmp_path / "none.jsonl")

@@ -1,5 +1,6 @@
 import base64
 import json
+import math
 
 import pytest
 
@@ -64,7 +65,8 @@ def test_a_body_that_is_no_json_object_is_a_bad_reply(body: bytes) -> None:
 def test_what_the_server_reports_beside_its_answer_is_read() -> None:
     assert usage({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}) == Usage(3, 0)
     assert usage({"usage": {"input_tokens": 3, "output_tokens": 5}}) == Usage(3, 5)
-    nonsense = ({"prompt_tokens": -1, "completion_tokens": True}, None, "12")
+    huge = {"prompt_tokens": 10**399, "completion_tokens": "7"}
+    nonsense = ({"prompt_tokens": -1, "completion_tokens": True}, {"input_tokens": math.inf}, huge, None, "12")
     assert {usage({"usage": counted}) for counted in nonsense} == {Usage()}
     assert (served({"model": "m-2024"}), served({"model": None})) == ("m-2024", "")
     assert (fingerprint({"system_fingerprint": "fp_1"}), fingerprint({"system_fingerprint": None})) == ("fp_1", "")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.transport import Transport, environment_proxy
+from mmeval.model_backends.openai.transport import Room, Transport, environment_proxy
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
@@ -104,6 +104,51 @@ def test_keys_go_in_headers_and_proxies_are_not_for_local_servers(monkeypatch: p
     assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
     assert environment_proxy("https://direct.example.com/v1") is None
     assert environment_proxy("https://localhost/v1") is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "size", "at_once"), [(5000, 2000, 2), (1000, 2000, 1)], ids=["two have room", "none has room"]
+)
+@pytest.mark.parametrize("form", [0, 1], ids=["declared length", "no length"])
+def test_large_replies_wait_for_room_and_one_is_always_read(
+    limit: int, size: int, at_once: int, form: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmeval.model_backends.openai.transport.LARGE_BODY", 100)
+    monkeypatch.setattr("mmeval.model_backends.openai.transport.HELD_BYTES", limit)
+    held: list[int] = []
+    take = Room.take
+
+    async def taken(room: Room, size: int) -> None:
+        await take(room, size)
+        held.append(room.held)
+
+    monkeypatch.setattr(Room, "take", taken)
+
+    async def ask(url: str) -> list[str]:
+        backend = OpenAIBackend(model="m", base_url=url, max_reply_bytes=2000)
+        replies = await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(6)))
+        assert backend._transport._room.held == 0
+        await backend.close()
+        return [reply.text for reply in replies]
+
+    with ScriptedServer(forms(size)[form]) as server:
+        assert asyncio.run(ask(server.url)) == ["x"] * 6
+    assert (max(held) <= at_once * size, len(held)) == (True, 6)
+
+
+@pytest.mark.parametrize("echo", [KEY, KEY.replace("-", r"\u002d"), KEY.replace("k", r"\u006B"), rf"\n\\{KEY}\/"])
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_key_that_a_server_echoes_is_in_no_answer_and_no_error(
+    echo: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    text = rf"it is \"{echo}\" \\u002d"
+    error = f', "error": {{"message": "{text}"}}' if status == 400 else ""
+    body = f'{{"choices": [{{"message": {{"content": "{text}"}}}}]{error}}}'
+    with ScriptedServer(Scripted(body.encode(), status=status)) as server:
+        response = generate(server.url, request("q"))
+    said = response.text if response.error is None else response.error.message
+    assert (KEY in said, "[redacted]" in said, r"\u002d" in said, 'is "' in said) == (False, True, True, True)
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])

@@ -19,8 +19,9 @@ from tests.support.cli import (
     stopped_at_work,
     wait_for,
 )
+from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import questions, write_task
+from tests.support.questions import questions, where, write_task
 from tests.support.story_tasks import write_story_tasks
 
 UNWRITTEN = 2
@@ -39,6 +40,17 @@ def test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take(kibibyt
         stats, scores = server.stats(), score_files(disk.path)
     assert (full.code, "No space left" in full.error, freed.code, len(scores)) == (1, True, 0, 2), freed.err
     assert (stats["unique"], stats["repeated_after_answer"] <= UNWRITTEN) == (8 * 2 * 4, True)
+
+
+def test_the_last_line_of_a_run_on_a_full_disk_with_a_judge_is_its_error(tmp_path: Path) -> None:
+    """The model is done, and the disk is found full while the judge is at work."""
+    write_task(tmp_path / "tasks", "ask", ({"input": f"Greet guest {n}.", "rubric": ["It greets."]} for n in range(60)))
+    file = tmp_path / "tasks" / "ask.yaml"
+    file.write_text(file.read_text().replace("exact_match", "rubric_judge"))
+    disk = small_disk(tmp_path / "runs", kibibytes=56)
+    with MockServer() as server, judge_server(tmp_path / "judge", latency=3) as judging, disk:
+        full = mmeval_process(*where(tmp_path), *openai(server), *judge(judging), "--max_connections", "16")
+    assert (full.code, full.lines[-1]) == (1, f"error: {full.error}")
 
 
 @pytest.mark.parametrize(

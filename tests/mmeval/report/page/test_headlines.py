@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.records.score import Key
+from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.report.numbers import number_rows
@@ -36,7 +36,7 @@ def test_a_gauge_has_value_and_interval_in_percent_of_the_range(
 
 def test_without_a_value_there_is_no_gauge_and_a_baseline_stands_beside() -> None:
     none = result("b", value=None, scored=0)
-    beside = Column("other", {Key("a", "m"): 0.25})
+    beside = Column("other", {Key("a", "m"): Result("a", "m", 0.25, 4, 4)})
     (row,) = gauges(document(result("a"), none), beside=beside)
     assert (row["beside"], row["gauges"][0]["interval"]) == ({"name": "other", "value": "0.250", "at": 25.0}, "")
 

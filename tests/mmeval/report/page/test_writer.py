@@ -8,8 +8,9 @@ import pytest
 from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
+from mmeval.system.json_lines import sealed_document
 from tests.support.report_reader import Report
-from tests.support.stored_run import SCORE_SET, Told, text, write_run
+from tests.support.stored_run import SCORE_SET, Told, rewritten, text, write_run
 
 NO_PARTS: Any = "no parts"
 NO_METADATA: Any = 3
@@ -85,8 +86,7 @@ def test_a_number_that_all_of_a_task_lacks_is_no_status_of_a_trial(tmp_path: Pat
 def test_what_was_never_asked_is_no_step(tmp_path: Path) -> None:
     never = {"kind": "unsupported", "message": "the model takes no video"}
     run = write_run(tmp_path / "run", [Told([text("a")], None, error=never, scores={})], results={})
-    trials = run / "trials" / "told.jsonl"
-    trials.write_text(trials.read_text().replace('"x":[]', '"x":[["0","model","model/none/0"]]'))
+    rewritten(run / "trials" / "told.jsonl", x=[["0", "model", "model/none/0"]])
     (trial,) = read(run).trials
     assert (trial["steps"], trial["error"]) == ([], never)
 
@@ -279,7 +279,8 @@ def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: by
 def test_a_baseline_stands_beside_the_numbers_or_why_not(before: str, after: str, found: str, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", [PLAIN], results={})
     (file,) = other.glob("results_*.json")
-    file.write_text(file.read_text().replace('"value": 0.5', '"value": 0.125').replace(before, after))
+    text = file.read_text().replace('"value": 0.5', '"value": 0.125').replace(before, after)
+    file.write_bytes(sealed_document(json.loads(text)))
     page = report(tmp_path, results={"settings": {"baseline": str(other)}}).page
     assert re.search(found, page)
     assert str(file) in page
