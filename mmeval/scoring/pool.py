@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +16,7 @@ from mmeval.records.score import Score
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
 from mmeval.scoring.worker import Item, Rows, ScoringWorker, Setup, score, start
 from mmeval.system.json_lines import from_line
-from mmeval.system.processes import FreshContext
+from mmeval.system.processes import CopyContext, FreshContext
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ class ScorePool:
     def _new(self, count: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
         """Make processes; forked by default only where a script registered plugins."""
         forked = plugins.any_of_script() if fork is None else fork
-        context = multiprocessing.get_context("fork") if forked else FreshContext()
+        context = CopyContext() if forked else FreshContext()
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
 
     def prepare(self, work: Callable[[], object]) -> None:
