@@ -29,5 +29,5 @@ def _kill(parent: int) -> None:
 class Orphaned:
     """Does it where it is unpickled, which is before the first line of what a process was started for."""
 
-    def __reduce__(self) -> object:
+    def __reduce__(self) -> tuple[object, ...]:
         return orphaned, ()
