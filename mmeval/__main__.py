@@ -26,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     refuse_mixture()  # the other project's own __init__.py may stand in the place of ours
     ending = _Ending()
+    if argv is None:
+        atexit.register(signals.ignore)  # what is registered first comes last
     with contextlib.ExitStack() as handled:
         try:
             handled.push(signals.handled_by(ending))
@@ -38,7 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_line("interrupted; what was answered is saved, and the same command continues")
         if argv is None:
             handled.pop_all()
-            atexit.register(signals.ignore)
             _leave_work_behind(code)
     return code
 

@@ -116,11 +116,16 @@ class ScorePool:
 
     def close(self) -> None:
         # A metric that is still at work when the run was stopped is not waited for: it scores again next time.
-        unfinished = list((self._pool._processes or {}).values()) if self._under_way else []
-        for process in unfinished:
+        processes = list((self._pool._processes or {}).values())
+        for process in processes if self._under_way else ():
             process.terminate()
-        # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:  # Python 3.11 takes the pool's thread for ended then, and waits for the processes
+            for process in processes:
+                process.terminate()
+            raise
 
 
 async def _asked(pool: ProcessPoolExecutor, items: Sequence[Item]) -> Rows:

@@ -70,6 +70,7 @@ MOMENTS: Mapping[str, tuple[str, str, int]] = {
     "begun": ("2", "after(mmeval.__main__, 'steady', 1, come)", 130),
     "tasks read": ("1", "after(mmeval.task.selection, 'select', 1, come)", 130),
     "all answered": ("2,2", "after(mmeval.store.journal.Journal, 'close', 1, come)", 130),
+    "processes ending": ("2", "process._ExecutorManagerThread.join_executor_internals = slow_end", 130),
     "numbers made": ("15", "after(mmeval.run.runner, 'finished_results', 1, come)", 130),
     "results written": ("2,2", "after(mmeval.report.publish, 'write_results', 1, come)", 130),
     "page written": ("1", "after(mmeval.report.publish, 'write_at_end', 1, come)", 130),
@@ -79,7 +80,8 @@ MOMENTS: Mapping[str, tuple[str, str, int]] = {
 }
 """What comes when, and the exit code: hangup is 1, Ctrl-C 2, SIGTERM 15. What is registered first runs last at exit."""
 SCRIPT = """
-import atexit, os, sys
+import atexit, os, sys, threading, time
+from concurrent.futures import process
 import mmeval.__main__, mmeval.report.publish, mmeval.run.runner, mmeval.store.journal, mmeval.task.selection
 from tests.support.dying import after
 
@@ -92,6 +94,16 @@ def come():
 class Swallowing:
     def __del__(self):
         come()
+
+end, at_exit = process._ExecutorManagerThread.join_executor_internals, threading.Event()
+atexit.register(at_exit.set)
+
+def slow_end(thread):
+    while sys._current_frames()[threading.main_thread().ident].f_code.co_name not in ("join", "_wait_for_tstate_lock"):
+        time.sleep(0.001)
+    come()  # while the main thread waits for this one, which is slow
+    at_exit.wait(5)
+    end(thread)
 
 MOMENT
 sys.exit(mmeval.__main__.main())
