@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_line("interrupted; what was answered is saved, and the same command continues")
         if argv is None:
             handled.pop_all()
-            _leave_work_behind(code)
+            _leave_work_behind(code, interrupted=ending.has_come)
     return code
 
 
@@ -59,10 +59,11 @@ class _Ending:
         raise KeyboardInterrupt
 
 
-def _leave_work_behind(code: int) -> None:
-    """End the process if a thread still works: Python must not shut down under it."""
+def _leave_work_behind(code: int, *, interrupted: bool) -> None:
+    """End the process if a thread still works: Python must not shut down under it.
+    Also if it was interrupted: Python would die of SIGINT where that was in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
-    if threads is None or not threads.any_at_work():
+    if not interrupted and (threads is None or not threads.any_at_work()):
         return
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):

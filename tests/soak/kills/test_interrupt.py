@@ -69,6 +69,7 @@ def test_a_metric_at_work_does_not_keep_a_stopped_run_from_ending(tmp_path: Path
 MOMENTS: Mapping[str, tuple[str, str, int]] = {
     "begun": ("2", "after(mmeval.__main__, 'steady', 1, come)", 130),
     "tasks read": ("1", "after(mmeval.task.selection, 'select', 1, come)", 130),
+    "in exec": ("15", "after(mmeval.task.selection, 'select', 1, lambda: exec('come()', globals()))", 130),
     "all answered": ("2,2", "after(mmeval.store.journal.Journal, 'close', 1, come)", 130),
     "processes ending": ("2", "process._ExecutorManagerThread.join_executor_internals = slow_end", 130),
     "numbers made": ("15", "after(mmeval.run.runner, 'finished_results', 1, come)", 130),

@@ -120,6 +120,7 @@ def in_session(session: int) -> list[int]:
     return found
 
 
+@pytest.mark.timeout(60 + 30 * SIGNALS)
 def test_signals_at_any_moment_lose_nothing_tell_the_truth_and_leave_no_process(busy: None, tmp_path: Path) -> None:
     with MockServer(latency=0.1, jitter=0.05) as server:
         soak = Soak(tmp_path, server)
