@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 from mmeval import errors
 from mmeval.errors import Interrupted, MmevalError
 from mmeval.installation import refuse_mixture
 from mmeval.report.terminal import print_text, steady, write_line
+from mmeval.system import signals
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
@@ -19,19 +22,48 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error is one message on stderr.
 
-    Without ``argv``, the command of this process, whose threads end with it.
+    Without ``argv``, the command of this process, which ends with it: its threads, and what signals do.
     """
     refuse_mixture()  # the other project's own __init__.py may stand in the place of ours
-    code = _run(list(sys.argv[1:] if argv is None else argv))
+    ending = _Ending()
     if argv is None:
-        _leave_work_behind(code)
+        atexit.register(signals.ignore)  # what is registered first comes last
+    with contextlib.ExitStack() as handled:
+        try:
+            handled.push(signals.handled_by(ending))
+            code = _run(list(sys.argv[1:] if argv is None else argv))
+            if ending.has_come and code != errors.EXIT_INTERRUPTED:
+                raise KeyboardInterrupt  # which a library has swallowed
+            ending.code = code
+        except KeyboardInterrupt:
+            code = ending.code = errors.EXIT_INTERRUPTED
+            write_line("interrupted; what was answered is saved, and the same command continues")
+        if argv is None:
+            handled.pop_all()
+            _leave_work_behind(code, interrupted=ending.has_come)
     return code
 
 
-def _leave_work_behind(code: int) -> None:
-    """End the process if a thread still works: Python must not shut down under it."""
+class _Ending:
+    """What a signal does: the first interrupts the command, the second ends the process.
+    Once all is written and the exit ``code`` is known, each ends the process with that."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self.code: int | None = None
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        if self.has_come or self.code is not None:
+            os._exit(errors.EXIT_INTERRUPTED if self.code is None else self.code)
+        self.has_come = True
+        raise KeyboardInterrupt
+
+
+def _leave_work_behind(code: int, *, interrupted: bool) -> None:
+    """End the process if a thread still works: Python must not shut down under it.
+    Also if it was interrupted: Python would die of SIGINT where that was in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
-    if threads is None or not threads.any_at_work():
+    if not interrupted and (threads is None or not threads.any_at_work()):
         return
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
@@ -49,8 +81,6 @@ def _run(words: list[str]) -> int:
         return code
     except SystemExit as stop:  # argparse ends the process after --help
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
-    except KeyboardInterrupt:
-        return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
     except MmevalError as error:
         _trace_if_debugging(words)
         return _say(str(error) if isinstance(error, Interrupted) else f"error: {error}", error.exit_code)

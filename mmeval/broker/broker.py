@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -39,6 +39,8 @@ JUDGE_TRIES = 3
 """How often a call is sent until ``Call.accept`` takes the reply; each time with another seed, each reply paid for."""
 CONVERTING = 2
 """So many threads convert media for the calls that allow it; decoding takes memory."""
+LAST_TURNS = 20
+"""So many turns of the event loop bring a reply from its connection into the journal, with some to spare."""
 MAX_EXCERPT_CHARS = 300
 """So much of a reply that was not acceptable stands in the record of its failure."""
 
@@ -134,10 +136,14 @@ class Broker:
         self._converting: ThreadPoolExecutor | None = None
 
     @property
+    def _runtimes(self) -> Collection[BackendRuntime]:
+        """Each once, though it may play several roles."""
+        return {id(runtime): runtime for runtime in self.roles.values()}.values()
+
+    @property
     def in_flight(self) -> int:
         """Calls that were sent and are not answered yet."""
-        runtimes = {id(runtime): runtime for runtime in self.roles.values()}
-        return sum(runtime.in_flight for runtime in runtimes.values())
+        return sum(runtime.in_flight for runtime in self._runtimes)
 
     async def run(self, program: Program[T], scope: Scope) -> T:
         """Run a program; its exchanges go to ``scope``. Raises what the program raises."""
@@ -387,16 +393,26 @@ class Broker:
         for runtime in self.roles.values():
             runtime.stop()
 
+    async def leave(self) -> None:
+        """Close the backends: no more answers come, and what has arrived is in the journal.
+        A task that is cancelled while its reply waits for it loses the reply. So nothing may come any more, and what
+        has come gets its turns, before the tasks of open calls are cancelled."""
+        await _turns()
+        for runtime in self._runtimes:
+            await runtime.close()
+        await _turns()
+
     async def close(self) -> None:
-        seen: set[int] = set()
-        for runtime in self.roles.values():
-            if id(runtime) not in seen:
-                seen.add(id(runtime))
-                await runtime.close()
+        await self.leave()
         if self._converting is not None:
             self._converting.shutdown(wait=False, cancel_futures=True)
         if self._cache is not None:
             self._cache.close()
+
+
+async def _turns() -> None:
+    for _ in range(LAST_TURNS):
+        await asyncio.sleep(0)
 
 
 def _put(cache: ResponseCache, key: str, response: Response) -> None:

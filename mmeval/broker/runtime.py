@@ -128,6 +128,7 @@ class BackendRuntime:
         """Called with what every call waits for, the roles of an outage or a batch, and with "" when that is over."""
         self._outage = Outage(lambda on: self._waits_for(self._outage.backend if on else ""))
         self._stopped = asyncio.Event()
+        self._closed = False
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
         self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: None
@@ -181,6 +182,8 @@ class BackendRuntime:
                 self._failed_in_a_row = 0
                 self.limiter.succeeded()
                 return response, tries + refusals
+            if self._closed:
+                raise StoppedError("the call was given up")  # by this process: that is no failure of the call
             ticket = replace(ticket, attempt=ticket.attempt + 1)
             if failed is not None:
                 failed.note(response)
@@ -205,6 +208,10 @@ class BackendRuntime:
             self.batcher.stop(StoppedError("stopped before the call was made"))
 
     async def close(self) -> None:
+        """Close the backend, once."""
+        if self._closed:
+            return
+        self._closed = True
         self.stop()  # calls that the end of the run has left behind must open no connection again
         if self.batcher is not None:
             await self.batcher.close()

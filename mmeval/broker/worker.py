@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing import Pipe, resource_tracker
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -78,8 +78,7 @@ class WorkerProcess:
     def _start(self) -> None:
         ours, theirs = Pipe()
         process = FreshContext().Process(target=work, args=(self.job, theirs), name=self.job.name)
-        with _no_interrupt():
-            process.start()
+        process.start()
         theirs.close()
         self._process, self._line = process, ours
         if self._killed:
@@ -146,17 +145,6 @@ class WorkerProcess:
             self._process.kill()
             self._process.join()
         self._line.close()
-
-
-@contextlib.contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Keep Ctrl-C from ending a process of the block before it can ignore the signal."""
-    resource_tracker.ensure_running()  # it is started with the first process, and would let signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _logged: set[str] = set()

@@ -33,6 +33,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.ticket import raw_head
 from mmeval.store.writer_lock import ORPHAN_SECONDS, hold
+from mmeval.system.processes import is_orphan, parent_id, settle_signals
 
 SYNC_SECONDS = 10.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -108,9 +109,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
 
 def _settle(job: WorkerJob) -> None:
     """Settle signals, output and the share of the processors, before anything else."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it was blocked until now
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    settle_signals()
     job.log.parent.mkdir(parents=True, exist_ok=True)
     log = os.open(job.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
     for stream in (1, 2):
@@ -194,7 +193,7 @@ class _Parent:
         self._connection = connection
         self._sending = threading.Lock()
         self._batches: queue.SimpleQueue[Sequence[BatchRow] | None] = queue.SimpleQueue()
-        self._parent = os.getppid()
+        self._parent = parent_id()
         threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
 
     def tell(self, message: FromWorker) -> None:
@@ -224,7 +223,7 @@ class _Parent:
         """The parent's next message. Raises EOFError when the parent is gone.
         The connection may stay open then: a process that the parent started may have inherited its end."""
         while not self._connection.poll(1.0):
-            if os.getppid() != self._parent:
+            if is_orphan(self._parent):
                 raise EOFError
         batch: Sequence[BatchRow] | None = self._connection.recv()
         return batch

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
@@ -62,29 +58,11 @@ def dispatch(argv: Sequence[str]) -> int:
 
         spelt = args.verbosity or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
         begin_log(level(spelt), os.environ)
-    with _terminated_as_interrupted():
-        try:
-            code: int = module.run(args)
-        except SystemExit as stop:  # the command line is read already: a plugin tried to end the process
-            raise PluginError(f"a plugin tried to end the process with exit code {stop.code}") from stop
-    return code
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Make SIGTERM end every verb as Ctrl-C does: with a message and exit code 130."""
-    if threading.current_thread() is not threading.main_thread():  # other threads cannot set handlers
-        yield
-        return
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        code: int = module.run(args)
+    except SystemExit as stop:  # the command line is read already: a plugin tried to end the process
+        raise PluginError(f"a plugin tried to end the process with exit code {stop.code}") from stop
+    return code
 
 
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -41,7 +41,7 @@ _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mmeval.decode.apart_worker import work; "
-    "work(int(sys.argv[2]))"
+    "work(int(sys.argv[2]), int(sys.argv[3]))"
 )
 
 
@@ -97,7 +97,15 @@ class _Worker:
     def __init__(self) -> None:
         ours, theirs = multiprocessing.Pipe()
         path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
-        command = [multiprocessing.spawn.get_executable(), "-I", "-c", _START, path, str(theirs.fileno())]
+        command = [
+            multiprocessing.spawn.get_executable(),
+            "-I",
+            "-c",
+            _START,
+            path,
+            str(theirs.fileno()),
+            str(os.getpid()),
+        ]
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         # One thread and one heap: more would reserve addresses, which are what its memory is limited by.
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}

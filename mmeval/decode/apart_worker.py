@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import json
 import math
-import os
 import resource
 import signal
 import sys
@@ -21,18 +20,18 @@ from mmeval.decode.apart import IDLE_SECONDS, Step
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.decode."
 _DEEPEST = 400
 """Frames of Python: a document that is nested too deeply is an error before the stack of C is full."""
 
 
-def work(handle: int) -> None:
+def work(handle: int, parent: int) -> None:
     """Decode until the parent process is gone, or has asked nothing for a while."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    parent = os.getppid()
     with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
         while _is_asked(line, parent, seconds=IDLE_SECONDS):
             job = line.recv_bytes()
@@ -45,7 +44,7 @@ def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bo
     A process that the parent has forked may keep its end of the line open."""
     end = time.monotonic() + seconds
     while not line.poll(1.0):
-        if os.getppid() != parent or time.monotonic() > end:
+        if is_orphan(parent) or time.monotonic() > end:
             return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -38,8 +39,8 @@ def print_text(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        _silence(sys.stdout)
+    except OSError as error:
+        _silence_if_gone(sys.stdout, error)
 
 
 def write_line(line: str) -> None:
@@ -51,12 +52,15 @@ def write_line(line: str) -> None:
             return
         sys.stderr.write(f"{safe}\n")
         sys.stderr.flush()
-    except BrokenPipeError:
-        _silence(sys.stderr)
+    except OSError as error:
+        _silence_if_gone(sys.stderr, error)
 
 
-def _silence(stream: TextIO) -> None:
-    """Discard a standard stream: the interpreter flushes it once more when it ends."""
+def _silence_if_gone(stream: TextIO, error: OSError) -> None:
+    """Discard a standard stream whose reader or terminal is gone. Raises any other error.
+    The interpreter flushes the stream once more when it ends."""
+    if error.errno not in (errno.EPIPE, errno.EIO):
+        raise error
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())

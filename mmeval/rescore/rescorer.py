@@ -96,6 +96,9 @@ class _StoredTrials(Runner):
         self._judging.stop()
         self.broker.stop()
 
+    async def leave(self) -> None:
+        await self.broker.leave()
+
     async def _score(self) -> None:
         assert self.scorer is not None
         if left := sum(run.left_to_judge() for run in self.runs):

@@ -48,6 +48,7 @@ class Generation:
         self._unreadable: BaseException | None = None
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
+        self._leaving: asyncio.Task[None] | None = None
         self._judging = Judging(broker, runs, progress.judged)
         broker.roles[MODEL].on_rest = self._take_over
 
@@ -63,6 +64,9 @@ class Generation:
         self.stopping = True
         self._judging.stop()
         self._broker.stop()
+
+    async def leave(self) -> None:
+        await self._broker.leave()
 
     async def run(self, jobs: Iterator[Job]) -> None:
         """Run until the jobs are done. Raises the first error that concerns the whole run.
@@ -125,7 +129,12 @@ class Generation:
         self.stop()
         if self._failure is None:
             self._failure = error
-            self._grace.reschedule(asyncio.get_running_loop().time() + GRACE_SECONDS)
+            self._leaving = asyncio.get_running_loop().create_task(self._leave_in_time())
+
+    async def _leave_in_time(self) -> None:
+        await asyncio.sleep(GRACE_SECONDS)
+        await self.leave()
+        self._grace.reschedule(0)  # now
 
     @property
     def _spare(self) -> int:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first stops new work, the second leaves at once.
+"""Ctrl-C, SIGTERM and SIGHUP: the first stops new work, the second leaves at once.
 After the first, calls in flight may still arrive."""
 
 from __future__ import annotations
@@ -8,19 +8,28 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Protocol
 
 from mmeval.errors import Interrupted
 from mmeval.run.progress import Progress
+from mmeval.system.signals import handled_by
 
 GRACE_SECONDS = 10.0
 """How long answers in flight are waited for after the first signal."""
+TURN_SECONDS = 0.1
+"""The longest turn of the wait. Turns are counted and not the time, because a machine may stand still for all of it."""
+LOOK_SECONDS = 1.0
+"""A signal may come right before the loop waits for its next event, and is seen after this time at the latest."""
 
 
 class Stoppable(Protocol):
-    """Work that can be stopped; ``in_flight`` counts calls sent and not yet answered."""
+    """Work that can be stopped; ``in_flight`` counts calls sent and not yet answered.
+    ``leave`` waits for none of them; an answer that has arrived is kept."""
 
     def stop(self) -> None: ...
+
+    async def leave(self) -> None: ...
 
     @property
     def in_flight(self) -> int: ...
@@ -44,16 +53,20 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
     stopped = asyncio.Event()
     signals: list[int] = []
 
-    def stop(number: int) -> None:
-        signals.append(number)
+    def stop() -> None:
         work.stop()
         stopped.set()
 
-    with _told(loop, stop):
+    def note(number: int, _frame: FrameType | None = None) -> None:
+        signals.append(number)  # here, because after its last turn the loop does nothing any more
+        loop.call_soon_threadsafe(stop)
+
+    with _noted_by(note):
         task = asyncio.ensure_future(coroutine)
         waiter = asyncio.create_task(stopped.wait())
         try:
-            await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+            while not (task.done() or stopped.is_set()):
+                await asyncio.wait({task, waiter}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 await _wind_down(work, task, signals, progress)
         finally:
@@ -65,40 +78,29 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
 
 
 @contextmanager
-def _told(loop: asyncio.AbstractEventLoop, stop: Callable[[int], None]) -> Iterator[None]:
-    """Call ``stop`` with the number of each ending signal while the block lasts."""
-    if threading.current_thread() is not threading.main_thread():
-        identity = threading.get_ident()
-
-        def stop_from_elsewhere() -> None:
-            loop.call_soon_threadsafe(stop, signal.SIGINT)
-
-        _stops[identity] = stop_from_elsewhere
-        try:
+def _noted_by(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call ``note`` for each ending signal while the block lasts; none falls between two handlers."""
+    if threading.current_thread() is threading.main_thread():
+        with handled_by(note):
             yield
-        finally:
-            del _stops[identity]
         return
-    handled = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in handled}
-    for number in handled:
-        loop.add_signal_handler(number, stop, number)
+    identity = threading.get_ident()
+    _stops[identity] = lambda: note(signal.SIGINT, None)
     try:
         yield
     finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before[number])  # the loop would leave the default, which is a silent death
+        del _stops[identity]
 
 
 async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress) -> None:
     if count := work.in_flight:
         answers = "1 answer" if count == 1 else f"{count:,} answers"
         progress.note(f"stopping: waiting for {answers} in flight (Ctrl-C again leaves them)")
-    loop = asyncio.get_running_loop()
-    until = loop.time() + GRACE_SECONDS
-    while not task.done() and len(signals) < 2 and loop.time() < until:
-        await asyncio.wait({task}, timeout=0.1)
+    for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
+        if task.done() or len(signals) > 1:
+            break
+        await asyncio.wait({task}, timeout=TURN_SECONDS)
     if not task.done():
+        await work.leave()
         task.cancel()
         await asyncio.wait({task})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +16,7 @@ from mmeval.records.score import Score
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
 from mmeval.scoring.worker import Item, Rows, ScoringWorker, Setup, score, start
 from mmeval.system.json_lines import from_line
-from mmeval.system.processes import FreshContext
+from mmeval.system.processes import CopyContext, FreshContext
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ class ScorePool:
     def _new(self, count: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
         """Make processes; forked by default only where a script registered plugins."""
         forked = plugins.any_of_script() if fork is None else fork
-        context = multiprocessing.get_context("fork") if forked else FreshContext()
+        context = CopyContext() if forked else FreshContext()
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
 
     def prepare(self, work: Callable[[], object]) -> None:
@@ -117,11 +116,16 @@ class ScorePool:
 
     def close(self) -> None:
         # A metric that is still at work when the run was stopped is not waited for: it scores again next time.
-        unfinished = list((self._pool._processes or {}).values()) if self._under_way else []
-        for process in unfinished:
+        processes = list((self._pool._processes or {}).values())
+        for process in processes if self._under_way else ():
             process.terminate()
-        # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:  # Python 3.11 takes the pool's thread for ended then, and waits for the processes
+            for process in processes:
+                process.terminate()
+            raise
 
 
 async def _asked(pool: ProcessPoolExecutor, items: Sequence[Item]) -> Rows:

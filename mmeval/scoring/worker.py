@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -20,6 +18,7 @@ from mmeval.records.sample import Sample
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, score_trials, trial_from
 from mmeval.system import collector
 from mmeval.system.json_lines import from_line
+from mmeval.system.processes import end_with, parent_id, settle_signals
 from mmeval.system.time_limit import TimeLimit
 
 METRIC_SECONDS = 300.0
@@ -109,25 +108,17 @@ _worker: ScoringWorker | None = None
 def start(setup: Setup) -> None:
     """Make this process one that scores."""
     global _worker  # noqa: PLW0603  what a worker process is
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    settle_signals()
+    end_with(parent_id())
     if not setup.threads:
         # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its
         # import, which takes twice the CPU. A setting of the user's stands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")  # bars of libraries that load models: the run has its own
     os.nice(NICENESS)
-    threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     use_device(setup.device)
     _worker = ScoringWorker(setup.plans, setup.seconds)
     collector.settle()
-
-
-def _die_with(parent: int) -> None:
-    """End when the parent is gone: a killed parent cannot end its workers."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
 
 
 def score(items: Sequence[Item]) -> Rows:

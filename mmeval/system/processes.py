@@ -1,32 +1,58 @@
-"""Spawns worker processes that do not run the user's script again.
+"""Processes that this one starts: without the user's script, and gone when it is gone.
 
 A spawned process usually begins by importing the script that its parent runs. A script that calls ``mmeval.evaluate``
 without a ``__main__`` guard would evaluate once more in each worker. Workers here import what they need by name.
+
+A child knows its parent by the id that the parent has given it. One that the child finds out by itself may be that of
+another process already: the parent may be killed right after it has started the child.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing import resource_tracker
+from multiprocessing.context import ForkContext, ForkProcess, SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any
 
+from mmeval.system.signals import ENDING
 
-class _Process(SpawnProcess):
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+class _Spawned(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  multiprocessing's name for what starts a process
-        with _no_script():
+        resource_tracker.ensure_running()  # it is started with the first process, and would let signals through again
+        with _no_script(), _signals_blocked():
             return SpawnProcess._Popen(process_obj)
+
+
+class _Forked(ForkProcess):
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802
+        with _signals_blocked():
+            return ForkProcess._Popen(process_obj)
 
 
 class FreshContext(SpawnContext):
     """multiprocessing's context ``spawn``, without the user's script in its processes."""
 
-    Process = _Process
+    Process = _Spawned
+
+
+class CopyContext(ForkContext):
+    """multiprocessing's context ``fork``: its processes know all that this one knows."""
+
+    Process = _Forked
 
 
 _one_at_a_time = threading.Lock()
@@ -42,3 +68,52 @@ def _no_script() -> Iterator[None]:
             yield
         finally:
             sys.modules["__main__"] = script
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Keep a signal from ending a process of the block before it has settled."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def settle_signals() -> None:
+    """In a child: leave the terminal's signals to the parent, and be ended by SIGTERM.
+    All of them were blocked until now."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def parent_id() -> int:
+    """In a child of multiprocessing: the process that has started it, which may be gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None and parent.pid is not None
+    return parent.pid
+
+
+def is_orphan(parent: int) -> bool:
+    """Whether the process ``parent`` that has started this one is gone."""
+    return os.getppid() != parent
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent is gone, at once where it is gone already.
+    On Linux the kernel ends it, also in native code that keeps Python waiting; elsewhere a thread looks each second."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if is_orphan(parent):  # before the kernel knew
+            os._exit(1)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while not is_orphan(parent):
+        time.sleep(1)
+    os._exit(1)

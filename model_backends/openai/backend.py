@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.metadata
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -169,9 +170,12 @@ class OpenAIBackend:
 
 
 async def _decoded(endpoint: Endpoint, received: Received, request: Request) -> Response:
-    if len(received.body) > OFFLOAD_BYTES:
-        return await asyncio.to_thread(endpoint.decode, received, request)
-    return endpoint.decode(received, request)
+    if len(received.body) <= OFFLOAD_BYTES:
+        return endpoint.decode(received, request)
+    decoding = asyncio.ensure_future(asyncio.to_thread(endpoint.decode, received, request))
+    with contextlib.suppress(asyncio.CancelledError):  # by a run that is left: what has arrived is kept
+        return await asyncio.shield(decoding)
+    return await decoding
 
 
 def _is_large(request: Request) -> bool:

@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import signal
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import Broker
-from mmeval.errors import KeyRefusedError
+from mmeval.errors import Interrupted, KeyRefusedError
 from mmeval.program.calls import Program, ask_one
 from mmeval.program.protocols import Ask, episode
 from mmeval.records.request import Request
@@ -17,6 +18,7 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.report.progress_bar import Quiet
 from mmeval.run.generation import Generation
+from mmeval.run.interrupt import interruptible
 from mmeval.run.jobs import Job, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.task_run import scoring_plan, task_run
@@ -136,6 +138,36 @@ async def test_answers_in_flight_are_waited_for(tmp_path: Path, seconds: float, 
         with pytest.raises(KeyRefusedError, match="bad key"):
             await at.generate()
         assert (len(at.broker.journal), now()) == (kept, pytest.approx(ends))
+
+
+class Arriving(Toy):
+    """Its reply is on its way through the loop when the backend is closed; question 1 has no valid key."""
+
+    async def generate(self, request: Request) -> Response:
+        if asked_text(request) == "question 1":
+            return Response.failed("auth", "bad key")
+        self.arrived = asyncio.get_running_loop().create_future()
+        await self.arrived
+        return await super().generate(request)
+
+    async def close(self) -> None:
+        self.arrived.set_result(None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "signals", "error", "ends"),
+    [(1, (1, 2), Interrupted, 2), (1, (1,), Interrupted, 11), (2, (), KeyRefusedError, 10)],
+    ids=["a second signal", "the end of the wait", "the end of the wait after an error"],
+)
+async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
+    rows: int, signals: Sequence[int], error: type[Exception], ends: float, tmp_path: Path
+) -> None:
+    async with bench(tmp_path, task(rows=rows), Arriving()) as at:
+        for moment in signals:
+            asyncio.get_running_loop().call_later(moment, signal.raise_signal, signal.SIGTERM)
+        with pytest.raises(error):
+            await interruptible(at.generation, at.generate(), Quiet())
+        assert (len(at.broker.journal), now()) == (1, pytest.approx(ends, abs=0.2))
 
 
 async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(tmp_path: Path) -> None:

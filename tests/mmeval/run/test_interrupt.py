@@ -18,10 +18,14 @@ class Work:
         self.stopping = False
         self.in_flight = 1
         self.done = 0
+        self.left = False
         self._seconds, self._calls = seconds, calls
 
     def stop(self) -> None:
         self.stopping = True
+
+    async def leave(self) -> None:
+        self.left = True
 
     async def run(self) -> None:
         while self.done < self._calls and not self.stopping:
@@ -49,7 +53,7 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
     ("seconds", "in_flight", "signals", "end", "words"),
     [
         (1, 1, {0.5: signal.SIGTERM}, (1, 1), "1 answer in flight"),
-        (5, 1200, {0.5: signal.SIGINT, 1.5: signal.SIGINT}, (0, 1.6), "1,200 answers in flight"),
+        (5, 1200, {0.5: signal.SIGINT, 1.5: signal.SIGINT}, (0, 1.5), "1,200 answers in flight"),
         (60, 1, {0.5: signal.SIGINT}, (0, 10.5), "1 answer in flight"),
     ],
     ids=["waits for what is in flight", "a second one leaves at once", "what takes too long is left"],
@@ -63,6 +67,27 @@ async def test_a_signal_stops(seconds: float, in_flight: int, signals: Any, end:
         await interruptible(work, work.run(), Quiet())
     assert ((work.done, now()), GRACE_SECONDS) == ((end[0], pytest.approx(end[1], abs=0.1)), 10)
     assert words in capsys.readouterr().err
+
+
+async def test_a_signal_in_the_last_turn_of_the_work_is_no_end_without_one() -> None:
+    async def last_turn() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        await interruptible(Work(), last_turn(), Quiet())
+
+
+async def test_a_machine_that_stands_still_takes_none_of_the_turns_in_which_answers_arrive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, work = asyncio.get_running_loop(), Work(seconds=5, calls=99)
+    still, time = [0.0], loop.time
+    monkeypatch.setattr(loop, "time", lambda: time() + still[0])
+    loop.call_later(1, signal.raise_signal, signal.SIGTERM)
+    loop.call_later(2, still.__setitem__, 0, 100.0)
+    with pytest.raises(Interrupted):
+        await interruptible(work, work.run(), Quiet())
+    assert (work.done, work.left) == (1, False)
 
 
 def test_work_of_a_thread_is_stopped_by_its_identity() -> None:

@@ -1,18 +1,25 @@
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmeval.broker.broker import Scope
 from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.backend import OFFLOAD_BYTES
+from mmeval.model_backends.openai.chat import ChatEndpoint
+from mmeval.program.calls import MODEL, Call, ask_one
+from mmeval.records.response import Response
 from tests.support.cli import wait_for
+from tests.support.journals import brokered
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, PNG, failure, generate_all, medium, request
 from tests.support.scripted_server import ScriptedServer, saying
+from tests.support.toy import sample
 
 LOCAL = "http://localhost:8000/v1"
 KEY = "key-0123456789-abcdef"
@@ -80,6 +87,49 @@ def test_large_media_are_encoded_and_decoded_in_threads(monkeypatch: pytest.Monk
         small, whole = generate_all(server.url, [request("see", medium(PNG)), large])
     assert len(server.seen[1].json["messages"][0]["content"][1]["image_url"]["url"]) > OFFLOAD_BYTES
     assert (small.text, len(whole.text), threads) == ("small", OFFLOAD_BYTES + 1, ["_encode", "decode"])
+
+
+def test_a_reply_in_the_connection_is_kept_by_a_run_that_is_left(tmp_path: Path) -> None:
+    """The loop stands still until the server has answered."""
+
+    async def left(server: MockServer) -> int:
+        async with brokered(tmp_path, model=OpenAIBackend(model="m", base_url=server.url)) as broker:
+            call = asyncio.create_task(broker.run(ask_one(Call(MODEL, request("q"))), Scope("t", sample("s"))))
+            await asyncio.to_thread(wait_for, lambda: len(server.state.held) == 1, "the call")
+            server.let_go()
+            wait_for(lambda: server.stats()["answered"] == 1, "the answer")
+            server.meanwhile_silent(lambda: None)
+            await broker.leave()
+            call.cancel()
+            await asyncio.wait({call})
+            return len(broker.journal)
+
+    with MockServer(hold_after=0) as server:
+        assert asyncio.run(left(server)) == 1
+
+
+def test_a_reply_that_is_being_decoded_is_kept_though_its_call_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, decode = threading.Event(), threading.Event(), ChatEndpoint.decode
+
+    def slow(*args: Any) -> Response:
+        begun.set()
+        go_on.wait()
+        return decode(*args)
+
+    async def given_up(url: str) -> Response:
+        backend = OpenAIBackend(model="m", base_url=url)
+        call = asyncio.create_task(backend.generate(request("q")))
+        await asyncio.to_thread(begun.wait)
+        call.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        response = await call
+        await backend.close()
+        return response
+
+    monkeypatch.setattr(ChatEndpoint, "decode", slow)
+    with ScriptedServer(saying(content="x" * OFFLOAD_BYTES)) as server:
+        assert asyncio.run(given_up(server.url)).text == "x" * OFFLOAD_BYTES
 
 
 def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,68 @@
+"""Processes whose parent is killed, right after it has started them or later: each ends, and holds no stream open."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import DEADLINE, ROOT, environment
+
+SETUP = "Setup([Orphaned()], 300.0, 'auto')"
+JOB = "WorkerJob('w', 'toy', {'x': Orphaned()}, '', here, here / 'j', here / 'm', here / 'log', 1)"
+CHILDREN: Mapping[str, str] = {
+    "forked to score": "os.register_at_fork(after_in_child=orphaned)\n"
+    "ScorePool(Setup([], 300.0, 'auto'), 2, fork=True)._pool.submit(is_ready).result()",
+    "spawned to score": f"ScorePool({SETUP}, 1)._pool.submit(is_ready).result()",
+    "in native code": "ScorePool(Setup([], 300.0, 'auto'), 1)._pool.submit(busy_orphan).result()",
+    "worker of a model": f"asyncio.run(WorkerProcess({JOB}).start())",
+    "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from tests.support.orphaned import orphaned;"
+    " orphaned(); ' + apart._START\nnext(decode.pages(Media.from_bytes(tiny.pdf())))",
+}
+"""How a process is started that kills its parent, mostly before it can have found out who that is."""
+SCRIPT = """
+import asyncio, os, sys
+from pathlib import Path
+from mmeval import decode
+from mmeval.broker.worker import WorkerProcess
+from mmeval.broker.worker_process import WorkerJob
+from mmeval.content.media import Media
+from mmeval.decode import apart
+from mmeval.scoring.pool import ScorePool
+from mmeval.scoring.worker import Setup, is_ready
+from tests.support import tiny_media as tiny
+from tests.support.orphaned import Orphaned, busy_orphan, orphaned
+here, root = Path.cwd(), sys.argv[1]
+print(os.getpid(), flush=True)
+"""
+
+
+def ended(process: int) -> bool:
+    """Whether a process ends that is no child of this one."""
+    try:
+        handle = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    with os.fdopen(handle):
+        return bool(select.select([handle], [], [], DEADLINE)[0])  # readable once it has ended
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_a_process_ends_with_its_parent(child: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", SCRIPT + CHILDREN[child], str(ROOT)]
+    with subprocess.Popen(
+        words, env=environment(PYTHONPATH=str(ROOT)), cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True
+    ) as parent:
+        try:
+            parent.communicate(timeout=DEADLINE)  # to the end of the stream, which each of its processes holds
+            assert parent.returncode == -signal.SIGKILL
+            left = [int(number) for number in (tmp_path / "orphans").read_text().split()]
+            assert left and all(map(ended, left))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
