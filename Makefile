@@ -84,7 +84,6 @@ $(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
 $(BIN)/python:
 	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
 		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
-		echo "creating $(VENV) with $$python"; \
 		"$$python" -m venv $(VENV) >/dev/null 2>&1 && exit 0; \
 		rm -rf $(VENV); \
 		"$$python" -m venv --without-pip $(VENV) \

@@ -21,10 +21,9 @@ TASKS = "unim_hard,mmmg_audio"
 RUNS = Path("runs")
 SHOWN = "natural_science/programming/1"
 """The sample whose answer is shown."""
-YOURS = f"""
-yours    mmeval --tasks {TASKS} \\
-           --data bundled --model openai \\
-           --model_args base_url=URL,model=NAME
+YOURS = """
+yours    mmeval --tasks unim_hard --data bundled \\
+         --model openai --model_args base_url=URL,model=NAME
 """
 
 

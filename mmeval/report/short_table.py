@@ -164,7 +164,7 @@ def last_lines(outcome: RunOutcome, context: ReportContext, *, results: Path, pa
             textwrap.wrap(
                 f"{label:{_LABEL}}{text}",
                 width - 2,
-                subsequent_indent=" " * (_LABEL + 2),
+                subsequent_indent="  ",
                 break_long_words=False,
                 break_on_hyphens=False,
             )

@@ -29,11 +29,11 @@ def printed(test: str) -> list[str]:
     return [command.text for block in blocks_run_by(f"{HERE}::{test}") for command in commands(block.text)]
 
 
-def clone(folder: Path) -> FreshEnvironment:
-    """A copy of the checkout with an environment ``.venv`` that holds pip, and all that mmeval needs but mmeval."""
+def clone(folder: Path, extra: str = "all") -> FreshEnvironment:
+    """A copy of the checkout with an environment ``.venv`` that holds pip, and what mmeval needs with an extra."""
     copy_of_tree(folder)
     environment = FreshEnvironment.create(folder / ".venv")
-    needed = closure(requires(DISTRIBUTION) or [], ("all",), installed_only=True) - {DISTRIBUTION}
+    needed = closure(requires(DISTRIBUTION) or [], (extra,), installed_only=True) - {DISTRIBUTION}
     environment.link({*needed, "pip", "setuptools"})
     environment.add_commands("pip")
     return environment
@@ -62,16 +62,41 @@ def bash(script: str, folder: Path, **environ: str) -> str:
 
 
 def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
-    clone(tmp_path)
-    typed = "\n".join(printed(DEMO))
-    asked = 'python -c "import sys, mmeval; print(sys.prefix, mmeval.__file__)"'
-    said = bash(f"exec 2>&1\n{typed}\n{asked}", tmp_path, MMEVAL_CACHE_DIR=str(embedded_cache()))
-    assert printed(DEMO) == ["make demo", ". .venv/bin/activate"]
-    (shown,) = (
-        command.output for block in blocks_run_by(f"{HERE}::{DEMO}") for command in list(commands(block.text))[:1]
+    clone(tmp_path, "hf")
+    demo, entered = printed(DEMO)
+    first, again, narrow = (
+        bash(f"{demo} 2>&1", tmp_path, MMEVAL_CACHE_DIR=str(embedded_cache()), COLUMNS=columns)
+        for columns in ("80", "80", "60")
     )
-    assert matches(f"...\n{shown}...\n", said)
-    assert said.splitlines()[-1] == f"{tmp_path}/.venv {tmp_path}/mmeval/__init__.py"
+    lines = [said.splitlines() for said in (first, again, narrow)]
+    assert [max(map(len, said)) <= width for said, width in zip(lines, (80, 80, 60), strict=True)] == [True] * 3, narrow
+    assert [len(said) <= 30 for said in lines[:2]] == [True] * 2, first
+    for word in ("comparable", "compares", "unavailable", "unsupported", "bundled"):
+        assert first.count(word) <= 1, first
+    (shown, *_) = (command.output for block in blocks_run_by(f"{HERE}::{DEMO}") for command in commands(block.text))
+    assert matches(f"...\n{shown}...\n", first)
+    asked = 'python -c "import sys, mmeval; print(sys.prefix, mmeval.__file__)"'
+    assert bash(f"{entered}\n{asked}", tmp_path) == f"{tmp_path}/.venv {tmp_path}/mmeval/__init__.py\n"
+    check_numbers_of_the_demo(tmp_path / "runs" / "tiny" / "default")
+
+
+def check_numbers_of_the_demo(run: Path) -> None:
+    """Each metric of sound that can be computed has a number; answers hold text, picture and sound in turn."""
+    found = json.loads(max(run.glob("results_*.json")).read_text())["mmeval"]
+    rows = {(row["task"], row["metric"]): row for row in found["results"] if not row["slice"]}
+    sound = {
+        (task, metric)
+        for task, metrics in found["metrics"].items()
+        for metric, about in metrics.items()
+        if task.startswith("mmmg_") and not about["unavailable"]
+    }
+    assert sound >= {("mmmg_sound_silence", "silence_segments"), ("mmmg_music_intensity", "overall")}
+    assert [key for key in sound if rows[key]["value"] is None] == []
+    hard = rows["unim_hard", "strict_structure"]
+    assert (hard["scored"], hard["n"]) == (8, 8)
+    samples = map(json.loads, max(run.glob("samples_unim_hard_*.jsonl")).read_text().splitlines())
+    kinds = {tuple(part["type"] for part in row["parts"][0]) for row in samples}
+    assert {of_answer[:4] for of_answer in kinds} == {("text", "image", "text", "audio")}
 
 
 @pytest.mark.parametrize(
