@@ -35,9 +35,10 @@ class Terminal(io.StringIO):
 
 def test_a_line_on_a_terminal_is_the_message_alone_but_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
     for level, lines in (("INFO", ["kept", "warning: lost"]), ("DEBUG", 2)):
-        monkeypatch.setattr("sys.stderr", Terminal())
+        terminal = Terminal()
+        monkeypatch.setattr("sys.stderr", terminal)
         begin_log(level, {})
         logging.getLogger("mmeval.somewhere").info("kept")
         logging.getLogger("mmeval.somewhere").warning("lost")
-        shown = sys.stderr.getvalue().splitlines()  # type: ignore[attr-defined]
+        shown = terminal.getvalue().splitlines()
         assert shown == lines if isinstance(lines, list) else all("[test_log:" in line for line in shown)

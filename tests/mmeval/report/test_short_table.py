@@ -66,7 +66,7 @@ def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None
 
 def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
     one, other = task("a", comparable=False), task("b", comparable=False)
-    bundled = {"settings": {"data": "bundled"}}
+    bundled: dict[str, Any] = {"settings": {"data": "bundled"}}
     (both,) = [line for line in shown(result("a"), result("b"), tasks=(one, other), **bundled) if "compares" in line]
     (alone,) = [line for line in shown(result("a"), result("b"), tasks=(one, B), **bundled) if "compares" in line]
     assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
