@@ -1,7 +1,6 @@
 import io
 import logging
 import re
-import sys
 
 import pytest
 
