@@ -38,7 +38,7 @@ def shown(found: Baseline, now: RunOutcome) -> dict[str, float | None]:
     column = beside(found, now).column
     assert column is not None
     others = {row.slice or row.task: column.values.get(Key.of(row)) for row in (*now.results, *now.group_results)}
-    return {name: other and other.value for name, other in others.items()}
+    return {name: None if other is None else other.value for name, other in others.items()}
 
 
 def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_path: Path) -> None:
