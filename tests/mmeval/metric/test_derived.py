@@ -15,6 +15,7 @@ from mmeval.metric.model import HubModel
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.score import Score
 from mmeval.scoring.score_set import ScoreSet, lines_so_far
+from mmeval.system.json_lines import sealed, to_line
 
 UNIT = (0.0, 1.0)
 PIECES = {"a": UNIT, "b": UNIT}
@@ -35,7 +36,7 @@ def row(index: int = 0, digest: str = "d", status: str = "ok", **scores: Score |
 
 
 def line(*args: Any, **scores: Any) -> bytes:
-    return json.dumps(row(*args, **scores)).encode() + b"\n"
+    return sealed(to_line(row(*args, **scores)))
 
 
 @pytest.mark.parametrize(

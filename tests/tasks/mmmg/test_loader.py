@@ -91,7 +91,7 @@ def test_rows_with_a_field_keep_their_place_in_the_file_and_media_of_others_may_
         ('{"a": "b', "at column 7"),
         ("[]", "is a list"),
         ('{"a": NaN}', "NaN"),
-        ("[" * 100_000, "too deeply"),
+        ("[" * 100_000, "nested"),
         ("{}", "'instruction_para'"),
         ('{"instruction_para": "a", "audio_list": [-1]}', "'audio_list'"),
         ('{"instruction_para": "a", "reference": "b"}', "'reference'"),
