@@ -22,8 +22,8 @@ RUNS = Path("runs")
 SHOWN = "natural_science/programming/1"
 """The sample whose answer is shown."""
 YOURS = """
-yours    mmeval --tasks unim_hard --data bundled \\
-         --model openai --model_args base_url=URL,model=NAME
+next     mmeval --tasks unim_hard --data bundled --model openai \\
+         --model_args base_url=URL,model=NAME,outputs=text+image
 """
 
 
@@ -46,7 +46,7 @@ def answer(folder: Path) -> str:
     file = max(folder.glob("samples_unim_hard_*.jsonl"), key=lambda path: path.stat().st_mtime)
     rows = (json.loads(line) for line in file.read_text("utf-8").splitlines())
     parts = next(row["parts"][0] for row in rows if row["doc"]["id"] == SHOWN)
-    text = f"tiny answered to {SHOWN}: " + " ".join("".join(_shown(part) for part in parts).split())
+    text = f"tiny answered to {SHOWN}: " + " ".join(" ".join(_shown(part) for part in parts).split())
     width = min(80, shutil.get_terminal_size((80, 24)).columns)
     return textwrap.fill(text, width, subsequent_indent="   ", break_on_hyphens=False)
 

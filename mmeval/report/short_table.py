@@ -38,7 +38,7 @@ def short_table(
     shown = [row for row in rows if not is_none(row.results[0])]
     notes = [
         line
-        for note in _notes(document, rows, shown, outcome, context)
+        for note in _notes(document, rows, shown, outcome, context, baseline)
         for line in textwrap.wrap(note, width, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
     ]
     table = _table(shown, outcome.model_name, baseline, width) if shown else "There is no number.\n"
@@ -103,8 +103,12 @@ def _notes(
     shown: Sequence[NumberRow],
     outcome: RunOutcome,
     context: ReportContext,
+    baseline: Column | None,
 ) -> Iterator[str]:
     """What the table leaves out, one line each."""
+    if baseline and (words := _verdicts(shown, baseline)):
+        than = f"{' or '.join(words)} than {printable(baseline.header, limit=200)}"
+        yield f"{than}: beyond chance, by the 95 % interval of the difference."
     yield from _about_all(document, shown, outcome)
     for row in shown:
         (result,) = row.results
@@ -114,13 +118,29 @@ def _notes(
             low, high = map(_number, result.bounds)
             them = "it" if lost == 1 else "them"
             yield f"{row.alias}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
-    without = [row.alias for row in rows if not row.is_group and is_none(row.results[0])]
-    if without:
-        yield f"{counted(len(without), 'task')} without a number: {some(without, _MOST_NAMED)}."
     selection = outcome.selection
+    if parts := [*_means_of_a_part(shown, {group.name: len(group.members) for group in selection.groups})]:
+        yield f"Means over a part of the members: {some(parts, _MOST_NAMED)}."
+    if without := [row.alias for row in rows if not row.is_group and is_none(row.results[0])]:
+        names = f": {some(without, _MOST_NAMED)}" if len(without) <= _MOST_NAMED else ""
+        yield f"{counted(len(without), 'task')} without a number{names}."
     if found := [*remedies(selection, task_words(context.settings, selection))]:
-        yield f"What is missing here; mmeval score {shlex.quote(str(outcome.folder))} adds it later:"
+        yield f"Missing here; with it, mmeval score {shlex.quote(str(outcome.folder))} adds the numbers:"
         yield from (f"  {remedy}" for remedy in found)
+
+
+def _verdicts(rows: Sequence[NumberRow], baseline: Column) -> list[str]:
+    own = [result for row in rows for result in row.results if result is not None]
+    pairs = [(result, baseline.values.get(Key.of(result))) for result in own]
+    return sorted({verdict(result, other) for result, other in pairs if other is not None} - {""})
+
+
+def _means_of_a_part(rows: Sequence[NumberRow], members: dict[str, int]) -> Iterator[str]:
+    """The groups of which some members have no number, so that they count nothing."""
+    for row in rows:
+        (result,) = row.results
+        if row.is_group and result is not None and 0 < len(result.weights) < members.get(row.task, 0):
+            yield f"{row.alias} {len(result.weights)} of {members[row.task]}"
 
 
 def _about_all(document: ResultsDocument, shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
@@ -149,14 +169,16 @@ def last_lines(outcome: RunOutcome, context: ReportContext, *, results: Path, pa
     selection = outcome.selection
     tasks = task_words(context.settings, selection)
     named = [*(group.layout for group in selection.groups), *(task.layout for task in selection.tasks)]
+    layouts = [*dict.fromkeys(filter(None, named))]
+    others = f"  (or {', '.join(layouts[1:])})" if layouts[1:] else ""
     lines = [
         *([("page", str(page))] if page else []),
         ("results", str(results)),
-        *(("paper", f"mmeval report {folder} --layout {layout}") for layout in dict.fromkeys(filter(None, named))),
+        *([("tables", f"mmeval report {folder} --layout {layouts[0]}{others}")] if layouts else []),
         ("more", f"mmeval report {folder} --format markdown"),
     ]
     if context.settings.get("data") == "bundled":
-        lines.append(("next", f"mmeval prepare {tasks}"))
+        lines.append(("data", f"mmeval prepare {tasks}"))
     else:
         lines.append(("next", f"mmeval --tasks {tasks} --baseline {folder} --model NAME"))
     return "\n" + "".join(

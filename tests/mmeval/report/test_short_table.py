@@ -64,6 +64,12 @@ def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None
     assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith("0.400 to 0.600.")
 
 
+def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
+    for weights, counted in ({"a": 1.0}, True), ({"a": 0.5, "b": 0.5}, False):
+        lines = shown(replace(result("g"), weights=weights), result("a"), groups=(GROUP,))
+        assert lines[-1].endswith("All of it 1 of 2.") == counted
+
+
 def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
     one, other = task("a", comparable=False), task("b", comparable=False)
     bundled: dict[str, Any] = {"settings": {"data": "bundled"}}
@@ -78,7 +84,8 @@ def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
     other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
-    header, first, second = shown(result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other)
+    header, first, second, _, legend = shown(result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other)
+    assert legend.startswith("better than org/other:")
     assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == ("org/other", "0.100 better", "10/10")
 
 
@@ -120,7 +127,7 @@ def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None
     context = ReportContext("m", settings={"tasks": ["a"]})
     lines = last_lines(made, context, **given, width=200).splitlines()
     labels = [line.split()[0] for line in lines if line]
-    assert labels == ["page", "results", "paper", "more", "next"]
+    assert labels == ["page", "results", "tables", "more", "next"]
     assert "mmeval report 'my runs/m' --layout paper" in lines[3]
     narrow = last_lines(made, context, **given, width=40).splitlines()
     assert all(line.endswith("\\") for line, after in pairwise(narrow) if after.startswith("  "))
