@@ -38,7 +38,7 @@ def short_table(
     shown = [row for row in rows if not is_none(row.results[0])]
     notes = [
         line
-        for note in _notes(document, rows, shown, outcome, context, baseline)
+        for note in (*_legend(shown, baseline), *_notes(document, rows, shown, outcome, context))
         for line in textwrap.wrap(note, width, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
     ]
     table = _table(shown, outcome.model_name, baseline, width) if shown else "There is no number.\n"
@@ -97,18 +97,24 @@ def verdict(result: Result, other: Result) -> str:
     return "better" if (low > 0) == result.higher_is_better else "worse"
 
 
+def _legend(rows: Sequence[NumberRow], baseline: Column | None) -> Iterator[str]:
+    """What the verdicts that stand in the table mean."""
+    own = [result for row in rows for result in row.results if result is not None]
+    others = [baseline.values.get(Key.of(result)) if baseline else None for result in own]
+    words = {verdict(result, other) for result, other in zip(own, others, strict=True) if other is not None} - {""}
+    if baseline and words:
+        than = f"{' or '.join(sorted(words))} than {printable(baseline.header, limit=200)}"
+        yield f"{than}: beyond chance, by the 95 % interval of the difference."
+
+
 def _notes(
     document: ResultsDocument,
     rows: Sequence[NumberRow],
     shown: Sequence[NumberRow],
     outcome: RunOutcome,
     context: ReportContext,
-    baseline: Column | None,
 ) -> Iterator[str]:
     """What the table leaves out, one line each."""
-    if baseline and (words := _verdicts(shown, baseline)):
-        than = f"{' or '.join(words)} than {printable(baseline.header, limit=200)}"
-        yield f"{than}: beyond chance, by the 95 % interval of the difference."
     yield from _about_all(document, shown, outcome)
     for row in shown:
         (result,) = row.results
@@ -127,12 +133,6 @@ def _notes(
     if found := [*remedies(selection, task_words(context.settings, selection))]:
         yield f"Missing here; with it, mmeval score {shlex.quote(str(outcome.folder))} adds the numbers:"
         yield from (f"  {remedy}" for remedy in found)
-
-
-def _verdicts(rows: Sequence[NumberRow], baseline: Column) -> list[str]:
-    own = [result for row in rows for result in row.results if result is not None]
-    pairs = [(result, baseline.values.get(Key.of(result))) for result in own]
-    return sorted({verdict(result, other) for result, other in pairs if other is not None} - {""})
 
 
 def _means_of_a_part(rows: Sequence[NumberRow], members: dict[str, int]) -> Iterator[str]:
