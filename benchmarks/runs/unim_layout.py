@@ -21,9 +21,9 @@ from typing import Any
 from benchmarks.measuring import Figure, measure
 from mmeval.metric.contract import metric
 from mmeval.records.trial import Trial
-from mmeval.report.layout_text import markdown_tables
 from mmeval.report.results_file import write_results
 from mmeval.report.table import render
+from mmeval.report.table_formats.layouts import markdown_tables
 from mmeval.results.layout import load_layout
 from mmeval.results.stored_run import StoredRun
 from mmeval.results.task_results import TaskNumbers, task_results

@@ -19,9 +19,9 @@ from itertools import count
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
-from mmeval.report.layout_text import ENDINGS, RENDERED
 from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
+from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
 from mmeval.report.terminal import print_text
 from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
@@ -57,7 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--layout",
         metavar="NAME",
         default="",
-        help="the tables of a paper instead, as markdown, latex or csv ('mmeval ls layouts' lists them)",
+        help="the tables of a paper instead, of several with commas, as markdown, latex or csv ('mmeval ls layouts' "
+        "lists them)",
     )
     parser.add_argument(
         "--copy_media",
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     if args.layout:
-        return EXIT_OK if write_layout(folders, args.layout, formats, into) else EXIT_INCOMPLETE
+        complete = [write_layout(folders, name, formats, into) for name in values.words(args.layout)]
+        return EXIT_OK if all(complete) else EXIT_INCOMPLETE
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
     whole = True
     if "html" in formats:

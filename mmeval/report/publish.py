@@ -15,12 +15,12 @@ from typing import Any
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
 from mmeval.report.baseline import Baseline, Beside, read_baseline
-from mmeval.report.layout_text import layouts_at_end
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
 from mmeval.report.short_table import NARROWEST, WIDEST, last_lines, short_table
 from mmeval.report.table import render
+from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import write_line
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
@@ -115,7 +115,7 @@ def publish(
     beside = Beside() if baseline is None else baseline.beside(document)
     remarks = (*beside.unlike, *beside.notes, *outcome.notes)
     for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks):
-        if complaint != outcome.error:  # that one is the last line of all
+        if complaint != outcome.error and not (table == "short" and complaint in outcome.not_asked):
             log.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))

@@ -6,17 +6,20 @@ What holds for all rows stands once below it, with what was not computed and whe
 from __future__ import annotations
 
 import io
+import json
 import math
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from mmeval.errors import sentence
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.report.notes import is_none
-from mmeval.report.numbers import NumberRow, ResultsDocument, number_rows
+from mmeval.report.numbers import NumberRow, ResultsDocument, is_subset, number_rows
 from mmeval.run.availability import remedies, task_words
 from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
@@ -27,6 +30,12 @@ WIDEST, NARROWEST = 80, 40
 _LABEL = 9
 """Columns of the words before the last lines."""
 _MOST_NAMED = 3
+_HARD_SPACE = "\N{NO-BREAK SPACE}"
+_OF_THE_NUMBERS = (
+    *("data", "data_dir", "limit", "offset", "samples", "sample_shuffle", "stratify", "repeats", "seed"),
+    *("protocol", "profile"),
+)
+"""The flags without which another run would have other samples, or be asked or scored in another way."""
 
 
 def short_table(
@@ -35,18 +44,49 @@ def short_table(
     """The numbers of a run, and below them what a reader has to know.
     ``document`` is the results file's content, ``baseline`` another run's column."""
     rows = [row for row in headline_rows(number_rows([document], [""])) if row.results[0] is not None]
-    shown = [row for row in rows if not is_none(row.results[0])]
+    shown = [row for row in rows if _has_number(row.results[0])]
+    lines = [_Line.of(row, before, baseline) for row, before in zip(shown, [None, *shown], strict=False)]
+    about = " ".join((*_legend(lines), *_about_all(document, rows, shown, outcome)))
     notes = [
         line
-        for note in (*_legend(shown, baseline), *_notes(document, rows, shown, outcome, context))
-        for line in textwrap.wrap(note, width, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
+        for note, indent in ((about, ""), *((note, "   ") for note in _notes(shown, outcome, context)))
+        for line in textwrap.wrap(note, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     ]
-    table = _table(shown, outcome.model_name, baseline, width) if shown else "There is no number.\n"
+    table = _table(lines, outcome.model_name, baseline, width) if lines else "There is no number.\n"
     return "\n".join([table, *notes, ""]) if notes else table
 
 
-def _table(rows: Sequence[NumberRow], model: str, baseline: Column | None, width: int) -> str:
+def _has_number(result: Result | None) -> bool:
+    """Whether there is a number, or one was lost that may still be had."""
+    return (
+        result is not None and not is_none(result) and (result.value is not None or result.failed + result.unscored > 0)
+    )
+
+
+class _Line(NamedTuple):
+    """A row of the table: its texts, how deep its name is indented, and whether it is ``better`` or ``worse``."""
+
+    cells: tuple[str, ...]
+    depth: int
+    verdict: str
+
+    @classmethod
+    def of(cls, row: NumberRow, before: NumberRow | None, baseline: Column | None) -> _Line:
+        """The metric is left out where it is that of the row above."""
+        (result,) = row.results
+        assert result is not None
+        metric = "" if before is not None and before.metric == row.metric else f", {row.metric}"
+        interval = "-" if result.ci95 is None else f"{_number(result.ci95[0])} to {_number(result.ci95[1])}"
+        cells = [f"{row.alias}{metric}", _number(result.value), interval, f"{result.scored:,}/{result.n:,}"]
+        other = baseline and baseline.values.get(Key.of(result))
+        if baseline:
+            cells.append(_number(other.value if other else None))
+        return cls(tuple(cells), min(row.depth, 3), verdict(result, other) if other else "")
+
+
+def _table(lines: Sequence[_Line], model: str, baseline: Column | None, width: int) -> str:
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -54,25 +94,15 @@ def _table(rows: Sequence[NumberRow], model: str, baseline: Column | None, width
     table.add_column(Text(printable(model, limit=200)), overflow="fold")
     for header in ("score", "95 %", "scored", *([baseline.header] if baseline else [])):
         table.add_column(Text(printable(header, limit=200)), justify="right", overflow="fold")
-    for row, before in zip(rows, [None, *rows], strict=False):
-        table.add_row(*map(Text, _cells(row, before, baseline)))
+    verdicts = max(len(line.verdict) for line in lines)
+    for line in lines:
+        name, *numbers = (printable(cell, limit=200) for cell in line.cells)
+        if verdicts:  # of one width, so that the numbers before them stand in a column
+            numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
+        table.add_row(Padding(Text(name), (0, 0, 0, 2 * line.depth)), *map(Text, numbers))
     file = io.StringIO()
     Console(file=file, width=width, color_system=None, legacy_windows=False).print(table)
-    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
-
-
-def _cells(row: NumberRow, before: NumberRow | None, baseline: Column | None) -> list[str]:
-    """A row's texts; the metric is left out where it is that of the row above."""
-    (result,) = row.results
-    assert result is not None
-    metric = "" if before is not None and before.metric == row.metric else f", {row.metric}"
-    name = " " * min(2 * row.depth, 6) + printable(f"{row.alias}{metric}", limit=200)
-    interval = "" if result.ci95 is None else f"{_number(result.ci95[0])} to {_number(result.ci95[1])}"
-    cells = [name, _number(result.value), interval, f"{result.scored:,}/{result.n:,}"]
-    if baseline is not None:
-        other = baseline.values.get(Key.of(result))
-        cells.append("" if other is None else f"{_number(other.value)} {verdict(result, other):6}".rstrip())
-    return cells
+    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().replace(_HARD_SPACE, " ").splitlines())
 
 
 def _number(value: float | None) -> str:
@@ -97,25 +127,54 @@ def verdict(result: Result, other: Result) -> str:
     return "better" if (low > 0) == result.higher_is_better else "worse"
 
 
-def _legend(rows: Sequence[NumberRow], baseline: Column | None) -> Iterator[str]:
+def _legend(lines: Sequence[_Line]) -> Iterator[str]:
     """What the verdicts that stand in the table mean."""
-    own = [result for row in rows for result in row.results if result is not None]
-    others = [baseline.values.get(Key.of(result)) if baseline else None for result in own]
-    words = {verdict(result, other) for result, other in zip(own, others, strict=True) if other is not None} - {""}
-    if baseline and words:
-        than = f"{' or '.join(sorted(words))} than {printable(baseline.header, limit=200)}"
-        yield f"{than}: beyond chance, by the 95 % interval of the difference."
+    if words := sorted({line.verdict for line in lines} - {""}):
+        yield f"{', '.join(words)}: beyond chance (95 %)."
 
 
-def _notes(
-    document: ResultsDocument,
-    rows: Sequence[NumberRow],
-    shown: Sequence[NumberRow],
-    outcome: RunOutcome,
-    context: ReportContext,
+def _about_all(
+    document: ResultsDocument, rows: Sequence[NumberRow], shown: Sequence[NumberRow], outcome: RunOutcome
 ) -> Iterator[str]:
-    """What the table leaves out, one line each."""
-    yield from _about_all(document, shown, outcome)
+    """What holds for the numbers of all tasks, or of those that are named."""
+    ours, selection = document["mmeval"], outcome.selection
+    bundled = ours["settings"].get("data") == "bundled"
+    why = "Bundled samples" if bundled else "A metric or its data stand in for the benchmark's"
+    everywhere = {task.name for task in selection.tasks}
+    alias = {row.task: row.alias for row in rows} | {
+        task.name: task.alias for task in (*selection, *selection.left_out)
+    }
+    for tasks, what in (
+        (ours["not_comparable"], f"{why}: no number compares with a paper's"),
+        (
+            [name for name, subset in ours["subset"].items() if is_subset(subset)],
+            "Only a part of the samples was asked",
+        ),
+        ([*ours["unfinished"]], "Not all trials are made"),
+        ([*ours["left_out"]], "Left out, as their data are missing"),
+        ([row.task for row in shown if any(row.partial)], "Made without some pieces"),
+    ):
+        if tasks and everywhere.issubset(tasks):
+            yield f"{what}."
+        elif tasks:
+            yield f"{what}: {_named(alias.get(name, name) for name in tasks)}."
+    members = {group.name: len(group.members) for group in selection.groups}
+    counts = [(row, len(result.weights)) for row in shown for result in row.results if result is not None]
+    if parts := [(row, count) for row, count in counts if row.is_group and 0 < count < members.get(row.task, 0)]:
+        means = _named(f"{row.alias} {count} of {members[row.task]}" for row, count in parts)
+        yield f"Mean of some tasks only: {means}."
+    if shown and (without := [row.alias for row in rows if not row.is_group and row not in shown]):
+        names = f": {_named(without)}" if len(without) <= _MOST_NAMED else ""
+        yield f"{counted(len(without), 'task')} {'has' if len(without) == 1 else 'have'} no number{names}."
+
+
+def _named(names: Iterable[str]) -> str:
+    return some([printable(name, limit=200) for name in names], _MOST_NAMED)
+
+
+def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportContext) -> Iterator[str]:
+    """What the numbers lack, one line each."""
+    yield from map(sentence, outcome.not_asked)
     for row in shown:
         (result,) = row.results
         assert result is not None
@@ -123,74 +182,47 @@ def _notes(
         if lost and result.value is not None and result.bounds is not None and not row.is_group:
             low, high = map(_number, result.bounds)
             them = "it" if lost == 1 else "them"
-            yield f"{row.alias}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
+            name = printable(row.alias, limit=200)
+            yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
     selection = outcome.selection
-    if parts := [*_means_of_a_part(shown, {group.name: len(group.members) for group in selection.groups})]:
-        yield f"Means over a part of the members: {some(parts, _MOST_NAMED)}."
-    if without := [row.alias for row in rows if not row.is_group and is_none(row.results[0])]:
-        names = f": {some(without, _MOST_NAMED)}" if len(without) <= _MOST_NAMED else ""
-        yield f"{counted(len(without), 'task')} without a number{names}."
     if found := [*remedies(selection, task_words(context.settings, selection))]:
         yield f"Missing here; with it, mmeval score {shlex.quote(str(outcome.folder))} adds the numbers:"
         yield from (f"  {remedy}" for remedy in found)
 
 
-def _means_of_a_part(rows: Sequence[NumberRow], members: dict[str, int]) -> Iterator[str]:
-    """The groups of which some members have no number, so that they count nothing."""
-    for row in rows:
-        (result,) = row.results
-        if row.is_group and result is not None and 0 < len(result.weights) < members.get(row.task, 0):
-            yield f"{row.alias} {len(result.weights)} of {members[row.task]}"
-
-
-def _about_all(document: ResultsDocument, shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """What holds for the numbers of all tasks, or of those that are named."""
-    ours = document["mmeval"]
-    bundled = ours["settings"].get("data") == "bundled"
-    why = "Bundled samples" if bundled else "A metric or its data stand in for the benchmark's"
-    everywhere = {task.name for task in outcome.selection.tasks}
-    partial = [row.task for row in shown if any(row.partial) and not row.is_group]
-    for tasks, what in (
-        (ours["not_comparable"], f"{why}: no number compares with a paper's"),
-        ([*ours["subset"]], "Only a part of the samples was asked"),
-        ([*ours["unfinished"]], "Not all trials are made"),
-        ([*ours["left_out"]], "Left out, as the data are not here"),
-        (partial, "Made without some of its pieces"),
-    ):
-        if everywhere.issubset(tasks):
-            yield f"{what}."
-        elif tasks:
-            yield f"{what}: {some(tasks, _MOST_NAMED)}."
-
-
 def last_lines(outcome: RunOutcome, context: ReportContext, *, results: Path, page: Path | None, width: int) -> str:
     """Where a run's page and results file lie, and the commands that go on from here."""
-    folder = shlex.quote(str(outcome.folder))
-    selection = outcome.selection
-    tasks = task_words(context.settings, selection)
+    folder, selection, settings = shlex.quote(str(outcome.folder)), outcome.selection, context.settings
+    tasks = [*map(shlex.quote, shlex.split(task_words(settings, selection)))]
     named = [*(group.layout for group in selection.groups), *(task.layout for task in selection.tasks)]
-    layouts = [*dict.fromkeys(filter(None, named))]
-    others = f"  (or {', '.join(layouts[1:])})" if layouts[1:] else ""
+    layouts = ",".join(dict.fromkeys(filter(None, named)))
+    again = [f"--{flag} {shlex.quote(_spelt(settings[flag]))}" for flag in _OF_THE_NUMBERS if settings.get(flag)]
     lines = [
-        *([("page", str(page))] if page else []),
-        ("results", str(results)),
-        *([("tables", f"mmeval report {folder} --layout {layouts[0]}{others}")] if layouts else []),
-        ("more", f"mmeval report {folder} --format markdown"),
+        *([_laid("page", [str(page)], width)] if page else []),
+        _laid("results", [str(results)], width),
+        *([_laid("tables", [f"mmeval report {folder}", f"--layout {layouts}"], width)] if layouts else []),
+        _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
+        *([_laid("data", ["mmeval prepare", *tasks], width)] if settings.get("data") == "bundled" else []),
+        _laid("next", ["mmeval --tasks", *tasks, *again, f"--baseline {folder}", "--model NAME"], width),
     ]
-    if context.settings.get("data") == "bundled":
-        lines.append(("data", f"mmeval prepare {tasks}"))
-    else:
-        lines.append(("next", f"mmeval --tasks {tasks} --baseline {folder} --model NAME"))
-    return "\n" + "".join(
-        " \\\n".join(
-            textwrap.wrap(
-                f"{label:{_LABEL}}{text}",
-                width - 2,
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-        + "\n"
-        for label, text in lines
-    )
+    return "\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _spelt(value: Any) -> str:
+    """A recorded setting as it is given to its flag."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict) else str(value)
+
+
+def _laid(label: str, words: Sequence[str], width: int) -> str:
+    """A label and a path, which is never broken, or a command that goes on in the next line after a backslash."""
+    lines = [f"{label:{_LABEL}}{words[0]}"]
+    if len(lines[0]) > width and not words[1:]:
+        return f"{label}\n  {words[0]}"
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) <= width - 3:  # a blank before it, a blank and a backslash behind it
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{'':{_LABEL}}{word}")
+    return " \\\n".join(lines)

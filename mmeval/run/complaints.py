@@ -12,14 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.errors import EXIT_INCOMPLETE, message_of
+from mmeval.errors import message_of
 from mmeval.judge.verdict import UNREAD
 from mmeval.metric.bound import BoundMetric
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Cause, Result
 from mmeval.results.task_results import Unscored, unscored_reasons
 from mmeval.run.jobs import DataFault
-from mmeval.run.options import RunCounts
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import finished_rows
@@ -73,24 +72,17 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
         yield f"{counted(failed.total(), 'trial')} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
+
+
+def unasked_complaints(tally: RunTally) -> Iterator[str]:
+    """The trials that the model could not be asked, whole or in part, by what it lacks."""
     for kinds, count in tally.partial.most_common():
-        yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give, and scored on the rest"
+        yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give"
     if count := tally.unsupported.total():
         reasons = tally.unsupported.most_common()
         counts = [f"{reason} ({own:,})" if len(reasons) > 1 else reason for reason, own in reasons]
         more = "; --log_samples lists them" if len(reasons) > MAX_REASONS else ""
         yield f"{counted(count, 'trial')} not asked: {some(counts, MAX_REASONS)}{more}"
-
-
-def unasked_complaints(counts: RunCounts) -> Iterator[str]:
-    """Why a run without failures has no number, where no trial could be asked."""
-    if counts.none_asked:
-        none = (
-            "the only trial could not"
-            if counts.unsupported == 1
-            else f"none of the {counts.unsupported:,} trials could"
-        )
-        yield f"{none} be asked, so there is no number: exit code {EXIT_INCOMPLETE}"
 
 
 def unscored_complaints(

@@ -158,6 +158,8 @@ class RunOutcome:
     """Where the models of metrics were; empty where none was loaded."""
     complaints: tuple[str, ...] = ()
     """Each thing that keeps the exit code from being 0, as one line with the way out."""
+    not_asked: tuple[str, ...] = ()
+    """Of these, the trials that the model could not be asked, whole or in part."""
     notes: tuple[str, ...] = ()
     """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
     error: str = ""

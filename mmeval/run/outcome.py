@@ -79,4 +79,4 @@ def last_line(outcome: RunOutcome) -> str:
     lost = [f"{counted(counts.failed, 'trial')} failed"] if counts.failed else []
     lost += [f"{counts.unscored:,} unscored"] if counts.unscored else []
     why = "no trial could be asked" if counts.none_asked else ", ".join(lost) or "scoring was suspended"
-    return f"exit code {EXIT_INCOMPLETE}: {why}; the warnings above say why, and what to do"
+    return f"exit code {EXIT_INCOMPLETE}: {why}; the lines above say why, and what to do"

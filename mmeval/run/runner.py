@@ -241,7 +241,6 @@ class Runner(ABC):
             bills=spent,
             metric_device="" if self.scorer is None else self.scorer.device_of_models(),
             complaints=(
-                *unasked_complaints(counts),
                 *suspension.complaints(results, again),
                 *unscored_complaints(runs, chosen, results, self.path, way=again),
                 *unread_complaints(runs, chosen, self.path),
@@ -440,12 +439,14 @@ class _NewTrials(Runner):
         jobs, tally = self._jobs, self.tally
         again = "the same call" if plugins.any_of_script() else "the same command"
         faults = tuple(fault_complaints(jobs.faults, again=again))
+        not_asked = tuple(unasked_complaints(tally))
         return replace(
             outcome,
             exit_code=next((fault.exit_code for fault in jobs.faults.values()), outcome.exit_code),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
             error=next(iter(faults), ""),
-            complaints=(*faults, *lost_complaints(tally, again=again), *outcome.complaints),
+            complaints=(*faults, *lost_complaints(tally, again=again), *not_asked, *outcome.complaints),
+            not_asked=not_asked,
             notes=(*tally.remarks.told(), *outcome.notes),
         )

@@ -1,7 +1,7 @@
 import json
 import re
+import shlex
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,9 @@ def test_a_group_and_each_of_its_tasks_is_one_line_with_interval_and_counts() ->
     header, group, first, second, *rest = shown(*three, groups=(GROUP,))
     assert [cells(line) for line in (header, group, first, second)] == [
         ["org/model", "score", "95 %", "scored"],
-        ["All of it, half", "0.500", "10/10"],
+        ["All of it, half", "0.500", "-", "10/10"],
         ["a", "0.250", "0.125 to 0.500", "10/10"],
-        ["b", "61.3", "8/10"],
+        ["b", "61.3", "-", "8/10"],
     ]
     assert (first.index("a"), rest) == (2, [])
 
@@ -60,7 +60,7 @@ def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
 
 
 def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None:
-    assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == ["a, half", "-", "0/10"]
+    assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == ["a, half", "-", "-", "0/10"]
     assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith("0.400 to 0.600.")
 
 
@@ -68,6 +68,23 @@ def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
     for weights, counted in ({"a": 1.0}, True), ({"a": 0.5, "b": 0.5}, False):
         lines = shown(replace(result("g"), weights=weights), result("a"), groups=(GROUP,))
         assert lines[-1].endswith("All of it 1 of 2.") == counted
+
+
+def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> None:
+    lines = shown(result("a"), result("b", None, unsupported=10), not_asked=("10 trials not asked",))
+    assert [cells(line)[0] for line in lines] == [
+        "org/model",
+        "a, half",
+        "",
+        "1 task has no number: b.",
+        "10 trials not asked.",
+    ]
+
+
+def test_a_group_that_lacks_pieces_is_named_so() -> None:
+    partial = replace(B, metrics=(replace(B.metrics[0], without={"other": "no judge"}),))
+    lines = shown(result("g"), result("a"), result("b"), tasks=(A, partial), groups=(GROUP,))
+    assert lines[-1].startswith("Made without some pieces: All of it, b.")
 
 
 def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
@@ -78,15 +95,15 @@ def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
     assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
     absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
     assert shown(result("a"), tasks=(A,), groups=(replace(GROUP, members=("a", "c")),), left_out=absent)[-1].endswith(
-        "c."
+        "C."
     )
 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
     other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
     header, first, second, _, legend = shown(result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other)
-    assert legend.startswith("better than org/other:")
-    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == ("org/other", "0.100 better", "10/10")
+    assert legend.startswith("better:")
+    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == ("org/other", "0.100 better", "-")
 
 
 @pytest.mark.parametrize(
@@ -129,5 +146,15 @@ def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None
     labels = [line.split()[0] for line in lines if line]
     assert labels == ["page", "results", "tables", "more", "next"]
     assert "mmeval report 'my runs/m' --layout paper" in lines[3]
-    narrow = last_lines(made, context, **given, width=40).splitlines()
-    assert all(line.endswith("\\") for line, after in pairwise(narrow) if after.startswith("  "))
+    narrow = last_lines(made, context, **given, width=40)
+    commands = re.findall(r"^(?:tables|more|next) +((?:.*\\\n)*.*)$", narrow, re.MULTILINE)
+    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == ["paper", "markdown", "NAME"]
+
+
+def test_another_model_is_asked_for_the_same_samples() -> None:
+    settings = {"tasks": ["a"], "limit": 5, "offset": 0, "stratify": ["level", "kind"], "samples": {"a": [0, 1]}}
+    made = outcome(Path("runs/m"), result("a"), tasks=(A,))
+    last = last_lines(made, ReportContext("m", settings=settings), results=Path("r"), page=None, width=200)
+    words = shlex.split(last.splitlines()[-1])
+    wanted = ["--limit", "5", "--samples", '{"a": [0, 1]}', "--stratify", "level,kind", "--baseline", "runs/m"]
+    assert words[1:4] + words[4:-2] == ["mmeval", "--tasks", "a", *wanted]

@@ -29,7 +29,8 @@ def test_pictures_and_scans_are_read_and_judged(profile: str, wanted: list[float
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with judge_server(tmp_path / "judge", {documents.FRUIT_TABLE: {"score": 4, "overall_score_100": 64}}) as server:
+    reply = json.dumps({"score": 4, "overall_score_100": 64})  # official reads no fence
+    with judge_server(tmp_path / "judge", {documents.FRUIT_TABLE: reply}) as server:
         cases = ("--cases", tmp_path / "cases.jsonl", "--profile", profile)
         done = mmeval("metric", "document_quality", *cases, *judge(server))
     assert done.code == 0, done.err

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.report.layout_text import markdown_tables
+from mmeval.report.table_formats.layouts import markdown_tables
 from mmeval.results.layout import Table
 from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS

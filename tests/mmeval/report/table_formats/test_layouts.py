@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval import plugins
-from mmeval.report.layout_text import csv_tables, latex_tables, layouts_at_end, markdown_tables
+from mmeval.report.table_formats.layouts import csv_tables, latex_tables, layouts_at_end, markdown_tables
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import StoredRun
 from tests.support.stored_run import Told, text, write_run
