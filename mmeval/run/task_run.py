@@ -51,6 +51,11 @@ class TaskRun:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
+    def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
+        """The kinds that the task wants and the model is not asked for."""
+        asked = self.wanted(sample)
+        return tuple(kind for kind in self.task.wanted(sample) if kind not in asked)
+
     def program(self, sample: Sample) -> Program[Interleaved]:
         """What puts a sample to the model."""
         task = self.task
@@ -126,7 +131,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
         labels=task.breakdown,
         cluster_key=task.cluster_key,
         media_root=media_root,
-        judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
+        judged_outputs={name: m.bound.metric.looks_at for m in judged for name in m.bound.metric.outputs},
         batch=max((m.bound.at_once for m in plain), default=0),
     )
 

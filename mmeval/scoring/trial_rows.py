@@ -7,12 +7,12 @@ the same objects. Who does it, and where, is :mod:`mmeval.scoring.scorer`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
-from mmeval.metric.apply import NO_LIMIT, failed, score_all, score_one
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.metric.apply import NO_LIMIT, failed, not_asked, score_all, score_one
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import BY_MISSING_OUTPUT
 from mmeval.metric.result import MetricScores, writable
@@ -29,6 +29,7 @@ class ScoringPlan:
     """What a worker must know of a task; metrics by name, to send to a new process.
 
     ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
+    ``judged_outputs`` maps the outputs of judged metrics to the only kind of part that each reads, if any.
     ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:
     then any process scores the task, else the one that holds the models.
     """
@@ -40,22 +41,14 @@ class ScoringPlan:
     labels: tuple[str, ...]
     cluster_key: str
     media_root: Path
-    judged_outputs: tuple[str, ...] = ()
+    judged_outputs: Mapping[str, PartKind | None] = field(default_factory=dict)
     batch: int = 0
 
 
-def trial_line(
-    sample_line: bytes,
-    *,
-    index: int,
-    repeat: int,
-    digest: str,
-    exchanges: Sequence[Exchange],
-    responses: Sequence[bytes],
-    output: Interleaved | None,
-    error: ErrorInfo | None,
-) -> bytes:
-    """A trial as JSON; ``output`` is left out where the only exchange has the same."""
+def trial_line(trial: Trial, sample_line: bytes, *, index: int, digest: str, responses: Sequence[bytes]) -> bytes:
+    """A trial as JSON; ``output`` is left out where the only exchange has the same.
+    ``responses`` are those of its exchanges, as the journal has them."""
+    exchanges, output = trial.exchanges, trial.output
     calls = b",".join(
         b'{"path":"%s","role":%s,"d":"%s","response":%s}'
         % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
@@ -63,8 +56,9 @@ def trial_line(
     )
     same = len(exchanges) == 1 and output is exchanges[0].response.output
     tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
-    tail += b"" if error is None else b',"error":' + to_line(error.to_json())
-    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, repeat, digest.encode(), sample_line)
+    tail += b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
+    tail += b',"left_out":' + to_line(trial.left_out) if trial.left_out else b""
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, trial.repeat, digest.encode(), sample_line)
     return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
 
 
@@ -86,6 +80,7 @@ def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | Non
         exchanges=exchanges,
         output=output,
         error=None if error is None else ErrorInfo.from_json(error),
+        left_out=tuple(row.get("left_out", ())),
     )
 
 
@@ -136,8 +131,9 @@ def _without_looking(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMet
     scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
     if plan.missing_output is not None and _is_missing(trial, plan):
         empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
-        scores.update(dict.fromkeys(plan.judged_outputs, empty))
-        scores.update({name: empty for bound in metrics for name in bound.metric.outputs})
+        kinds = dict(plan.judged_outputs)
+        kinds |= {name: bound.metric.looks_at for bound in metrics for name in bound.metric.outputs}
+        scores.update({name: not_asked(kind, trial) or empty for name, kind in kinds.items()})
     return scores
 
 

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,9 @@ def only(line: bytes, plan: ScoringPlan) -> Any:
         made(sample(), reply("one"), reply("two"), output=Interleaved.from_text("one and two")),
         Trial(sample(), 3, error=ErrorInfo("timeout", "too \ud800 late")),
         made(sample(text="\udfff"), reply("\ud800")),
+        replace(made(sample(), reply("words")), left_out=("image", "3d")),
     ],
-    ids=["media", "several exchanges", "failed", "surrogates"],
+    ids=["media", "several exchanges", "failed", "surrogates", "kinds left out"],
 )
 def test_a_trial_survives_its_line(tmp_path: Path, trial: Trial) -> None:
     journal = Journal(tmp_path / "journal", MediaStore(tmp_path / "media"))
@@ -54,7 +56,7 @@ def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_sc
     assert (row["labels"], row["cluster"]) == ({"level": "hard", "kind": None}, "7")
     assert only(answered("yes", book=None), plan(cluster_key="book"))["cluster"] == "s0"
     assert not {"labels", "cluster"} & only(answered("yes", book=7), plan()).keys()
-    row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs=("verdict",)))
+    row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs={"verdict": None}))
     assert {name: score["value"] for name, score in row["scores"].items()} == {"toy_yes": 0.25, "verdict": 0.25}
     assert only(answered(" "), plan())["scores"]["toy_yes"]["value"] == 0
     assert only(answered("yes"), plan(missing_output=0.25))["scores"]["toy_yes"]["value"] == 1
