@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 from mmeval.aggregate import statistics
-from mmeval.aggregate.scores import Aggregator, Scores, first_statuses
+from mmeval.aggregate.scores import Averaged, first_statuses
 from mmeval.aggregate.statistics import Interval, Sureness
 from mmeval.aggregate.summary import alike, askable
 from mmeval.records.score import Result
@@ -22,15 +21,6 @@ _LOST = ("unsupported", "failed")
 _SKIPPING = (*_LOST, "unscored", "scored", "unavailable", "inapplicable")
 _UNKNOWN = (*_LOST, "unavailable", "unscored", "scored", "inapplicable")
 """The statuses of a trial by the parts, of which the first counts as that by the whole."""
-
-
-class Averaged(NamedTuple):
-    """A part: its result, and what it was made of."""
-
-    result: Result
-    scores: Scores
-    aggregator: Aggregator
-    options: Mapping[str, Any]
 
 
 def mean_of(

@@ -9,18 +9,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from mmeval.aggregate.aggregators import mean, median
-from mmeval.aggregate.scores import Aggregator, Scores
+from mmeval.aggregate.scores import Aggregator, Averaged, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
-
-if TYPE_CHECKING:
-    from mmeval.aggregate.combination import Averaged
 
 Draws: TypeAlias = NDArray[np.intp]
 """Clusters by number, one row a draw."""

@@ -12,7 +12,7 @@ from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
-from mmeval.records.score import Score, ScoreStatus
+from mmeval.records.score import Result, Score, ScoreStatus
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is asked."""
@@ -57,6 +57,15 @@ class Estimate:
 
 Aggregator = Callable[..., Estimate]
 """The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
+
+
+class Averaged(NamedTuple):
+    """A number, and what it was made of."""
+
+    result: Result
+    scores: Scores
+    aggregator: Aggregator
+    options: Mapping[str, Any]
 
 
 class Scores:

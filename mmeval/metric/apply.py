@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from mmeval.content.parts import PartKind
 from mmeval.errors import MmevalError, PluginError, is_out_of_memory, raised_at
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model_files_error import WeightsError
@@ -27,16 +26,14 @@ _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
 
 
-def not_asked(kind: PartKind | None, trial: Trial) -> Score | None:
-    """The score by what reads one ``kind`` alone, where the model was not asked for it."""
-    if kind is None or kind not in trial.left_out:
-        return None
-    return Score.inapplicable(f"the model gives no {kind} and was not asked for it")
-
-
 def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
-    score = not_asked(bound.metric.looks_at, trial)
-    return {} if score is None else dict.fromkeys(bound.metric.outputs, score)
+    """The scores of a metric that reads only a kind of part that the model was not asked for; else empty."""
+    kind = bound.metric.looks_at
+    if kind is None or kind not in trial.left_out:
+        return {}
+    return dict.fromkeys(
+        bound.metric.outputs, Score.inapplicable(f"the model gives no {kind} and was not asked for it")
+    )
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:

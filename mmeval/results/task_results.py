@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.aggregate.combination import Averaged, mean_of
-from mmeval.aggregate.scores import Scores, load_aggregator
+from mmeval.aggregate.combination import mean_of
+from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import Caught, MmevalError, PluginError

@@ -131,7 +131,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
         labels=task.breakdown,
         cluster_key=task.cluster_key,
         media_root=media_root,
-        judged_outputs={name: m.bound.metric.looks_at for m in judged for name in m.bound.metric.outputs},
+        judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
         batch=max((m.bound.at_once for m in plain), default=0),
     )
 

@@ -7,12 +7,12 @@ the same objects. Who does it, and where, is :mod:`mmeval.scoring.scorer`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved, PartKind
-from mmeval.metric.apply import NO_LIMIT, failed, not_asked, score_all, score_one
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import NO_LIMIT, failed, score_all, score_one
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import BY_MISSING_OUTPUT
 from mmeval.metric.result import MetricScores, writable
@@ -29,7 +29,6 @@ class ScoringPlan:
     """What a worker must know of a task; metrics by name, to send to a new process.
 
     ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
-    ``judged_outputs`` maps the outputs of judged metrics to the only kind of part that each reads, if any.
     ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:
     then any process scores the task, else the one that holds the models.
     """
@@ -41,7 +40,7 @@ class ScoringPlan:
     labels: tuple[str, ...]
     cluster_key: str
     media_root: Path
-    judged_outputs: Mapping[str, PartKind | None] = field(default_factory=dict)
+    judged_outputs: tuple[str, ...] = ()
     batch: int = 0
 
 
@@ -131,9 +130,8 @@ def _without_looking(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMet
     scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
     if plan.missing_output is not None and _is_missing(trial, plan):
         empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
-        kinds = dict(plan.judged_outputs)
-        kinds |= {name: bound.metric.looks_at for bound in metrics for name in bound.metric.outputs}
-        scores.update({name: not_asked(kind, trial) or empty for name, kind in kinds.items()})
+        scores.update(dict.fromkeys(plan.judged_outputs, empty))
+        scores.update({name: empty for bound in metrics for name in bound.metric.outputs})
     return scores
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mmeval.aggregate.aggregators import mean, median
-from mmeval.aggregate.combination import Averaged, mean_of
-from mmeval.aggregate.scores import Aggregator, Estimate, Scores
+from mmeval.aggregate.combination import mean_of
+from mmeval.aggregate.scores import Aggregator, Averaged, Estimate, Scores
 from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Result, Score
 
@@ -22,7 +22,7 @@ def part(
 ) -> Averaged:
     scores = Scores(range=range)
     for i, row in enumerate(rows):
-        score = row if isinstance(row, (Score, str)) else Score(row)
+        score: Any = row if isinstance(row, (Score, str)) else Score(row)
         scores.add(f"s{i}", 0, score, cluster=clusters[i] if clusters else "")
     return Averaged(summarise("t", name, scores, by, bootstrap_iters=200, **more), scores, by, {})
 

@@ -56,7 +56,7 @@ def test_labels_and_the_cluster_travel_with_a_row_and_an_empty_answer_has_the_sc
     assert (row["labels"], row["cluster"]) == ({"level": "hard", "kind": None}, "7")
     assert only(answered("yes", book=None), plan(cluster_key="book"))["cluster"] == "s0"
     assert not {"labels", "cluster"} & only(answered("yes", book=7), plan()).keys()
-    row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs={"verdict": None}))
+    row = only(answered(" \n"), plan(missing_output=0.25, judged_outputs=("verdict",)))
     assert {name: score["value"] for name, score in row["scores"].items()} == {"toy_yes": 0.25, "verdict": 0.25}
     assert only(answered(" "), plan())["scores"]["toy_yes"]["value"] == 0
     assert only(answered("yes"), plan(missing_output=0.25))["scores"]["toy_yes"]["value"] == 1
