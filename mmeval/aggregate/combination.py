@@ -43,10 +43,10 @@ def mean_of(
     """
     counted = [part for part in parts if askable(part.result)]
     bounded = [part for part in parts if askable(part.result) + part.result.faulty]
-    if unavailable or (not skip and len(counted) < len(parts)):
-        counted = []
+    is_whole = skip or len(counted) == len(parts)
     suspended = any(part.result.suspended for part in parts)
-    value = None if suspended else _mean([part.result.value for part in counted])
+    is_known = is_whole and not unavailable and not suspended
+    value = _mean([part.result.value for part in counted]) if is_known else None
     clusters = len(set[str]().union(*(part.scores.clusters for part in counted)))
     sure = Sureness()
     if value is not None and clusters > 1:
@@ -74,7 +74,7 @@ def mean_of(
         suspended=suspended,
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
-        weights={part.result.metric: 1 / len(counted) for part in counted},
+        weights={} if unavailable else {part.result.metric: 1 / len(counted) for part in counted},
         faulty=parts[0].scores.faulty,
         inapplicable=statuses["inapplicable"],
     )

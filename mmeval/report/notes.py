@@ -59,7 +59,7 @@ class NumberReasons:
         if result.slice:
             return _without(self._fewer(result))
         if result.task not in self._members:
-            return "; ".join(self._partial([result]))
+            return "; ".join((*self._lacking(result), *self._partial([result])))
         return "; ".join((*self._unknown(result), *self._left_out(result), *self._partial(self._tasks(result))))
 
     def is_partial(self, result: Result) -> bool:
@@ -73,6 +73,12 @@ class NumberReasons:
         lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)
         if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
             yield _without(pieces)
+
+    def _lacking(self, result: Result) -> Iterator[str]:
+        """The parts without which a number of numbers has no value."""
+        parts = self._without.get((result.task, result.metric), ())
+        if result.value is None and result.weights and parts:
+            yield f"no value without {some(list(parts), MAX_NAMED)}"
 
     def _fewer(self, result: Result) -> list[str]:
         """The parts that a slice's value is without, and the whole is not."""

@@ -200,7 +200,7 @@ def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
         lacking = {part: "no trial has it" for part in number.of if part not in counted} if counted else {}
         found[number.name] = {
             "version": "",
-            "switches": {"missing": "skip" if number.skips_missing else "unknown"},
+            "switches": {"of": list(number.of), "missing": "skip" if number.skips_missing else "unknown"},
             "profile": next((profiles[part] for part in number.of if part in profiles), "standard"),
             "aggregation": number.combine,
             "unavailable": number.unavailable,

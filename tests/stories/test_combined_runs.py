@@ -103,7 +103,8 @@ def test_layouts_the_page_and_a_comparison_have_it(tmp_path: Path) -> None:
     )
     stored.close()
     write_report([outcome.folder], tmp_path / "page")
-    assert "worth" in (tmp_path / "page/index.html").read_text()
+    assert "worth" in (page := (tmp_path / "page/index.html").read_text())
+    assert all(label in page for label in ("best", "worst"))  # by a score that trials have
     other = document(again(outcome, roles={"judge": BackendSpec("toy", {"model": "other", "wording": "yes"})}))
     rows = {(row.task, row.metric): row for row in number_rows([document(outcome), other], ["one", "two"])}
     assert "judge" in rows["t", "worth"].unlike[0]
@@ -126,9 +127,12 @@ def test_without_the_judge_one_is_partial_and_the_other_unavailable_until_there_
 
 def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(tmp_path: Path) -> None:
     outcome = ran(tmp_path, "nothing", "no sound", roles=judge(tmp_path))
-    row = next(row for row in number_rows([document(outcome)], ["toy"]) if (row.task, row.metric) == ("t", "worth"))
-    assert (number(outcome, "worth").value, row.partial, "without sound_worth" in row.notes) == (1.0, (True,), True)
-    assert (number(outcome, "both").value, outcome.exit_code) == (None, EXIT_OK)
+    numbers = reversed([*number_rows([document(outcome)], ["toy"])])  # a number comes before its slices
+    rows = {row.metric: row for row in numbers if row.task == "t"}
+    assert (number(outcome, "worth").value, rows["worth"].partial, outcome.exit_code) == (1.0, (True,), EXIT_OK)
+    assert "partial: without sound_worth" in rows["worth"].notes
+    assert (number(outcome, "both").value, rows["both"].partial) == (None, (False,))
+    assert "no value without sound_worth" in rows["both"].notes
 
 
 def test_a_slice_that_lacks_a_part_says_so(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_part_with_nothing_to_be_made_of_is_skipped_or_leaves_the_whole_unknow
     assert (found.value, found.scored, found.unavailable, found.weights) == (0.5, 2, 0, {"a": 1.0})
     assert (found.stderr, found.ci95, found.bounds) == (first.result.stderr, first.result.ci95, (0.5, 0.5))
     unknown = made(first, part("b", *other))
-    assert (unknown.value, unknown.ci95, unknown.bounds, unknown.weights) == (None, None, None, {})
+    assert (unknown.value, unknown.ci95, unknown.bounds, unknown.weights) == (None, None, None, {"a": 1.0})
 
 
 @pytest.mark.parametrize("skip", [True, False])
