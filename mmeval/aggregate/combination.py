@@ -38,11 +38,14 @@ def mean_of(
 
     A part of which no trial could have been scored (unsupported, faulty, unavailable, inapplicable) is left out with
     ``skip``, else the whole is unknown. A part whose trials were all lost (failed, unscored) leaves it unknown in any
-    case: the bounds are what it could be. A trial counts as scored where it is by one part and lost by none. What is
-    ``unavailable`` has no value, and ``parts`` are then any numbers over the trials.
+    case: the bounds are what it could be. Where all answers hold nothing for a part, it is left out whatever failed.
+
+    A trial counts as scored where it is by one part and lost by none. What is ``unavailable`` has no value; any numbers
+    over the trials are its ``parts`` then.
     """
-    counted = [part for part in parts if askable(part.result)]
-    bounded = [part for part in parts if askable(part.result) + part.result.faulty]
+    applicable = [part for part in parts if not _is_empty(part.result)]
+    counted = [part for part in applicable if askable(part.result)]
+    bounded = [part for part in applicable if askable(part.result) + part.result.faulty]
     is_whole = skip or len(counted) == len(parts)
     suspended = any(part.result.suspended for part in parts)
     is_known = is_whole and not unavailable and not suspended
@@ -78,6 +81,11 @@ def mean_of(
         faulty=parts[0].scores.faulty,
         inapplicable=statuses["inapplicable"],
     )
+
+
+def _is_empty(result: Result) -> bool:
+    """Whether the answers that came hold nothing for a number: those that failed would not be expected to."""
+    return result.inapplicable > 0 and not result.scored + result.unscored
 
 
 def _sureness(

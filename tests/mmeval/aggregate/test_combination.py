@@ -56,6 +56,12 @@ def test_a_part_that_was_lost_leaves_the_whole_within_its_bounds(skip: bool) -> 
     assert (found.value, found.unscored, found.scored, found.bounds) == (None, 2, 0, (0.25, 0.75))
 
 
+def test_a_part_that_no_answer_has_is_left_out_whatever_failed() -> None:
+    found = made(part("a", 0, 1, "failed"), part("b", NONE, NONE, "failed"), skip=True)
+    assert (found.value, found.failed, found.bounds) == (0.5, 1, pytest.approx((1 / 3, 2 / 3)))
+    assert made(part("a", "failed"), part("b", "failed"), skip=True).bounds == (0, 1)
+
+
 def test_trials_that_are_lost_in_part_are_in_the_bounds() -> None:
     found = made(part("a", 0, 1, 1, "failed"), part("b", 1, LOST, NONE, "failed"))
     # a: 2/3, within 0.5 and 0.75; b: 1, within 1/3 and 1.
