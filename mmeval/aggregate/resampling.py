@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mmeval.aggregate.aggregators import mean, median
-from mmeval.aggregate.scores import Aggregator, Scores, cluster_sums
+from mmeval.aggregate.scores import Aggregator, Averaged, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 
 Draws: TypeAlias = NDArray[np.intp]
@@ -40,20 +40,61 @@ def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any],
     ``FEWEST_DRAWS``. Nothing is known where the value of a draw is unknown.
     """
     if aggregator is mean:
-        return _means(scores, iterations)
+        clusters = dict.fromkeys(scores.clusters)
+        return bootstrap(_means(scores, clusters), len(clusters), iterations)
     if aggregator is median:
         return _medians(scores, iterations)
-    return _one_by_one(scores, aggregator, options, min(iterations, max(FEWEST_DRAWS, ROWS // len(scores))))
+    places = [*scores.by_cluster().values()]
+    return bootstrap(_one_by_one(scores, aggregator, options, places), len(places), _fewer(iterations, len(scores)))
 
 
-def _means(scores: Scores, iterations: int) -> Sureness:
-    totals, counts = map(np.asarray, cluster_sums(scores))
+def resample_together(numbers: Sequence[Averaged], iterations: int, *, skip: bool) -> Sureness:
+    """Those of the mean of some numbers over the same trials: each draw is one for all.
+
+    With ``skip``, a draw in which one of them has no value is that of the others. Means are drawn of the clusters that
+    have a value by one of them, others of all clusters.
+    """
+    first = numbers[0].scores
+    if all(number.aggregator is mean for number in numbers):
+        clusters = dict.fromkeys(cluster for number in numbers for cluster in number.scores.clusters)
+        statistics = [_means(number.scores, clusters) for number in numbers]
+    else:
+        clusters = dict.fromkeys(places := first.by_cluster())
+        iterations = _fewer(iterations, len(numbers) * len(first))
+        statistics = [
+            _means(scores, clusters)
+            if aggregator is mean
+            else _one_by_one(scores, aggregator, options, [*places.values()])
+            for _, scores, aggregator, options in numbers
+        ]
 
     def statistic(drawn: Draws) -> Values:
-        means: Values = totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        values = np.stack([of_one(drawn) for of_one in statistics])
+        known = ~np.isnan(values) if skip else np.ones_like(values, dtype=bool)
+        with np.errstate(invalid="ignore"):  # of a draw without any value
+            means: Values = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
         return means
 
-    return bootstrap(statistic, len(totals), iterations)
+    return bootstrap(statistic, len(clusters), iterations)
+
+
+def _fewer(iterations: int, rows: int) -> int:
+    return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
+
+
+def _means(scores: Scores, clusters: Iterable[str]) -> Statistic:
+    """The mean of each draw of ``clusters``; NaN where no drawn one has a value."""
+    number = {cluster: place for place, cluster in enumerate(clusters)}
+    places = [number[cluster] for cluster in scores.clusters]
+    totals = np.bincount(places, weights=scores.values, minlength=len(number))
+    counts = np.bincount(places, minlength=len(number))
+
+    def statistic(drawn: Draws) -> Values:
+        with np.errstate(invalid="ignore"):
+            means: Values = totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        return means
+
+    return statistic
 
 
 def _medians(scores: Scores, iterations: int) -> Sureness:
@@ -78,18 +119,17 @@ def _medians(scores: Scores, iterations: int) -> Sureness:
     return bootstrap(statistic, clusters, iterations)
 
 
-def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Sureness:
-    """Draw all rows, also without a value: an aggregator may count them in its way."""
-    rows: dict[str, list[int]] = {}
-    for i, row in enumerate(scores):
-        rows.setdefault(row.cluster, []).append(i)
-    places: Sequence[Sequence[int]] = list(rows.values())
+def _one_by_one(
+    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], places: Sequence[Sequence[int]]
+) -> Statistic:
+    """Draw all rows, also without a value: an aggregator may count them in its way.
+    ``places`` are those of each cluster."""
 
     def of_one(draw: Sequence[int]) -> float:
         value = aggregator(scores.drawn(places[number] for number in draw), **options).value
         return np.nan if value is None else value
 
-    return bootstrap(lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()]), len(places), iterations)
+    return lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()])
 
 
 def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:

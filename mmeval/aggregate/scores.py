@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
-from mmeval.records.score import Score, ScoreStatus
+from mmeval.records.score import Result, Score, ScoreStatus
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is asked."""
@@ -56,6 +57,15 @@ class Estimate:
 
 Aggregator = Callable[..., Estimate]
 """The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
+
+
+class Averaged(NamedTuple):
+    """A number, and what it was made of."""
+
+    result: Result
+    scores: Scores
+    aggregator: Aggregator
+    options: Mapping[str, Any]
 
 
 class Scores:
@@ -174,6 +184,13 @@ class Scores:
         """How many of the failed trials could not be asked because of their own data."""
         return len(self._faulty)
 
+    def by_cluster(self) -> dict[str, Sequence[int]]:
+        """The places of the rows of each cluster, those without a value too."""
+        found: dict[str, array[int]] = {}
+        for i, cluster in enumerate(self._clusters):
+            found.setdefault(cluster, array("q")).append(i)
+        return dict(found)
+
     def count(self, status: str) -> int:
         return self._statuses.count(_CODES.index(status))
 
@@ -233,6 +250,14 @@ class Scores:
             filled._values[i] = self._known.get(i, self.range)[end]
             filled._statuses[i] = _SCORED
         return filled
+
+
+def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[str]:
+    """How many trials have each status by several columns of the same trials.
+    Of the statuses of a trial the first one in ``order`` counts, which names all."""
+    ranks = bytes(map(order.index, _CODES)).ljust(256, b"\0")
+    counts = Counter(map(min, zip(*(column._statuses.translate(ranks) for column in columns), strict=True)))
+    return Counter({order[rank]: count for rank, count in counts.items()})
 
 
 def load_aggregator(name: str) -> Aggregator:

@@ -89,14 +89,14 @@ def _sureness(
         found = Sureness(0.0) if {*scores.values} == {value} else resampled()
     if found.stderr is None:
         return found
-    if _alike(found.stderr, value, scores.range):
+    if alike(found.stderr, value, scores.range):
         return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, scores.range))
     if found.ci95 is None:
         found = found._replace(ci95=statistics.interval(value, found.stderr, clusters, scores.range))
     return found
 
 
-def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
+def alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
     """Whether all clusters have the same value, up to rounding, in a finite range.
     Neither formula nor resampling can give an interval then, and the values not seen so far bound it."""
     low, high = range
@@ -138,12 +138,12 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
     the same weighted mean; None when a member has none.
     """
-    counted = [m for m in members if _askable(m)]
-    shares = _shares([_askable(m) for m in counted], weight_by_size=weight_by_size)
+    counted = [m for m in members if askable(m)]
+    shares = _shares([askable(m) for m in counted], weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
     sure = Sureness() if value is None else _group_sureness(counted, shares)
-    bounded = [m for m in members if _askable(m) + m.faulty]
-    bound_shares = _shares([_askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
+    bounded = [m for m in members if askable(m) + m.faulty]
+    bound_shares = _shares([askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
     low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
     high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
     return Result(
@@ -178,7 +178,7 @@ def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> Suren
     )
 
 
-def _askable(result: Result) -> int:
+def askable(result: Result) -> int:
     """The trials that could have been scored."""
     return result.n - result.unsupported - result.unavailable - result.inapplicable - result.faulty
 

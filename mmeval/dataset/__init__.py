@@ -7,9 +7,23 @@ from mmeval.doors import door
 if TYPE_CHECKING:
     from mmeval.dataset.contract import Dataset, DataSource, Loader
     from mmeval.dataset.hub_cache import cached_snapshot
-    from mmeval.dataset.loaders.row_files import read_jsonl
+    from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder, read_sample
+    from mmeval.dataset.loaders.media_columns import with_media
+    from mmeval.dataset.loaders.row_files import read_jsonl, row_files
     from mmeval.dataset.sampling import Subset
 
-__all__ = ["DataSource", "Dataset", "Loader", "Subset", "cached_snapshot", "read_jsonl"]
+__all__ = [
+    "DataSource",
+    "Dataset",
+    "InterleavedDataset",
+    "Loader",
+    "MediaFolder",
+    "Subset",
+    "cached_snapshot",
+    "read_jsonl",
+    "read_sample",
+    "row_files",
+    "with_media",
+]
 
 __getattr__, __dir__ = door(__name__)

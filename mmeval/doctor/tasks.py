@@ -73,15 +73,16 @@ def metrics(item: WantedTask, *, strict: bool) -> Iterator[Finding]:
         reason, ways = _lack(_roots(metric, listed))
         name = metric.bound.name
         yield Finding("missing", f"metric {name}: {reason}", ways, required=strict or not able, metric=name)
-    yield from (finding for metric in listed for finding in _partial(metric))
+    made = [(metric.bound.name, metric.without) for metric in listed]
+    made += [(number.name, number.without) for number in item.task.numbers]
+    yield from (finding for name, without in made for finding in _partial(name, without))
 
 
-def _partial(metric: TaskMetric) -> Iterator[Finding]:
-    """The pieces that a derived metric is computed without, by reason."""
+def _partial(name: str, without: Mapping[str, str]) -> Iterator[Finding]:
+    """The pieces that a number is computed without, by reason."""
     alike: dict[str, list[str]] = {}
-    for piece, reason in metric.without.items():
+    for piece, reason in without.items():
         alike.setdefault(reason, []).append(piece)
-    name = metric.bound.name
     for reason, pieces in alike.items():
         why, _, way = (of_several(reason) if len(pieces) > 1 else reason).partition("; ")
         what = f"metric {name}: partial, without {', '.join(pieces)} ({why})"

@@ -146,7 +146,7 @@ class _Forecaster:
         try:
             with Caught(EndlessError, CallFailed) as failure:  # the run records it too
                 output = self.walk.drive(run.program(sample), scope, found.loads)
-                return Trial(sample, repeat, tuple(scope.exchanges), output)
+                return Trial(sample, repeat, tuple(scope.exchanges), output, left_out=run.left_out(sample))
             found.note(f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
         except EndlessError:
             found.endless += 1

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AnswerFormat,
         AnswerPlace,
         Exported,
+        ScoredTrial,
         StoredAnswer,
         open_answers,
     )
@@ -44,6 +45,7 @@ __all__ = [
     "AnsweredTask",
     "Exported",
     "KeptLines",
+    "ScoredTrial",
     "Span",
     "StoredAnswer",
     "error_of",

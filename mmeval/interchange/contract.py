@@ -16,6 +16,7 @@ from mmeval import plugins
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
+from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.system.arguments import fault_of, hint_of
 
@@ -69,12 +70,27 @@ class Answers(Protocol):
     def close(self) -> None: ...
 
 
+class ScoredTrial(NamedTuple):
+    """A trial with its scores by number; without any where it has not been scored."""
+
+    trial: Trial
+    scores: Mapping[str, Score]
+
+
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run: its trials in the data set's order, read anew at each call."""
+    """One task of a run: its trials in the data set's order, read anew at each call.
+    ``read_scored`` also reads the scores behind the run's newest results; None: the run has none."""
 
     name: str
     trials: Callable[[], Iterator[Trial]]
+    read_scored: Callable[[], Iterator[ScoredTrial]] | None = None
+
+    def scored(self) -> Iterator[ScoredTrial]:
+        """The trials with their scores, for a writer whose layout has a place for these."""
+        if self.read_scored is not None:
+            return self.read_scored()
+        return (ScoredTrial(trial, {}) for trial in self.trials())
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UnknownNameError, UsageError
-from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, AnswerFormat, Exported
+from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, AnswerFormat, Exported, ScoredTrial
 from mmeval.records.sample import Sample
+from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
@@ -22,22 +23,29 @@ class _Trials:
     """The trials of one task, with a count of those whose record cannot be read."""
 
     def __init__(self, run: StoredRun, name: str) -> None:
-        self._run = run
-        self._task = StoredTask(name, {}, run.folder, None)
+        self._run, self._name = run, name
         self.damaged = 0
 
     def __call__(self) -> Iterator[Trial]:
+        return (one.trial for one in self._read(None))
+
+    def scored(self) -> Iterator[ScoredTrial]:
+        return self._read(next((task.score_set for task in self._run.tasks if task.name == self._name), None))
+
+    def _read(self, score_set: Path | None) -> Iterator[ScoredTrial]:
         self.damaged = 0
-        for found in self._task.trials():
+        for found in StoredTask(self._name, {}, self._run.folder, score_set).trials():
             try:
                 if found is None:
                     raise ValueError
                 sample = Sample.from_json(found.sample, self._run.journal.media.root)
                 trial = stored_trial(found.row, sample, self._run.journal)
+                own = {} if found.scores is None else found.scores["scores"]
+                scores = {name: Score.from_json(score) for name, score in own.items()}
             except (ValueError, KeyError, TypeError, AttributeError):
                 self.damaged += 1
             else:
-                yield trial
+                yield ScoredTrial(trial, scores)
 
 
 def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[str] = (), force: bool) -> Exported:
@@ -55,7 +63,7 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
         if not force:
             raise UsageError(f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere")
     trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
-    answered = AnsweredRun(run.model, tuple(AnsweredTask(name, read) for name, read in trials.items()))
+    answered = AnsweredRun(run.model, tuple(AnsweredTask(name, read, read.scored) for name, read in trials.items()))
     try:
         with replaced(into.resolve()) as new:
             done = form.write(answered, new)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from mmeval.content.media import Media, stored_path
 from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import PART_KINDS, Interleaved, Part
+from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records.digests import content_digest
 from mmeval.records.response import ERROR_KINDS, ErrorInfo, FinishReason, Response
@@ -76,6 +76,11 @@ def error_of(row: object) -> Response:
     if not isinstance(row, dict) or row.get("kind") not in ERROR_KINDS or not isinstance(row.get("message"), str):
         raise UsageError("its failure is damaged")
     return Response(error=ErrorInfo(row["kind"], row["message"]), finish_reason="error")
+
+
+def kinds_of(values: object) -> tuple[PartKind, ...]:
+    """The recorded kinds of part; what is none is left out."""
+    return tuple(kind for kind in PART_KINDS if kind in values) if isinstance(values, list) else ()
 
 
 def finish_reason(value: object) -> FinishReason:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
-from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
+from mmeval.interchange.recorded import error_of, finish_reason, kinds_of, parts_of, question_of, recorded_question
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -107,6 +107,7 @@ class RunAnswers:
             served=str(own.get("served", "")),
             warnings=tuple(map(str, own.get("warnings", ()))),
             fingerprint=str(own.get("fingerprint", "")),
+            left_out=kinds_of(row.get("left_out")),
         )
 
     def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
-from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
+from mmeval.interchange.recorded import error_of, finish_reason, kinds_of, parts_of, question_of, recorded_question
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -64,6 +64,7 @@ class _File:
             output=parts_of(parts, self.path.parent / "media"),
             finish_reason=finish_reason(_nth(values, "finish_reason", repeat)),
             warnings=tuple(map(str, _nth(values, "warnings", repeat) or ())),
+            left_out=kinds_of(_nth(values, "left_out", repeat)),
         )
 
 

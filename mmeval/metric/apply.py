@@ -15,6 +15,7 @@ from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model_files_error import WeightsError
 from mmeval.metric.result import MetricScores, scores_of
 from mmeval.program.calls import Program, Role
+from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 
@@ -25,11 +26,21 @@ _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
 
 
+def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
+    """The scores of a metric that reads only a kind of part that the model was not asked for; else empty."""
+    kind = bound.metric.looks_at
+    if kind is None or kind not in trial.left_out:
+        return {}
+    return dict.fromkeys(
+        bound.metric.outputs, Score.inapplicable(f"the model gives no {kind} and was not asked for it")
+    )
+
+
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
     """The scores of a trial. A metric that raises leaves it unscored, with the reason."""
     if bound.metric.batch:
         return score_all(bound, [trial])[0]
-    return _scores(bound, trial)
+    return _not_asked(bound, trial) or _scores(bound, trial)
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
@@ -46,6 +57,8 @@ def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
 
 def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
     """The scores of a trial by a judged metric, as a program."""
+    if inapplicable := _not_asked(bound, trial):
+        return inapplicable
     roles = (role(name) for name in bound.roles)
     generator: Generator[Any, Any, Any] = bound.metric.function(trial, *roles, **bound.params)
     result = yield from generator
@@ -57,6 +70,11 @@ def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO
     Where it raises, only the answer that makes it raise is unscored."""
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
+    unasked = [_not_asked(bound, trial) for trial in trials]
+    if any(unasked):
+        asked = [trial for trial, own in zip(trials, unasked, strict=True) if not own]
+        rest = iter(score_all(bound, asked, limit))
+        return [own or next(rest) for own in unasked]
     found: list[MetricScores] = []
     while len(found) < len(trials):
         size = min(_FITTED.get(bound.key, bound.metric.batch), len(trials) - len(found))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mmeval.content.parts import Interleaved, Part
+from mmeval.content.parts import Interleaved, Part, PartKind
 
 ErrorKind = Literal[
     "rate_limit",
@@ -78,7 +78,7 @@ class Response:
     """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
 
     ``latency`` is in seconds; ``served`` is the model that the server reports, ``fingerprint`` its name for the
-    state of its software.
+    state of its software. ``left_out`` are the kinds of part that an answer made elsewhere was not asked for.
     """
 
     output: Interleaved | None = None
@@ -89,6 +89,7 @@ class Response:
     served: str = ""
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
+    left_out: tuple[PartKind, ...] = ()
 
     @classmethod
     def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
@@ -115,6 +116,8 @@ class Response:
             row["fingerprint"] = self.fingerprint
         if self.warnings:
             row["warnings"] = list(self.warnings)
+        if self.left_out:
+            row["left_out"] = list(self.left_out)
         return row
 
     @classmethod
@@ -129,6 +132,7 @@ class Response:
             served=row.get("served", ""),
             warnings=tuple(row.get("warnings", ())),
             fingerprint=row.get("fingerprint", ""),
+            left_out=tuple(row.get("left_out", ())),
         )
 
 

@@ -90,9 +90,9 @@ class Result:
     everything failed or unscored were lowest, or highest (None when the metric has no finite range). Where ``value`` is
     None nothing could be scored, or scoring was ``suspended`` during the run, and what was scored until then is no fair
     part of the whole. ``clusters`` counts the independent groups of trials behind the value, ``bootstrap_iters`` the
-    resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members.
-    ``faulty`` are those of the ``failed`` that could not be asked because of their own data; ``inapplicable`` are the
-    answers that hold nothing for the metric.
+    resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members,
+    or of the parts of a number that is made of others. ``faulty`` are those of the ``failed`` that could not be asked
+    because of their own data; ``inapplicable`` are the answers that hold nothing for the metric.
     """
 
     task: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmeval.content.parts import Interleaved
+from mmeval.content.parts import Interleaved, PartKind
 from mmeval.records.digests import content_digest
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
@@ -25,7 +25,8 @@ class Exchange:
 class Trial:
     """One sample put to the model once: the exchanges in order and their outcome.
 
-    Exactly one of ``output`` and ``error`` is set. Metrics score trials.
+    Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part that the task wants and the model
+    was not asked for, since it cannot give them (``partial_output``). Metrics score trials.
     """
 
     sample: Sample
@@ -33,6 +34,7 @@ class Trial:
     exchanges: tuple[Exchange, ...] = ()
     output: Interleaved | None = None
     error: ErrorInfo | None = None
+    left_out: tuple[PartKind, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -41,7 +43,8 @@ class Trial:
         if self.output is not None and not any(self.output is answer for _, answer in answers):
             answers.append(("output", self.output))
         asked = [e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges]
-        return content_digest("/".join((self.sample.digest, str(self.repeat), *asked)).encode(), answers)
+        kinds = [f"-{kind}" for kind in self.left_out]
+        return content_digest("/".join((self.sample.digest, str(self.repeat), *asked, *kinds)).encode(), answers)
 
 
 def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:

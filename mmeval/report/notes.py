@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -54,24 +54,38 @@ class NumberReasons:
         self._without = without
 
     def of(self, result: Result) -> str:
-        """Empty for a slice, and where no task of a group has a value: its counts say why."""
+        """Empty where no task of a group has a value: its counts say why.
+        Of a slice only what the whole does not lack."""
         if result.slice:
-            return ""
+            return _without(self._fewer(result))
         if result.task not in self._members:
-            return "; ".join(self._partial([result]))
+            return "; ".join((*self._lacking(result), *self._partial([result])))
         return "; ".join((*self._unknown(result), *self._left_out(result), *self._partial(self._tasks(result))))
 
     def is_partial(self, result: Result) -> bool:
-        """Whether a whole's value, or one of a group's tasks, is without some pieces."""
+        """Whether a value, or that of one of a group's tasks, is without some pieces; a slice: without more of them."""
         if result.slice:
-            return False
+            return bool(self._fewer(result))
         return any(self._partial(self._tasks(result) if result.task in self._members else [result]))
 
     def _partial(self, numbers: Iterable[Result]) -> Iterator[str]:
         """The pieces that some of the numbers are without, where they have a value."""
         lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)
         if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
-            yield f"partial: without {some(pieces, MAX_NAMED)}"
+            yield _without(pieces)
+
+    def _lacking(self, result: Result) -> Iterator[str]:
+        """The parts without which a number of numbers has no value."""
+        parts = self._without.get((result.task, result.metric), ())
+        if result.value is None and result.weights and parts:
+            yield f"no value without {some(list(parts), MAX_NAMED)}"
+
+    def _fewer(self, result: Result) -> list[str]:
+        """The parts that a slice's value is without, and the whole is not."""
+        whole = self._whole.get((result.task, result.metric))
+        if whole is None or result.value is None:
+            return []
+        return [part for part in whole.weights if part not in result.weights]
 
     def _tasks(self, group: Result) -> Iterator[Result]:
         """The numbers of the tasks in a group and in the groups in it."""
@@ -101,6 +115,10 @@ class NumberReasons:
     def _own(self, group: Result) -> Iterator[Result]:
         found = (self._whole.get((name, group.metric)) for name in self._members[group.task])
         return (member for member in found if member is not None)
+
+
+def _without(pieces: Sequence[str]) -> str:
+    return f"partial: without {some(pieces, MAX_NAMED)}" if pieces else ""
 
 
 def _with_counts(member: Result) -> str:

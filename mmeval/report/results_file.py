@@ -130,7 +130,13 @@ def _config(task: Task) -> dict[str, Any]:
         "repeats": task.repeats,
         "num_fewshot": 0,
         "profile": task.config.get("profile", "standard"),
-        "metric_list": [{"metric": name} for metric in task.metrics for name in metric.bound.metric.outputs],
+        "metric_list": [
+            {"metric": name}
+            for name in (
+                *(output for metric in task.metrics for output in metric.bound.metric.outputs),
+                *(number.name for number in task.numbers),
+            )
+        ],
     }
 
 
@@ -149,25 +155,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "settings": dict(context.settings),
         "results": [result.to_json() for result in (*outcome.results, *outcome.group_results)],
         "protocols": {task.name: task.protocol_name for task in outcome.selection.tasks},
-        "metrics": {
-            task.name: {
-                metric.bound.name: {
-                    "version": metric.bound.metric.version,
-                    "switches": metric.bound.described,
-                    "profile": metric.bound.profile,
-                    "aggregation": metric.aggregation,
-                    "unavailable": metric.unavailable,
-                    "without": dict(metric.without),
-                    "outputs": list(metric.bound.metric.outputs),
-                    "judged": metric.bound.metric.judged,
-                    "pieces": list(metric.bound.pieces),
-                    # null without both ends, as JSON has no infinity
-                    "range": list(spread) if all(map(math.isfinite, spread := metric.bound.metric.range)) else None,
-                }
-                for metric in task.metrics
-            }
-            for task in outcome.selection.tasks
-        },
+        "metrics": {task.name: {**_metrics(task), **_combined(task, outcome)} for task in outcome.selection.tasks},
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
@@ -181,6 +169,54 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,
     }
+
+
+def _metrics(task: Task) -> dict[str, Any]:
+    return {
+        metric.bound.name: {
+            "version": metric.bound.metric.version,
+            "switches": metric.bound.described,
+            "profile": metric.bound.profile,
+            "aggregation": metric.aggregation,
+            "unavailable": metric.unavailable,
+            "without": dict(metric.without),
+            "outputs": list(metric.bound.metric.outputs),
+            "judged": metric.bound.metric.judged,
+            "pieces": list(metric.bound.pieces),
+            "range": _range(metric.bound.metric.range),
+        }
+        for metric in task.metrics
+    }
+
+
+def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
+    """Numbers of numbers, as metrics that are made of others.
+    One is also without the parts of which no trial could have been scored."""
+    whole = {one.metric: one for one in outcome.results if one.task == task.name and not one.slice}
+    profiles = {name: metric.bound.profile for metric in task.metrics for name in metric.bound.metric.outputs}
+    found = {}
+    for number in task.numbers:
+        counted = whole[number.name].weights if number.name in whole else number.of
+        lacking = {part: "no trial has it" for part in number.of if part not in counted} if counted else {}
+        found[number.name] = {
+            "version": "",
+            "switches": {"of": list(number.of), "missing": "skip" if number.skips_missing else "unknown"},
+            "profile": next((profiles[part] for part in number.of if part in profiles), "standard"),
+            "aggregation": number.combine,
+            "unavailable": number.unavailable,
+            "without": {**lacking, **number.without},
+            "outputs": [number.name],
+            "judged": False,
+            "pieces": list(number.of),
+            "range": _range(number.range),
+            "of_averages": True,
+        }
+    return found
+
+
+def _range(range: tuple[float, float]) -> list[float] | None:
+    """None without both ends, as JSON has no infinity."""
+    return list(range) if all(map(math.isfinite, range)) else None
 
 
 def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:

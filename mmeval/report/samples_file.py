@@ -67,7 +67,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
     """A samples file's line; a metric's key is the mean of scored repeats, or null.
-    ``inapplicable``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not empty, or no plain stop."""
+    ``inapplicable``, ``left_out``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not empty, or no
+    plain stop."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
@@ -76,6 +77,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     names = list(dict.fromkeys(name for scores in row.scores for name in scores))
     own = {name: _mean([scores[name] for scores in row.scores if name in scores]) for name in names}
     inapplicable = [_reasons(scores, "inapplicable") for scores in row.scores]
+    left_out = [list(trial.left_out) for trial in row.trials]
     warnings = [warnings_of(trial.exchanges) for trial in row.trials]
     ends = [finish_reason(trial) for trial in row.trials]
     line: dict[str, Any] = {
@@ -94,6 +96,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "error": [None if trial.error is None else trial.error.to_json() for trial in row.trials],
         "unscored": [_reasons(scores, "unscored", "unavailable") for scores in row.scores],
         **({"inapplicable": inapplicable} if any(inapplicable) else {}),
+        **({"left_out": left_out} if any(left_out) else {}),
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],

@@ -12,7 +12,7 @@ from mmeval.metric.contract import load_metric
 from mmeval.results.groups import tasks_inside
 from mmeval.system.yaml_document import Document
 from mmeval.task.build import build, check_metric_names, check_prompt_names
-from mmeval.task.derived_entries import with_pieces
+from mmeval.task.derived_entries import outputs_of, with_pieces
 from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
 from mmeval.task.task import Group, GroupMetric, Selection, TaskMetric, TaskOverrides, UnavailableTask
 
@@ -38,7 +38,9 @@ def stored_selection(
         changed = replace(overrides, data="", data_dir=None, skip_metric=(*overrides.skip_metric, *skipped))
         task = build(file, changed, roles=roles)
         if metrics:
-            task = replace(task, metrics=_worth_scoring(task.metrics, metrics))
+            kept = _worth_scoring(task.metrics, metrics)
+            there = {output for entry in kept for output in entry.bound.metric.outputs}
+            task = replace(task, metrics=kept, numbers=tuple(n for n in task.numbers if there.issuperset(n.of)))
         tasks.append(replace(task, comparable=task.comparable and config.get("data") != "bundled"))
     check_prompt_names(tasks, overrides)
     groups = []
@@ -108,6 +110,8 @@ def _stored_file(
         own = {entry["metric"]: entry for entry in _listed(config)}
         asked = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
         keys["metric_list"] = with_pieces(asked, own, metric_args)
+        outputs = {output for entry in keys["metric_list"] for output in outputs_of(entry["metric"])}
+        keys["numbers"] = [number for number in config.get("numbers") or () if outputs.issuperset(number["of"])]
     return replace(parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)), prompts=config.get("judge_prompts", {}))
 
 

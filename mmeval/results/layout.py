@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval import plugins
 from mmeval.errors import Caught, PluginError
@@ -82,11 +82,14 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
-    """A number's scores of the counted trials, in data set order; empty if unscored."""
+    """A number's scores of the counted trials, in data set order; empty if unscored.
+    A number that is made of averaged ones has no score of a trial."""
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 
     found = Scores(range=_range(run, task, number))
+    if _entry(run, task, number).get("of_averages"):
+        return found
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
     fill({number: found}, (row for row in task.score_rows() if counts(row["i"], row["n"])))
     return found
@@ -100,6 +103,11 @@ def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
 
 def _range(run: StoredRun, task: StoredTask, number: str) -> tuple[float, float]:
     """The range in the results file; without ends where it has none."""
-    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
-    spread = next((metric.get("range") for metric in metrics if number in metric.get("outputs", ())), None)
+    spread = _entry(run, task, number).get("range")
     return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
+
+
+def _entry(run: StoredRun, task: StoredTask, number: str) -> Mapping[str, Any]:
+    """What gives a number, as the results file describes it; empty where it does not."""
+    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
+    return next((metric for metric in metrics if number in metric.get("outputs", ())), {})

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.aggregate.scores import Scores, load_aggregator
+from mmeval.aggregate.combination import mean_of
+from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import Caught, MmevalError, PluginError
 from mmeval.records.score import Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
-from mmeval.task.task import Group, Task
+from mmeval.task.task import CombinedNumber, Group, Task
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class TaskNumbers:
     task: str
     numbers: tuple[TaskNumber, ...]
     breakdown: tuple[str, ...] = ()
+    combined: tuple[CombinedNumber, ...] = ()
 
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
@@ -47,7 +50,7 @@ class TaskNumbers:
             for metric in (m.bound.metric,)
             for name in metric.outputs
         )
-        return cls(task.name, tuple(numbers), task.breakdown)
+        return cls(task.name, tuple(numbers), task.breakdown, task.numbers)
 
 
 def task_results(
@@ -66,9 +69,13 @@ def task_results(
     fill(columns, finished_rows(scores, wanted))
     places = _slices(task, next(iter(columns.values()))) if columns else {}
     results: list[Result] = []
+    kept = {name for one in task.combined for name in (*one.of, task.numbers[0].name)} if columns else ()
     for number in task.numbers:
-        column, is_suspended = columns.pop(number.name), number.name in suspended
+        column = columns[number.name] if number.name in kept else columns.pop(number.name)
+        is_suspended = number.name in suspended
         results.extend(_results(task, number, column, places, bootstrap_iters, suspended=is_suspended))
+    for made in task.combined if columns else ():
+        results += [*_combined(task, made, columns, results, places, bootstrap_iters=bootstrap_iters)]
     return results
 
 
@@ -127,7 +134,7 @@ def _results(
     aggregator = load_aggregator(number.aggregation)
     slices = ((name, column.at(at)) for name, at in places.items())
     for name, part in (("", column), *slices):
-        with Caught(MmevalError) as failure:
+        with _named(task, number.name, name, number.aggregation):
             result = summarise(
                 task.task,
                 number.name,
@@ -137,13 +144,56 @@ def _results(
                 bootstrap_iters=bootstrap_iters,
                 suspended=suspended,
             )
-        if failure:
-            raise PluginError(
-                f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
-                f"{f' of {name}' if name else ''} ({failure.reason}). The scores are kept: mend it, "
-                "then run the same command"
-            ) from failure.error
         yield replace(result, slice=name)
+
+
+def _combined(
+    task: TaskNumbers,
+    made: CombinedNumber,
+    columns: Mapping[str, Scores],
+    results: Sequence[Result],
+    places: Slices,
+    *,
+    bootstrap_iters: int,
+) -> Iterator[Result]:
+    """A number of numbers, whole and by slices; ``results`` are those of its parts."""
+    of_parts = {(result.metric, result.slice): result for result in results}
+    # Where all parts were skipped, what is known of the trials is that of any number.
+    numbers = [number for number in task.numbers if number.name in made.of] or [task.numbers[0]]
+    for name, at in (("", None), *places.items()):
+        parts = [
+            Averaged(
+                of_parts[number.name, name],
+                columns[number.name] if at is None else columns[number.name].at(at),
+                load_aggregator(number.aggregation),
+                number.options,
+            )
+            for number in numbers
+        ]
+        with _named(task, made.name, name, " and ".join(dict.fromkeys(number.aggregation for number in numbers))):
+            result = mean_of(
+                task.task,
+                made.name,
+                parts,
+                skip=made.skips_missing,
+                range=made.range,
+                higher_is_better=made.higher_is_better,
+                unavailable=bool(made.unavailable),
+                bootstrap_iters=bootstrap_iters,
+            )
+        yield replace(result, slice=name)
+
+
+@contextmanager
+def _named(task: TaskNumbers, number: str, slice: str, aggregation: str) -> Iterator[None]:
+    """Raises PluginError with the names where an aggregator fails."""
+    with Caught(MmevalError) as failure:
+        yield
+    if failure:
+        raise PluginError(
+            f"{task.task}: the aggregator {aggregation!r} failed on {number}{f' of {slice}' if slice else ''} "
+            f"({failure.reason}). The scores are kept: mend it, then run the same command"
+        ) from failure.error
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:

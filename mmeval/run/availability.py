@@ -188,10 +188,12 @@ def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         lost = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
-        for metric in task.metrics:
-            for piece, reason in metric.without.items():
+        made = [(metric.bound.name, metric.without) for metric in task.metrics]
+        made += [(number.name, number.without) for number in task.numbers]
+        for name, without in made:
+            for piece, reason in without.items():
                 why = "it is unavailable" if piece in lost else reason
-                found.setdefault(why, []).append((task.name, metric.bound.name, piece))
+                found.setdefault(why, []).append((task.name, name, piece))
     for reason, entries in found.items():
         names, metrics, pieces = _columns(entries)
         yield UnavailableMetrics(names, metrics, reason, pieces)

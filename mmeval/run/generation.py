@@ -168,8 +168,8 @@ class Generation:
         self._count(job, scope, trial.error)
         if trial.error is None:
             self.tally.remarks.add(scope.exchanges)
-        if run.task.partial_output and trial.error is None:
-            self._count_left_out(run, job)
+        if trial.left_out and trial.error is None:
+            self.tally.partial[either(trial.left_out)] += 1
         _record(job, run, trial, scope, digest=digest)
         await self._score(job, run, trial, scope, digest=digest)
 
@@ -189,7 +189,9 @@ class Generation:
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
             return None
-        return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
+        elsewhere = (kind for exchange in scope.exchanges for kind in exchange.response.left_out)
+        left_out = tuple(dict.fromkeys((*run.left_out(job.sample), *elsewhere)))
+        return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out)
 
     def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
         if job.sample.fault and job.repeat == 0:
@@ -207,25 +209,10 @@ class Generation:
             self.tally.new += 1
         self._progress.advance(ok=error is None or error.kind == "unsupported")
 
-    def _count_left_out(self, run: TaskRun, job: Job) -> None:
-        asked = run.wanted(job.sample)
-        left_out = [kind for kind in run.task.wanted(job.sample) if kind not in asked]
-        if left_out:
-            self.tally.partial[either(left_out)] += 1
-
     async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
         if self._scorer is None or run.scores is None or run.scores.covers(job.index, job.repeat, digest):
             return
-        line = trial_line(
-            job.sample_line,
-            index=job.index,
-            repeat=job.repeat,
-            digest=digest,
-            exchanges=trial.exchanges,
-            responses=scope.lines,
-            output=trial.output,
-            error=trial.error,
-        )
+        line = trial_line(trial, job.sample_line, index=job.index, digest=digest, responses=scope.lines)
         await self._scorer.add(job.position, line)
         await self._judging.offer(run, job.index, trial, digest)
 
@@ -259,6 +246,8 @@ def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) 
     elif trial.output is not None and not _is_only_answer(trial):
         row["output"] = written = trial.output.to_json()
         forget_store(written, run.plan.media_root)
+    if trial.left_out:
+        row["left_out"] = list(trial.left_out)
     run.records.keep_trial(job.index, job.repeat, digest, row)
 
 

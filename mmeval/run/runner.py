@@ -215,12 +215,14 @@ class Runner(ABC):
         results = finished_results(
             runs, chosen, self.scorer, bootstrap_iters=self.options.bootstrap_iters, suspended=suspension.outputs
         )
+        made = {(task.name, number.name) for task in self.selection for number in task.numbers}
+        of_metrics = [result for result in results if (result.task, result.metric) not in made]
         counts = RunCounts(
             kept=tally.kept,
             new=tally.new,
             failed=tally.failed.total(),
             unsupported=tally.unsupported.total(),
-            unscored=worst_unscored(results),
+            unscored=worst_unscored(of_metrics),
             since=since,
         )
         outcome = RunOutcome(
@@ -241,11 +243,11 @@ class Runner(ABC):
             bills=spent,
             metric_device="" if self.scorer is None else self.scorer.device_of_models(),
             complaints=(
-                *suspension.complaints(results, again),
-                *unscored_complaints(runs, chosen, results, self.path, way=again),
+                *suspension.complaints(of_metrics, again),
+                *unscored_complaints(runs, chosen, of_metrics, self.path, way=again),
                 *unread_complaints(runs, chosen, self.path),
             ),
-            notes=tuple(nothing_to_score(runs, chosen, results)),
+            notes=tuple(nothing_to_score(runs, chosen, of_metrics)),
         )
         return self.completed(outcome)
 

@@ -51,6 +51,11 @@ class TaskRun:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
+    def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
+        """The kinds that the task wants and the model is not asked for."""
+        asked = self.wanted(sample)
+        return tuple(kind for kind in self.task.wanted(sample) if kind not in asked)
+
     def program(self, sample: Sample) -> Program[Interleaved]:
         """What puts a sample to the model."""
         task = self.task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mmeval.content.parts import Interleaved
@@ -15,14 +16,15 @@ from mmeval.store.journal import Journal, JournalEntry
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
     """A trial by its row (see TaskRecords); failed calls, without answer, are missing."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
+    trial = Trial(sample, row["n"], exchanges, left_out=tuple(row.get("left_out", ())))
     error, output = row.get("error"), row.get("output")
     if error is not None:
-        return Trial(sample, row["n"], exchanges, error=ErrorInfo.from_json(error))
+        return replace(trial, error=ErrorInfo.from_json(error))
     if output is not None:
-        return Trial(sample, row["n"], exchanges, Interleaved.from_json(output, journal.media.root))
+        return replace(trial, output=Interleaved.from_json(output, journal.media.root))
     if not exchanges:
-        return Trial(sample, row["n"], error=ErrorInfo("internal", "its answer is no longer in the journal"))
-    return Trial(sample, row["n"], exchanges, exchanges[0].response.output)
+        return replace(trial, error=ErrorInfo("internal", "its answer is no longer in the journal"))
+    return replace(trial, output=exchanges[0].response.output)
 
 
 def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, JournalEntry]]:

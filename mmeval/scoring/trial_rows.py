@@ -44,18 +44,10 @@ class ScoringPlan:
     batch: int = 0
 
 
-def trial_line(
-    sample_line: bytes,
-    *,
-    index: int,
-    repeat: int,
-    digest: str,
-    exchanges: Sequence[Exchange],
-    responses: Sequence[bytes],
-    output: Interleaved | None,
-    error: ErrorInfo | None,
-) -> bytes:
-    """A trial as JSON; ``output`` is left out where the only exchange has the same."""
+def trial_line(trial: Trial, sample_line: bytes, *, index: int, digest: str, responses: Sequence[bytes]) -> bytes:
+    """A trial as JSON; ``output`` is left out where the only exchange has the same.
+    ``responses`` are those of its exchanges, as the journal has them."""
+    exchanges, output = trial.exchanges, trial.output
     calls = b",".join(
         b'{"path":"%s","role":%s,"d":"%s","response":%s}'
         % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
@@ -63,8 +55,9 @@ def trial_line(
     )
     same = len(exchanges) == 1 and output is exchanges[0].response.output
     tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
-    tail += b"" if error is None else b',"error":' + to_line(error.to_json())
-    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, repeat, digest.encode(), sample_line)
+    tail += b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
+    tail += b',"left_out":' + to_line(trial.left_out) if trial.left_out else b""
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, trial.repeat, digest.encode(), sample_line)
     return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
 
 
@@ -86,6 +79,7 @@ def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | Non
         exchanges=exchanges,
         output=output,
         error=None if error is None else ErrorInfo.from_json(error),
+        left_out=tuple(row.get("left_out", ())),
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads JSON Lines files that people and other programs wrote; a damaged line refuses the file."""
+"""Reads JSON and JSON Lines that people and other programs wrote; a damaged line refuses the file."""
 
 from __future__ import annotations
 
@@ -74,6 +74,22 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
     except (MissingDataError, UsageError, StopIteration):
         raise MissingDataError(f"{file}: has changed since it was opened; run the same command again") from None
     return row
+
+
+def list_of(file: Path) -> list[Any]:
+    """The items of a JSON file that holds one list; an item nested too deeply is a LineFault.
+    Raises UsageError for a file that is none, or too long, MissingDataError for one that cannot be read."""
+    try:
+        if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
+            raise UsageError(f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines")
+        found = json.loads(file.read_bytes(), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: is no JSON: {_reason(error)}") from None
+    if not isinstance(found, list):
+        raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
+    return [LineFault(f"the row is nested more than {MAX_DEPTH} deep") if _is_deep(row) else row for row in found]
 
 
 class _BoundedLines:

@@ -17,6 +17,7 @@ from mmeval.program.prompt_file import read_prompt_folder
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
 from mmeval.system.yaml_document import KeyPath
+from mmeval.task.combined_numbers import combined_numbers
 from mmeval.task.data import portable, task_data
 from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import KeyFaultsError, check_options, name_path, plugin_at
@@ -58,6 +59,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         params=GenerationParams.from_mapping(_over(keys.generation_kwargs, given.gen_kwargs)),
         given_options=frozenset(GenerationParams.from_mapping(given.gen_kwargs).options),
         metrics=metrics,
+        numbers=combined_numbers(file, metrics),
         repeats=repeats,
         partial_output=keys.partial_output,
         missing_output=keys.missing_output,
@@ -104,7 +106,7 @@ def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> 
         *(partial(metric_at, file, position, overrides, roles) for position in positions_of(file, overrides)),
         partial(check_outputs, file, overrides),
         partial(_layout, file),
-        partial(metrics_of, file, overrides, roles),
+        lambda: combined_numbers(file, metrics_of(file, overrides, roles)),
     ]
     found: list[tuple[KeyPath, str]] = []
     for step in steps:

@@ -14,6 +14,8 @@ from mmeval.metric.derived import with_range
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.task.task import TaskMetric
 
+LEFT_OUT = "it is left out by --skip_metric; mmeval score RUN adds it"
+"""Why a number is not there that the user has skipped."""
 MetricEntry = Mapping[str, Any]
 """An entry of a ``metric_list`` as it is written."""
 
@@ -35,7 +37,8 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
     whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
     lacking = {name: entry.unavailable for name, entry in entries.items() if entry.unavailable}
     if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
-        return replace(whole, unavailable=derived.unavailable or _unavailable(lacking, bound))
+        reason = made_unavailable(lacking, takes_missing=bound.metric.takes_missing)
+        return replace(whole, unavailable=derived.unavailable or reason)
     without = {piece: reason for entry in entries.values() for piece, reason in entry.without.items()}
     why = f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} adds it"
     return replace(whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)})
@@ -107,10 +110,10 @@ def _pieces(entry: MetricEntry) -> list[Any]:
     return list(written) if isinstance(written, (list, tuple)) else []
 
 
-def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
-    """Why a derived number is unavailable: one of its pieces is, or all it may use."""
+def made_unavailable(lacking: Mapping[str, str], *, takes_missing: bool) -> str:
+    """Why a number that is made of others is unavailable: one of these is, or all it may use."""
     first, reason = next(iter(lacking.items()))
-    if bound.metric.takes_missing and len(lacking) > 1:
+    if takes_missing and len(lacking) > 1:
         return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
     return f"it is made of {first}, which is unavailable: {reason}"
 

@@ -23,6 +23,7 @@ from mmeval.task.schema import (
     ExpectedKeys,
     GroupKeys,
     GroupMetricKeys,
+    NumberKeys,
     TaskKeys,
     columns_for,
 )
@@ -36,6 +37,7 @@ _INNER: dict[str, type[BaseModel]] = {
     "aggregate_metric_list": GroupMetricKeys,
     "expected": ExpectedKeys,
     "by_hand": ByHandKeys,
+    "numbers": NumberKeys,
 }
 """The schemas of the keys that hold mappings of their own."""
 

@@ -194,6 +194,16 @@ class MetricKeys(BaseModel):
         return dict(self.model_extra or {})
 
 
+class NumberKeys(_Keys):
+    """One entry of ``numbers``: ``of`` are outputs of the task's metrics.
+    ``missing`` says what becomes of the number where one of them has nothing to be made of."""
+
+    number: Name
+    of: Annotated[NameList, Field(min_length=1)]
+    combine: Literal["mean"] = "mean"
+    missing: Literal["skip", "unknown"] = "unknown"
+
+
 Count = Annotated[int, Field(ge=0)]
 InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 
@@ -263,6 +273,7 @@ class TaskKeys(_Keys):
     generation_kwargs: dict[str, Any] = {}
     repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
     metric_list: list[MetricKeys] = []
+    numbers: list[NumberKeys] = []
     layout: str = ""
     metadata: dict[str, Any]
 

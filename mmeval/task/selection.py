@@ -81,8 +81,9 @@ class ChosenTasks:
         from mmeval.metric.contract import load_metric
 
         if name in self.tasks:
-            keys = self.tasks[name].keys.metric_list
-            return {output for entry in keys for output in load_metric(entry.metric).outputs}
+            keys = self.tasks[name].keys
+            outputs = {output for entry in keys.metric_list for output in load_metric(entry.metric).outputs}
+            return outputs | {entry.number for entry in keys.numbers}
         return {number for member in self.groups[name].members for number in self._numbers(member)}
 
     def _add(self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]) -> list[str]:

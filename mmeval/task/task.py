@@ -59,6 +59,24 @@ class TaskMetric:
     its own pieces are computed without."""
 
 
+@dataclass(frozen=True)
+class CombinedNumber:
+    """An entry of ``numbers``: a number that is made of averaged numbers of its task."""
+
+    name: str
+    of: tuple[str, ...]
+    """Its parts: outputs of the task's metrics."""
+    range: tuple[float, float]
+    higher_is_better: bool = True
+    combine: str = "mean"
+    skips_missing: bool = False
+    """Whether it is made of the other parts where one has nothing to be made of; else it is unknown there."""
+    unavailable: str = ""
+    """Why it cannot be computed here; empty when it can."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """The parts, and the pieces of these, that it is computed without, each with why that is known before the run."""
+
+
 class Expected(NamedTuple):
     """A task's ``rows`` before the filter, ``samples`` after it; None: not stated."""
 
@@ -91,6 +109,7 @@ class Task:
     wanted: Callable[[Sample], tuple[PartKind, ...]]
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
+    numbers: tuple[CombinedNumber, ...] = ()
     given_options: frozenset[str] = frozenset()
     """The parameters of one modality that the command line gives; the others of ``params`` are the task file's."""
     repeats: int = 1

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from mmeval.task.schema import ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, MetricKeys, PromptKeys, TaskKeys
+from mmeval.task.schema import (
+    ByHandKeys,
+    ExpectedKeys,
+    GroupKeys,
+    GroupMetricKeys,
+    MetricKeys,
+    NumberKeys,
+    PromptKeys,
+    TaskKeys,
+)
 from tests.support.bench import Bench, Left, set_up
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
@@ -15,6 +24,7 @@ KEYS = {
     "task": ["include", *TaskKeys.model_fields],
     "prompt": list(PromptKeys.model_fields),
     "metric_list": list(MetricKeys.model_fields),
+    "numbers": list(NumberKeys.model_fields),
     "expected": list(ExpectedKeys.model_fields),
     "by_hand": list(ByHandKeys.model_fields),
     "group": list(GroupKeys.model_fields),
@@ -23,6 +33,7 @@ KEYS = {
 """The keys of each place in which keys stand, by its name."""
 BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
 JUDGED = {"metric": "toy_verdict"}
+UNJUDGED = [{"metric": "exact_match"}, JUDGED]
 OVERALL = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
 HAND = {"path": "gone", "source": "a page", "note": "a form"}
 ABSENT = {"dataset_name": "gone", "by_hand": [HAND]}
@@ -131,6 +142,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.generation_kwargs": ({"generation_kwargs": {"max_tokens": 5}}, "", tokens, {5}),
     "task.repeats": ({"repeats": 2}, "", asked, sorted(QUESTIONS * 2)),
     "task.metric_list": ({"metric_list": [{"metric": "toy_pair"}]}, "", names, {"tiny.toy_first", "tiny.toy_second"}),
+    "task.numbers": (
+        {"numbers": [{"number": "all", "of": ["exact_match"]}]},
+        "",
+        names,
+        {"tiny.exact_match", "tiny.all"},
+    ),
     "task.metadata": ({"metadata": {"version": "7.5"}}, "", lambda left: left.results["versions"], {"tiny": "7.5"}),
     "prompt.system": (
         {"prompt": {"system": "be brief", "user": "{{ input }}"}},
@@ -152,6 +169,33 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
         "",
         lambda left: left.results["higher_is_better"],
         {"tiny": {"exact_match": False}},
+    ),
+    "numbers.number": (
+        {"numbers": [{"number": "mine", "of": ["exact_match"]}], "dataset_path": "levels"},
+        "",
+        lambda left: left.values["tiny.mine"],
+        0.5,
+    ),
+    "numbers.of": (
+        {"metric_list": [{"metric": "toy_pair"}], "numbers": [{"number": "mine", "of": ["toy_second"]}]},
+        "",
+        lambda left: left.results["mmeval"]["metrics"]["tiny"]["mine"]["pieces"],
+        ["toy_second"],
+    ),
+    "numbers.combine": (
+        {"numbers": [{"number": "mine", "of": ["exact_match"], "combine": "mode"}]},
+        "",
+        lambda left: (left.code, "combine" in left.err),
+        (2, True),
+    ),
+    "numbers.missing": (
+        {
+            "metric_list": UNJUDGED,
+            "numbers": [{"number": "m", "of": ["exact_match", "toy_verdict"], "missing": "skip"}],
+        },
+        "",
+        lambda left: left.values["tiny.m"],
+        1.0,
     ),
     "metric_list.asks": (
         {"metric_list": [{**JUDGED, "asks": {"judge": "gemini"}}]},

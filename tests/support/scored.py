@@ -25,16 +25,8 @@ def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
 
 
 def line_of(trial: Trial, index: int = 0, responses: Sequence[bytes] | None = None) -> bytes:
-    return trial_line(
-        to_line(trial.sample.to_json()),
-        index=index,
-        repeat=trial.repeat,
-        digest=trial.digest,
-        exchanges=trial.exchanges,
-        responses=responses or [to_line(exchange.response.to_json()) for exchange in trial.exchanges],
-        output=trial.output,
-        error=trial.error,
-    )
+    lines = responses or [to_line(exchange.response.to_json()) for exchange in trial.exchanges]
+    return trial_line(trial, to_line(trial.sample.to_json()), index=index, digest=trial.digest, responses=lines)
 
 
 def made(of: Sample, *responses: Response, output: Interleaved | None = None) -> Trial:

@@ -4,6 +4,7 @@ A data set is a folder (local, or the snapshot of a hub data set) with one of th
 sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:
 
 - ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object a line;
+- ``<split>.json`` or ``<split>-*.json``: one list of objects;
 - ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
 
 ``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the folder that paths start from
@@ -27,7 +28,8 @@ CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of part
 
 In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so on, binary or
 ``struct{bytes, path}``, or lists of these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's
-``media``. A medium of the row that no tag names is an error, because its place is not known.
+``media``. Columns of other names, in JSON with paths in them, are such columns where ``dataset_kwargs`` says so
+(``media: {image_ref: images}``). A medium of the row that no tag names is an error, because its place is not known.
 
 Paths stay inside the data folder. Rows are read one at a time; errors name the file and the row.
 """
@@ -36,24 +38,25 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
 from mmeval.content.written import ContentReader
 from mmeval.dataset.contract import DataSource
+from mmeval.dataset.loaders.media_columns import media_names, with_media
 from mmeval.dataset.loaders.row import DataRow
-from mmeval.dataset.loaders.row_files import RowScan, read_jsonl, row_files, scan_files
+from mmeval.dataset.loaders.row_files import RowScan, read_json, read_jsonl, row_files, scan_files
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
 
-OPTIONS = ("data_file", "media_folder", "spellings")
+OPTIONS = ("data_file", "media", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
 _NEAR = 0.8
@@ -80,11 +83,16 @@ def load(source: DataSource) -> InterleavedDataset:
         root=source.folder.absolute(),
         media_folder=None if folder is None else path_inside(source.folder.absolute(), str(folder)),
         spellings=spellings,
+        media=media_names(source.options.get("media", {})),
     )
 
 
 class InterleavedDataset:
-    """Samples of row files, each made when it is asked for."""
+    """Samples of row files, each made when it is asked for.
+
+    ``read(values, position, resolve, spellings)`` makes a sample of a row, whose columns that ``media`` names are its
+    ``media`` already (see ``with_media``).
+    """
 
     def __init__(
         self,
@@ -93,8 +101,11 @@ class InterleavedDataset:
         root: Path,
         media_folder: Path | None = None,
         spellings: tuple[str, ...] = DEFAULT_SPELLINGS,
+        media: Mapping[str, str] | None = None,
+        read: ReadRow | None = None,
     ) -> None:
         self.files, self.root, self.media_folder, self.spellings = tuple(files), root, media_folder, spellings
+        self._media, self._read = media or {}, read or read_sample
 
     @property
     def fingerprint(self) -> str:
@@ -114,9 +125,9 @@ class InterleavedDataset:
             if file.suffix == ".parquet":
                 from mmeval.dataset.loaders.parquet_rows import read_parquet
 
-                rows = read_parquet(file)
+                rows = read_parquet(file, self._media)
             else:
-                rows = read_jsonl(file)
+                rows = read_json(file) if file.suffix == ".json" else read_jsonl(file)
             yield from ((row, resolve) for row in rows)
 
     @cached_property
@@ -126,9 +137,9 @@ class InterleavedDataset:
     def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
         with Caught() as failure:  # whatever is wrong with a row, the others go on
-            return read_sample(row.values, str(position), resolve, self.spellings)
+            return self._read(with_media(row.values, self._media), str(position), resolve, self.spellings)
         fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
-        raise RowError(fault, id=_known_id(row.values, str(position)), labels=_labels(row.values))
+        raise RowError(fault, id=_known_id(row.values, str(position)), labels=_labels(row.values, self._media))
 
 
 class MediaFolder:
@@ -171,6 +182,10 @@ class MediaFolder:
         return Media(path=found)
 
 
+ReadRow: TypeAlias = Callable[[Any, str, MediaFolder, Sequence[str]], Sample]
+"""Makes a sample of a row; raises UsageError for what is wrong with it."""
+
+
 def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
     if isinstance(row, UsageError):
@@ -211,8 +226,10 @@ def _nearest(word: str, keys: Sequence[str]) -> str:
     return next(iter(get_close_matches(word.lower(), keys, n=1, cutoff=_NEAR)), "")
 
 
-def _labels(row: Any) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in _OWN_KEYS} if isinstance(row, dict) else {}
+def _labels(row: Any, media: Collection[str] = ()) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        return {}
+    return {key: value for key, value in row.items() if key not in _OWN_KEYS and key not in media}
 
 
 def _known_id(row: Any, position: str) -> str:

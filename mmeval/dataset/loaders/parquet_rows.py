@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from mmeval.content.media import Media
+from mmeval.dataset.loaders.media_columns import holds_many, holds_one, with_media
 from mmeval.dataset.loaders.row import DataRow
-from mmeval.errors import UsageError
+from mmeval.errors import UnknownNameError, UsageError
 from mmeval.system.extras import need
 
 BATCH_ROWS = 256
 BATCH_ROWS_WITH_MEDIA = 8
 """Rows in memory at a time, as a row with pictures takes megabytes."""
 
-_ONE = re.compile(r"(image|audio|video|document|3d)[ _]?(\d{0,9})")
-_MANY = re.compile(r"(image|audio|video|document|3d)s")
 
-
-class MediaColumn(NamedTuple):
-    """A column of media. ``number`` is its label's; None for lists (numbered from 1)."""
-
-    name: str
-    kind: str
-    number: int | None
-
-
-def read_parquet(file: Path) -> Iterator[DataRow]:
+def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
     """The rows of a parquet file, row group by row group.
 
     Media columns become the row's ``media``; null values are left out; dates become ISO text and NaN null, because
-    metadata are JSON. Raises UsageError for a file that cannot be read or a column of bytes that is no medium.
+    metadata are JSON. ``others`` are columns of media with other names, whose cells stay as they are (for
+    ``with_media``). Raises UsageError for a file that cannot be read or a column of bytes that is no medium,
+    UnknownNameError where one of ``others`` is not there.
     """
     parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
-            media = _media_columns(table.schema_arrow, arrow.types)
-            convert = _converters(table.schema_arrow, arrow.types, {column.name for column in media}, file)
-            size = BATCH_ROWS_WITH_MEDIA if media else BATCH_ROWS
+            for column in others:
+                if column not in table.schema_arrow.names:
+                    raise UnknownNameError("column of dataset_kwargs: media:", column, table.schema_arrow.names)
+            media = {name: name for name in _media_columns(table.schema_arrow, arrow.types) if name not in others}
+            convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
+            size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
             number = 0
             for batch in table.iter_batches(batch_size=size, use_threads=False):
                 for values in batch.to_pylist():
@@ -60,43 +53,21 @@ def count_parquet(file: Path) -> int:
 
 
 def _row(
-    values: dict[str, Any], media: list[MediaColumn], convert: Mapping[str, Callable[[Any], Any]]
+    values: dict[str, Any], media: Mapping[str, str], convert: Mapping[str, Callable[[Any], Any]]
 ) -> dict[str, Any]:
-    held: dict[str, Any] = {}
-    for column in media:
-        held |= _held(column, values.pop(column.name))
     row = {name: convert[name](value) if name in convert else value for name, value in values.items()}
-    row = {name: value for name, value in row.items() if value is not None}
-    return {**row, "media": {**row.get("media", {}), **held}} if held else row
-
-
-def _held(column: MediaColumn, value: Any) -> dict[str, Any]:
-    """The media of one cell by label: bytes as media, paths as they are written."""
-    if value is None:
-        return {}
-    if column.number is not None:
-        return {f"{column.kind}{column.number}": _cell(value)}
-    return {f"{column.kind}{i}": _cell(item) for i, item in enumerate(value, 1)}
-
-
-def _cell(value: Any) -> Media | str | None:
-    if isinstance(value, bytes):
-        return Media.from_bytes(value)
-    if value is None or value.get("bytes") is None:
-        return None if value is None else value.get("path")
-    return Media.from_bytes(value["bytes"], name=PurePosixPath(value.get("path") or "").name)
+    found: dict[str, Any] = with_media({name: value for name, value in row.items() if value is not None}, media)
+    return found
 
 
 # The types of pyarrow are unknown where types are checked, because the package is optional.
-def _media_columns(schema: Any, types: Any) -> list[MediaColumn]:
-    found = []
+def _media_columns(schema: Any, types: Any) -> Iterator[str]:
     for column in schema:
-        one, many = _ONE.fullmatch(column.name), _MANY.fullmatch(column.name)
-        if one and _is_medium(column.type, types):
-            found.append(MediaColumn(column.name, one[1], int(one[2] or 1)))
-        elif many and _is_list(column.type, types) and _is_medium(column.type.value_type, types):
-            found.append(MediaColumn(column.name, many[1], None))
-    return found
+        is_list = holds_many(column.name) and _is_list(column.type, types)
+        if (is_list and _is_medium(column.type.value_type, types)) or (
+            holds_one(column.name) and _is_medium(column.type, types)
+        ):
+            yield column.name
 
 
 def _is_medium(kind: Any, types: Any) -> bool:
@@ -122,7 +93,8 @@ def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[st
         leaves = list(_leaves(column.type))
         if any(_is_bytes(leaf, types) for leaf in leaves):
             raise UsageError(
-                f"{file}: the column {column.name!r} holds bytes; name it by what they are, such as image1 or images"
+                f"{file}: the column {column.name!r} holds bytes; name it by what they are, such as image1 or images, "
+                f"or say so in dataset_kwargs: {{media: {{{column.name}: images}}}}"
             )
         if types.is_map(column.type):
             found[column.name] = _mapping

@@ -14,9 +14,10 @@ from mmeval.content.media import path_inside
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
-from mmeval.system.foreign_lines import lines_of
+from mmeval.system.foreign_lines import lines_of, list_of
+from mmeval.wording import either
 
-SUFFIXES = (".jsonl", ".parquet")
+SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
 """``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
 _NAMED_SHARDS = 10
@@ -34,7 +35,7 @@ class RowScan(NamedTuple):
 def row_files(source: DataSource) -> tuple[Path, ...]:
     """The files of a split: the option ``data_file``, or else by the split's own name.
     The option is a name or a list of names. Raises MissingDataError when there are none, UsageError for a file that is
-    neither JSONL nor parquet, or is a link out of the data folder."""
+    none of these (``SUFFIXES``), or is a link out of the data folder."""
     named = source.options.get("data_file")
     names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
     files = _files_of_split(source) if named is None else tuple(path_inside(source.folder, name) for name in names)
@@ -43,7 +44,7 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
             what = "is no plain file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
             raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
-            raise UsageError(f"{file}: rows are read from files that end in {' or '.join(SUFFIXES)}")
+            raise UsageError(f"{file}: rows are read from files that end in {either(SUFFIXES)}")
     return files
 
 
@@ -55,6 +56,13 @@ def read_jsonl(file: Path) -> Iterator[DataRow]:
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)
+
+
+def read_json(file: Path) -> Iterator[DataRow]:
+    """The rows of a JSON file that holds one list of them, counted from 1.
+    Raises UsageError for a file that does not."""
+    for number, row in enumerate(list_of(file), 1):
+        yield DataRow(file, number, row)
 
 
 def scan_files(files: Sequence[Path]) -> RowScan:
@@ -101,7 +109,7 @@ def _no_rows(folder: Path, split: str) -> str:
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
     near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
     return (
-        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json{near}. "
         "Set test_split, or dataset_kwargs: {data_file: NAME}"
     )
 
@@ -113,8 +121,10 @@ def _scan(file: Path, sha256: hashlib._Hash) -> int:
             sha256.update(piece)
             rows += whole and (len(piece) > MAX_ROW_BYTES or not piece.isspace())
             whole = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
-    if file.suffix != ".parquet":
+    if file.suffix == ".jsonl":
         return rows
+    if file.suffix == ".json":
+        return len(list_of(file))
     from mmeval.dataset.loaders.parquet_rows import count_parquet
 
     return count_parquet(file)

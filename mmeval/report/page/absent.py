@@ -46,7 +46,8 @@ def _recorded(metric: str, tasks: Sequence[str], documents: Sequence[ResultsDocu
 def _roots(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
     entry = next((one for one in metrics.values() if name in one.get("outputs", ())), {})
     if not entry.get("unavailable"):
-        return []
+        lacking = list(entry.get("without", ())) if entry.get("of_averages") else []
+        return [f"they are made of numbers that no trial has: {', '.join(lacking)}"] if lacking else []
     others = {other: one for other, one in metrics.items() if one is not entry}
     return [reason for piece in entry.get("pieces", ()) for reason in _roots(piece, others)] or [entry["unavailable"]]
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
+from mmeval.report.numbers import NumberRow
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, TaskRow, counted_by
 from mmeval.store.paths import Wanted
 
@@ -115,6 +116,10 @@ class Index:
         labels = {name: column.tolist() + [-1] * (self.count - len(column)) for name, column in self._labels.items()}
         return scores, labels
 
+    def has_scores(self, row: NumberRow) -> bool:
+        """Whether trials have scores by a number: one of several averages is no number of trials."""
+        return row.metric in self._scores
+
     def tally(self, run: int) -> Mapping[str, int]:
         """The number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
@@ -132,7 +137,7 @@ class Index:
         return Asked(len(samples), len(chosen), sum(asked for _, _, asked in counted))
 
     def to_json(self, *, made: str, version: str, headlines: Mapping[str, str]) -> dict[str, Any]:
-        """All of the index; ``headlines`` are the metrics that stand for their tasks."""
+        """All of the index; ``headlines`` are the metrics that stand for their tasks' trials."""
         for name in self._scores:
             self._metrics.setdefault(name, _metric(name, True, None))
         scores, labels = self._padded()

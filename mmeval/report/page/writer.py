@@ -154,7 +154,7 @@ class _Writer:
         index = self.index.to_json(
             made=made.isoformat(timespec="seconds"),
             version=__version__,
-            headlines={row.task: row.metric for row in headlines},
+            headlines={row.task: row.metric for row in headline_rows([*filter(self.index.has_scores, rows)])},
         )
         (self._new / "data" / "index.js").write_bytes(script("index", index))
         context = self._context(runs, names, rows, headlines)

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,9 @@ def only(line: bytes, plan: ScoringPlan) -> Any:
         made(sample(), reply("one"), reply("two"), output=Interleaved.from_text("one and two")),
         Trial(sample(), 3, error=ErrorInfo("timeout", "too \ud800 late")),
         made(sample(text="\udfff"), reply("\ud800")),
+        replace(made(sample(), reply("words")), left_out=("image", "3d")),
     ],
-    ids=["media", "several exchanges", "failed", "surrogates"],
+    ids=["media", "several exchanges", "failed", "surrogates", "kinds left out"],
 )
 def test_a_trial_survives_its_line(tmp_path: Path, trial: Trial) -> None:
     journal = Journal(tmp_path / "journal", MediaStore(tmp_path / "media"))

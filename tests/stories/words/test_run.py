@@ -58,6 +58,10 @@ BACKENDS = {
 OVERALL = "match}, {metric: wer}, {metric: overall, of: [wer]}"
 ABSENT = TASK.replace("task: t", "task: u").replace("rows", "./gone")
 FIRST = {"rate_500": 1.0}
+NUMBERS = """numbers:
+  - {number: some, of: [exact_match, judge_yes_no], missing: skip}
+  - {number: both, of: [exact_match, judge_yes_no]}
+"""
 CASES = {
     "--version": Case("--version"),
     "no words": Case(""),
@@ -70,6 +74,11 @@ CASES = {
     "a dry run": Case(f"{OPENAI} --dry_run --budget_calls 5", server={}),
     "--batch_size of a backend without batches": Case(f"{RUN} --batch_size 4 --predict_only"),
     "a run with every number": Case(f"{RUN} --table full"),
+    "a number of numbers without its judge": Case(
+        f"{RUN} --table full",
+        {**TINY, "t.yaml": f"{TASK.replace('}]', '}, {metric: judge_yes_no}]')}{NUMBERS}"},
+    ),
+    "numbers that make no sense": Case(RUN, {**TINY, "t.yaml": TASK + NUMBERS}),
     "a run without a table": Case(f"{RUN} --table none"),
     "a quiet run": Case(f"{RUN} --limit 1 --verbosity ERROR"),
     "tasks that may ask the same": Case(

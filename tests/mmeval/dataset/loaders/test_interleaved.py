@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, load
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import RowError, UnknownNameError, UsageError
 from mmeval.records.sample import Sample
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -102,3 +102,34 @@ def test_another_spelling_is_read_when_the_task_asks_so_and_unknown_options_are_
     for options, near in (({"datafile": "x"}, '"data_file"'), ({"spellings": ["tags"]}, '"tag"')):
         with pytest.raises(UnknownNameError, match=near):
             dataset(tmp_path, {"input": "x"}, **options)
+
+
+@pytest.mark.parametrize(("written", "count"), [("a.png", 1), (["a.png", "a.png"], 2), ([{"path": "a.png"}], 1)])
+def test_columns_of_paths_are_media_where_the_task_says_so(tmp_path: Path, written: Any, count: int) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    tags = "".join(f"<<image{number}>>" for number in range(1, count + 1))
+    row = {"input": "draw", "reference": f"see {tags}", "drawn": written, "level": 1}
+    (made,) = dataset(tmp_path, row, media={"drawn": "images"})
+    assert ([medium.read() for medium in made.references[0].media("image")], made.metadata) == (
+        [PNG] * count,
+        {"level": 1},
+    )
+
+
+@pytest.mark.parametrize("media", [["drawn"], {"drawn": "pictures"}, {"drawn": 1}])
+def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(tmp_path: Path, media: Any) -> None:
+    with pytest.raises(UsageError, match="dataset_kwargs: media"):
+        dataset(tmp_path, {"input": "x"}, media=media)
+
+
+def test_a_json_file_holds_one_list_of_rows(tmp_path: Path) -> None:
+    (tmp_path / "test.json").write_text('[{"input": "a"},\n {"no": "input"}, {"input": "c"}]')
+    made = load(DataSource("t", tmp_path))
+    samples = iter(made)
+    assert (len(made), next(samples).id) == (3, "1")
+    with pytest.raises(RowError, match=r"test\.json: row 2"):
+        next(samples)
+    assert next(samples).id == "3"
+    (tmp_path / "test.json").write_text('{"input": "a"}')
+    with pytest.raises(UsageError, match=r"test\.json"):
+        list(load(DataSource("t", tmp_path)))

@@ -10,7 +10,7 @@ import pytest
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, load
 from mmeval.dataset.loaders.parquet_rows import read_parquet
-from mmeval.errors import UsageError
+from mmeval.errors import RowError, UnknownNameError, UsageError
 
 PNG, WAV = b"\x89PNG\r\n\x1a\n", b"RIFF\x00\x00\x00\x00WAVE"
 MEDIUM = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -22,9 +22,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def dataset(folder: Path, row_group_size: int = 2, **columns: Any) -> InterleavedDataset:
+def dataset(
+    folder: Path, row_group_size: int = 2, named: dict[str, str] | None = None, **columns: Any
+) -> InterleavedDataset:
     pq.write_table(pa.table(columns), folder / "test.parquet", row_group_size=row_group_size)
-    return load(DataSource("t", folder))
+    return load(DataSource("t", folder, options={"media": named or {}}))
 
 
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
@@ -48,6 +50,31 @@ def test_columns_of_media_are_found_by_name_and_type(folder: Path, name: str, ce
     first, _ = dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
     (medium,) = first.input[0].content.media("image")
     assert (medium.read(), medium.mime, name in first.metadata) == (PNG, "image/png", False)
+
+
+@pytest.mark.parametrize(
+    ("cells", "held", "input"),
+    [
+        (pa.array([[{"bytes": PNG, "path": "a.png"}] * 2], pa.list_(MEDIUM)), "images", "<<image1>><<image2>>"),
+        (pa.array([[PNG, PNG]]), "images", "<<image1>><<image2>>"),
+        (pa.array([["a.png", "a.png"]]), "images", "<<image1>><<image2>>"),
+        (pa.array([{"bytes": PNG, "path": None}], MEDIUM), "image2", "<<image2>>"),
+        (pa.array(["a.png"]), "image2", "<<image2>>"),
+    ],
+)
+def test_columns_of_other_names_hold_media_where_the_task_says_so(
+    folder: Path, cells: pa.Array, held: str, input: str
+) -> None:
+    (made,) = dataset(folder, named={"drawn": held}, **{"input": [input], "drawn": cells})
+    pictures = made.input[0].content.media("image")
+    assert ([picture.read() for picture in pictures], made.metadata) == ([PNG] * input.count("<<"), {})
+
+
+def test_a_named_column_of_media_has_to_be_there_and_gives_each_label_once(folder: Path) -> None:
+    with pytest.raises(UnknownNameError, match="drawn"):
+        list(dataset(folder, named={"drwn": "images"}, input=["x"], drawn=pa.array([[PNG]])))
+    with pytest.raises(RowError, match=r"row 1: .*image1"):
+        list(dataset(folder, named={"drawn": "image"}, input=["<<image1>>"], image1=[PNG], drawn=pa.array([PNG])))
 
 
 def test_lists_number_their_media_and_nulls_are_none(folder: Path) -> None:
