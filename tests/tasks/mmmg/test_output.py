@@ -118,7 +118,7 @@ def test_the_digest_covers_lines_and_media_and_refuses_links_out_of_the_folder(t
         ('{"response": "a", "image_list": [-1]}\n', "'image_list'"),
         ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list'"),
         ('{"response": "a", "mmeval": []}\n', "'mmeval'"),
-        ("[" * 100_000, "JSON"),
+        ("[" * 100_000, "nested"),
     ],
     ids=["cut off", "list", "no response", "negative", "path", "own key", "deep"],
 )
