@@ -386,6 +386,7 @@ class _NewTrials(Runner):
         return Broker(
             journal,
             seed=options.seed,
+            nonce=folder.record["nonce"],
             cache=ResponseCache(options.use_cache) if options.use_cache is not None else None,
             reasoning_tags=options.reasoning_tags,
         )
