@@ -78,7 +78,7 @@ LIGHT = {
     "import mmeval": (["-c", "import mmeval"], set()),
     "--version": (["-m", "mmeval", "--version"], set()),
     "--help": (["-m", "mmeval", "--help"], set()),
-    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml"}),
+    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml", "orjson"}),
     "ls backends": (["-m", "mmeval", "ls", "backends"], {"orjson"}),
     "ls adapters": (["-m", "mmeval", "ls", "adapters"], {"orjson"}),
 }
