@@ -26,8 +26,10 @@ from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Others
 
-RUNS = ("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page")
-RUNS += ("unim_data", "unim_layout")
+RUNS = (
+    *("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page"),
+    *("unim_data", "unim_layout"),
+)
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

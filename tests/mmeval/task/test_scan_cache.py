@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.task import index, scan_cache
+from mmeval.task.include import TaskFiles
 from mmeval.task.index import IndexEntry, TaskIndex
+from mmeval.task.scan import FileScan, scan_file
 from tests.support.task_folder import task, write_files
 
 FILES = {
@@ -23,8 +25,12 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(scan_cache, "FEW", 1)
     monkeypatch.setattr(index, "_package_roots", lambda: [])
     found: list[str] = []
-    scan = index.scan_file
-    monkeypatch.setattr(index, "scan_file", lambda file, files: (found.append(file.name), scan(file, files))[1])
+
+    def noted(file: Path, files: TaskFiles) -> FileScan:
+        found.append(file.name)
+        return scan_file(file, files)
+
+    monkeypatch.setattr(index, "scan_file", noted)
     return found
 
 
