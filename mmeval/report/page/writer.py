@@ -216,7 +216,6 @@ class _Writer:
                 {
                     "name": name,
                     "lead": summary.lead(run, self.index.tally(at), self.index.asked(at)),
-                    "facts": summary.facts(run),
                     "notes": summary.notes(run),
                 }
                 for at, (run, name) in enumerate(zip(runs, called, strict=True))
