@@ -24,7 +24,11 @@ def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
 def notes(run: StoredRun) -> list[str]:
     """What a reader has to know before the numbers are used."""
     ours = run.ours
-    found = [*_not_comparable(ours), *_partial(ours), *(str(text) for text in ours.get("complaints", ()))]
+    found = [
+        *(_not_comparable(ours) if compares(run) else ()),
+        *_partial(ours),
+        *(str(text) for text in ours.get("complaints", ())),
+    ]
     if others := run.other_tasks:
         found.append(
             f"The folder also holds {_listed(others)}, of which the newest results file says nothing; "
@@ -69,9 +73,13 @@ def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
         whys = ["need kinds that it does not take or give"] * (unsupported > 0) + ["are damaged"] * damaged
         words.append(f", as the others {' or '.join(whys)}")
     judges = [f"the {role} was {_listed(models)}" for role, models in _judges(run.ours).items()]
-    foreign = run.ours.get("not_comparable", ())
-    judges += ["no number compares with a published one"] if {task.name for task in run.tasks} <= {*foreign} else []
+    judges += [] if compares(run) else ["no number compares with a published one"]
     return f"{''.join(words)}; {_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
+
+
+def compares(run: StoredRun) -> bool:
+    """Whether a number of some task compares with a published one."""
+    return not {task.name for task in run.tasks} <= {*run.ours.get("not_comparable", ())}
 
 
 def _judges(ours: TaskRow) -> dict[str, list[str]]:

@@ -255,6 +255,13 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
 
 
+@pytest.mark.parametrize("foreign", [["told"], []], ids=["bundled", "whole"])
+def test_that_no_number_compares_is_stated_once(foreign: list[str], tmp_path: Path) -> None:
+    number = {"task": "told", "metric": "right", "value": 0.2, "n": 1, "scored": 1}
+    page = report(tmp_path, results={"results": [number], "not_comparable": foreign}).page
+    assert (page.count("no number compares"), page.lower().count("not comparable")) == (len(foreign), 0)
+
+
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
 @pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
 def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(foreign: bytes, file: str, tmp_path: Path) -> None:
