@@ -25,6 +25,7 @@ from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.json_lines import sealed_document, write_atomic
+from mmeval.task.derived_entries import needs_with_pieces
 from mmeval.task.task import Task
 
 _FILTER = "none"
@@ -157,6 +158,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
                     "profile": metric.bound.profile,
                     "aggregation": metric.aggregation,
                     "unavailable": metric.unavailable,
+                    "needs": needs_with_pieces(metric, task.metrics),
                     "without": dict(metric.without),
                     "outputs": list(metric.bound.metric.outputs),
                     "judged": metric.bound.metric.judged,

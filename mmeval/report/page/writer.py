@@ -222,6 +222,7 @@ class _Writer:
             ],
             "notes": [*other.notes, *tables_of_papers.notes, *self._own_notes(), *_left_out(charts, runs)],
             "headlines": headline_gauges(headlines, names, ranges, uncounted=uncounted, beside=other.column),
+            "missing": sum(bool(row.metric) and not row.is_known for row in rows),
             "absent": not_computed(rows, documents, uncounted=uncounted),
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,

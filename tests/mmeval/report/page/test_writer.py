@@ -242,7 +242,7 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     number = {"task": "told", "metric": "right", "value": 0.2, "n": 5, "scored": 5, "ci95": [0.1, 0.3]}
     metrics = {
         "right": {"outputs": ["right"], "range": [0, 1]},
-        "judged": {"outputs": ["judged"], "unavailable": "it asks the role 'judge'; add --role judge=BACKEND"},
+        "judged": {"outputs": ["judged"], "unavailable": "it asks the judge", "needs": [["role", "judge"]]},
     }
     found = report(tmp_path, *answers, results={"results": [lacking, number], "metrics": {"told": metrics}})
     first, _, below = found.page.partition("</section>")
@@ -251,7 +251,7 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
         ("", "0.100 to 0.300"),
     ]
     assert re.findall(r"answer \d", first) == ["answer 4", "answer 2", "answer 0"]
-    assert found.page.count("--role judge=BACKEND") == 1 == below.count("--role judge=BACKEND")
+    assert found.page.count("--judge openai") == 1 == below.count("--judge openai")
     assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
 
 
