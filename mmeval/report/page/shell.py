@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.costs.bill import dollars
 from mmeval.errors import StorageError
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.folders import own_cache
+from mmeval.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache
@@ -103,15 +105,29 @@ _SHOWN_AS = {"model": "backend"}
 def _settings(run: StoredRun) -> list[dict[str, str]]:
     settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get("settings", {})
     sessions = run.record.get("sessions", [])
-    shown = [
-        {"name": _SHOWN_AS.get(name, str(name)), "value": _plain(value)}
-        for name, value in settings.items()
-        if name not in _LEFT_OUT
-    ]
-    shown.append({"name": "begun", "value": str(run.record.get("created", ""))})
-    if sessions and sessions[-1].get("command"):
-        shown.append({"name": "command", "value": str(sessions[-1]["command"])})
-    return shown
+    shown = {_SHOWN_AS.get(name, name): value for name, value in settings.items() if name not in _LEFT_OUT}
+    shown |= {
+        "backend": run.record.get("options", {}).get("model"),
+        "protocol": list(dict.fromkeys(run.ours.get("protocols", {}).values())),
+        "begun": run.record.get("created"),
+        "command": sessions[-1].get("command") if sessions else None,
+        "spent": _spent(run.ours.get("spent", {})),
+    }
+    return [{"name": str(name), "value": _plain(value)} for name, value in shown.items() if value not in (None, [], "")]
+
+
+def _spent(spent: Mapping[str, Any]) -> str:
+    """``1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD``; empty without calls."""
+    if not spent.get("calls"):
+        return ""
+    words = [counted(spent["calls"], "call")]
+    if spent.get("input_tokens") or spent.get("output_tokens"):
+        words.append(f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out")
+    if spent.get("images"):
+        words.append(f"{counted(spent['images'], 'image')} made")
+    if spent.get("usd") != 0:
+        words.append("price unknown" if spent.get("usd") is None else dollars(spent["usd"]))
+    return ", ".join(words)
 
 
 def _plain(value: Any) -> str:

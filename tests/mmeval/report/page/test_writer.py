@@ -226,7 +226,7 @@ def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> 
     assert [run["model"] for run in found.index["runs"]] == ["one", "two"]
     assert [task["run"] for task in found.index["tasks"]] == [0, 1]
     assert [trial["output"][0]["text"] for trial in found.trials] == ["one", "two"]
-    assert re.findall("<h[13]>([^<]*)</h[13]>", found.page)[:3] == ["2 runs", "one", "two"]
+    assert re.findall("<(?:h1|dt>model</dt><dd)>([^<]*)", found.page) == ["2 runs", "one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     number = {"task": "told", "metric": "right", "value": 0.2, "n": 5, "scored": 5, "ci95": [0.1, 0.3]}
     metrics = {
         "right": {"outputs": ["right"], "range": [0, 1]},
-        "judged": {"outputs": ["judged"], "unavailable": "it asks the role 'judge'; add --role judge=BACKEND"},
+        "judged": {"outputs": ["judged"], "unavailable": "it asks the judge", "needs": [["role", "judge"]]},
     }
     found = report(tmp_path, *answers, results={"results": [lacking, number], "metrics": {"told": metrics}})
     first, _, below = found.page.partition("</section>")
@@ -270,8 +270,15 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
         ("", "0.100 to 0.300"),
     ]
     assert re.findall(r"answer \d", first) == ["answer 4", "answer 2", "answer 0"]
-    assert found.page.count("--role judge=BACKEND") == 1 == below.count("--role judge=BACKEND")
+    assert found.page.count("--judge openai") == 1 == below.count("--judge openai")
     assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
+
+
+@pytest.mark.parametrize("foreign", [["told"], []], ids=["bundled", "whole"])
+def test_that_no_number_compares_is_stated_once(foreign: list[str], tmp_path: Path) -> None:
+    number = {"task": "told", "metric": "right", "value": 0.2, "n": 1, "scored": 1}
+    page = report(tmp_path, results={"results": [number], "not_comparable": foreign}).page
+    assert (page.count("no number compares"), page.lower().count("not comparable")) == (len(foreign), 0)
 
 
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
