@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 from mmeval.content import Interleaved, Part
@@ -96,7 +96,8 @@ def ueval_rubric(
     verdicts = (yield from ask_verdicts(questions)) if questions else []
     split = len(asked[0])
     found = (verdicts[:split], verdicts[split:])
-    scores = (_score(side.criteria(labels), own, lost) for side, own in zip(sides, found, strict=True))
+    scores = [_score(side.criteria(labels), own, lost) for side, own in zip(sides, found, strict=True)]
+    scores[1] = replace(scores[1], evidence={**scores[1].evidence, "pictures": len(pictures)})
     return dict(zip(OUTPUTS, scores, strict=True))
 
 
@@ -122,7 +123,9 @@ def _score(criteria: Sequence[str], verdicts: Sequence[Verdict], lost: Lost) -> 
     if not criteria:
         return Score.inapplicable("the row has no criteria for this side")
     if not verdicts:
-        return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_counts(criteria, 0, Counter())})
+        rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in criteria]
+        said = {"reason": "the answer has nothing on this side", "criteria": rows}
+        return Score(0.0, evidence={**said, **_counts(criteria, 0, {})})
     rows = [_evidence(one, verdict) for one, verdict in zip(criteria, verdicts, strict=True)]
     values = [_worth(verdict, lost) for verdict in verdicts]
     remarks = Counter(vote.get("remark") for verdict in verdicts for vote in verdict.votes)
