@@ -43,9 +43,11 @@ def read_row(row: Any, position: str, resolve: MediaFolder, _spellings: Sequence
         raise UsageError("is no object with keys")
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
-    fault = row_fault(labels) or ("" if isinstance(prompt, str) and prompt.strip() else '"prompt" is no text')
-    if fault:
-        raise RowError(fault, labels={TASK: task} if task in TASKS else {})
+    known = {TASK: task} if task in TASKS else {}
+    if fault := row_fault(labels):
+        raise RowError(fault, labels=known)
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise RowError('"prompt" is no text', labels=known)
     criteria = sum(len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA))
     reference = Interleaved(tuple(_reference(row, resolve)))
     return Sample(

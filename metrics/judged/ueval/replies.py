@@ -42,10 +42,7 @@ class Met:
         return f'true, false, or "{_NOT_SURE}"'
 
     def read(self, value: Any) -> bool:
-        met, remark = said(value)
-        if remark == "odd_value":
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
-        return met
+        return said(value)[0]
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,11 @@ class MetForm(ReplyForm):
     reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
-        if self.reading == "robust":
-            found = read_object(text, [KEY])
-            super().read(text)
-        else:
-            found = official_object(text)
+        robust = self.reading == "robust"
+        found = read_object(text, [KEY]) if robust else official_object(text)
         met, remark = said(found[KEY]) if KEY in found else (False, "missing_key")
+        if robust and remark == "odd_value":
+            raise ReplyError(f"{KEY} is {found[KEY]!r:.80}, not {Met().asked()}")
         words = found.get(EXPLANATION)
         return {
             KEY: met,

@@ -57,11 +57,14 @@ def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
         return ()
     if not isinstance(rows, list | tuple):
         raise ValueError(f"{label!r} is no list of criteria")
-    texts = [row.get("criterion") if isinstance(row, Mapping) else row for row in rows]
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"criterion {number} of {label!r} has no text")
-    return tuple(texts)
+    return tuple(_criterion(row, f"criterion {number} of {label!r}") for number, row in enumerate(rows, start=1))
+
+
+def _criterion(row: Any, where: str) -> str:
+    text = row.get("criterion") if isinstance(row, Mapping) else row
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{where} has no text")
+    return text
 
 
 def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
 from mmeval.content import Interleaved, Part
@@ -76,63 +76,73 @@ def ueval_rubric(
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))
     if output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
-    text = output.words
+    question, text = asked_of(trial.sample), output.words
     pictures = tuple(part for part in output.parts if _is_picture(part))
+    shown: Material = {"question": question, "pictures": Interleaved(pictures)}
     closed = kind_of(labels, kinds) == "closed"
-    question: Material = {"question": asked_of(trial.sample)}
-    shown: Material = {**question, "pictures": Interleaved(pictures), **({} if closed else {"answer": text})}
-    image_prompt = image_closed_prompt if closed else image_open_prompt
     sides = (
-        Side(TEXT_CRITERIA, text_prompt, {**question, "answer": text}, has_content=bool(text.strip())),
-        Side(IMAGE_CRITERIA, image_prompt, shown, has_content=bool(pictures)),
+        Side(
+            criteria=criteria_of(labels, TEXT_CRITERIA),
+            prompt=text_prompt,
+            values={"question": question, "answer": text},
+            empty=not text.strip(),
+            unasked="text" in trial.left_out,
+        ),
+        Side(
+            criteria=criteria_of(labels, IMAGE_CRITERIA),
+            prompt=image_closed_prompt if closed else image_open_prompt,
+            values=shown if closed else {**shown, "answer": text},
+            empty=not pictures,
+            unasked="image" in trial.left_out,
+            noted={"pictures": len(pictures)},
+        ),
     )
     form = met_form(reading)
-    asked = [side.criteria(labels) if side.has_content or without_media == "asked" else () for side in sides]
     questions = [
-        Question(judge, form, side.prompt, {**side.values, "criterion": criterion})
-        for side, criteria in zip(sides, asked, strict=True)
-        for criterion in criteria
+        [Question(judge, form, side.prompt, {**side.values, "criterion": one}) for one in side.to_ask(without_media)]
+        for side in sides
     ]
-    verdicts = (yield from ask_verdicts(questions)) if questions else []
-    split = len(asked[0])
-    found = (verdicts[:split], verdicts[split:])
-    scores = [_score(side.criteria(labels), own, lost) for side, own in zip(sides, found, strict=True)]
-    scores[1] = replace(scores[1], evidence={**scores[1].evidence, "pictures": len(pictures)})
+    verdicts = yield from ask_verdicts([*questions[0], *questions[1]])
+    split = len(questions[0])
+    scores = (_score(side, own, lost) for side, own in zip(sides, (verdicts[:split], verdicts[split:]), strict=True))
     return dict(zip(OUTPUTS, scores, strict=True))
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of an answer: the label of its criteria, the prompt about it, and what that shows."""
+    """One side of an answer: its criteria, the prompt about it, and what that shows.
+    ``empty``: the answer has nothing there; ``unasked``: the model was not asked for it. ``noted`` is evidence."""
 
-    label: str
+    criteria: tuple[str, ...]
     prompt: Written
     values: Material
-    has_content: bool
+    empty: bool
+    unasked: bool
+    noted: Mapping[str, Any] = field(default_factory=dict)
 
-    def criteria(self, labels: Mapping[str, Any]) -> tuple[str, ...]:
-        return criteria_of(labels, self.label)
+    def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
+        """The criteria that the judge is asked about."""
+        return () if self.unasked or (self.empty and without_media == "not_met") else self.criteria
 
 
 def _is_picture(part: Part) -> bool:
     return part.kind == "image" and part.media is not None and part.media.mime.startswith("image/")
 
 
-def _score(criteria: Sequence[str], verdicts: Sequence[Verdict], lost: Lost) -> Score:
+def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
     """The score of one side; without verdicts the judge was not asked, and no criterion is met."""
-    if not criteria:
+    if side.unasked:
+        return Score.inapplicable("the model was not asked for this side")
+    if not side.criteria:
         return Score.inapplicable("the row has no criteria for this side")
     if not verdicts:
-        rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in criteria]
-        said = {"reason": "the answer has nothing on this side", "criteria": rows}
-        return Score(0.0, evidence={**said, **_counts(criteria, 0, {})})
-    rows = [_evidence(one, verdict) for one, verdict in zip(criteria, verdicts, strict=True)]
-    values = [_worth(verdict, lost) for verdict in verdicts]
-    remarks = Counter(vote.get("remark") for verdict in verdicts for vote in verdict.votes)
-    unread = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
-    unread += remarks["odd_value"] + remarks["missing_key"]
-    counts = _counts(criteria, sum(verdict.values.get(KEY, False) for verdict in verdicts), remarks)
-    return mean(values).scored({"criteria": rows, **counts, **({UNREAD: unread} if unread else {})})
+        rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in side.criteria]
+        return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_evidence(side, rows)})
+    rows = [_row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)]
+    evidence, values = _evidence(side, rows), [_worth(verdict, lost) for verdict in verdicts]
+    counted = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
+    unread = counted + evidence["odd_value"] + evidence["missing_key"]
+    return mean(values).scored({**evidence, **({UNREAD: unread} if unread else {})})
 
 
 def _worth(verdict: Verdict, lost: Lost) -> Worth:
@@ -141,12 +151,13 @@ def _worth(verdict: Verdict, lost: Lost) -> Worth:
     return worth(0) if lost == "wrong" and verdict.replied else unknown(verdict.lost, verdict.cause)
 
 
-def _counts(criteria: Sequence[str], met: int, remarks: Mapping[str | None, int]) -> dict[str, int]:
-    return {"met": met, "total": len(criteria), **{remark: remarks.get(remark, 0) for remark in REMARKS}}
-
-
-def _evidence(criterion: str, verdict: Verdict) -> dict[str, Any]:
+def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:
     (vote,) = verdict.votes or ({},)
     said = {name: value for name, value in vote.items() if name != KEY}
-    lacking = {"lost": verdict.lost} if verdict.lost else {}
-    return {"criterion": criterion, "met": verdict.values.get(KEY), **said, **lacking}
+    return {"criterion": criterion, "met": vote.get(KEY), **said, **({"lost": verdict.lost} if verdict.lost else {})}
+
+
+def _evidence(side: Side, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    remarks = Counter(row.get("remark") for row in rows)
+    counts = {"met": sum(row["met"] is True for row in rows), "total": len(rows)}
+    return {"criteria": rows, **counts, **{remark: remarks[remark] for remark in REMARKS}, **side.noted}
