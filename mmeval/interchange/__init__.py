@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         read_manifest,
     )
     from mmeval.interchange.spool import KeptLines, Span
-    from mmeval.system.foreign_lines import line_at, lines_of
+    from mmeval.system.foreign_lines import line_at, lines_of, list_of
 
 __all__ = [
     "DAMAGED",
@@ -54,6 +54,7 @@ __all__ = [
     "files_digest",
     "line_at",
     "lines_of",
+    "list_of",
     "medium_inside",
     "model_of",
     "open_answers",

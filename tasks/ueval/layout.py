@@ -156,7 +156,7 @@ def _partial(tasks: Mapping[str, Means]) -> Iterator[str]:
     if lacking:
         yield f"Partial: without {', '.join(lacking)}; the paper's means are those of eight tasks."
     if one_sided:
-        yield f"Partial: {', '.join(one_sided)} have one side alone, which is their score."
+        yield f"Partial: one side alone has a value, and is the score, in {', '.join(one_sided)}."
 
 
 def _judges(run: StoredRun) -> list[str]:
