@@ -25,7 +25,18 @@ from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure
 
-RUNS = ("ratio", "retries", "overlap", "local_models", "scale", "report", "report_page", "unim_data", "unim_layout")
+RUNS = (
+    "ratio",
+    "retries",
+    "overlap",
+    "local_models",
+    "scale",
+    "report",
+    "report_page",
+    "unim_data",
+    "unim_layout",
+    "ueval",
+)
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

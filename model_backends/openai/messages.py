@@ -15,11 +15,13 @@ from dataclasses import replace
 from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
 from mmeval.errors import ContentError
 from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.recent import Recent
 from mmeval.records import Message
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The names of sound formats in the interface."""
 _DRAWING = "image/svg+xml"
+_RECENT = Recent()
 _PICTURES = ("image/png", "image/jpeg")
 """The kinds of a document: it may be the picture of its page."""
 
@@ -159,13 +161,18 @@ def _damaged(part: Part, media: Media) -> CallError:
 def data_uri(part: Part) -> bytes:
     """A medium as a JSON string with a data URI; vector drawings become pictures.
     Raises CallError when it is of another kind, or cannot be drawn."""
-    assert part.media is not None  # checked by the caller
-    mime = part.media.mime
+    media = part.media
+    assert media is not None  # checked by the caller
+    mime = media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
-        raise _damaged(part, part.media)
+        raise _damaged(part, media)
     drawn = part.kind == "image" and mime == _DRAWING
     head = json.dumps(f"data:{'image/png' if drawn else mime};base64,")[:-1].encode()
-    return b'%b%b"' % (head, base64.b64encode(_drawn(part.media) if drawn else part.media.read()))
+
+    def encoded() -> bytes:
+        return b'%b%b"' % (head, base64.b64encode(_drawn(media) if drawn else media.read()))
+
+    return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
 
 
 def _drawn(media: Media) -> bytes:
