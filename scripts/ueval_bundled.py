@@ -59,6 +59,15 @@ ROWS: tuple[dict[str, Any], ...] = (
         "image_rubrics": [],
     },
     {
+        "id": "9",
+        "task": "diagram",
+        "prompt": "Make a figure, with a caption, of three runs of which each scores higher than the one before.",
+        "text_ref": "Figure 1: the scores of three runs, which rise from the first to the last.",
+        "image_ref": ["img/steps.png"],
+        "text_rubrics": ["The caption says that the scores rise."],
+        "image_rubrics": ["There are three bars.", "The bars rise from left to right."],
+    },
+    {
         "id": "paper_4",
         "task_type": "paper",
         "question_type": "closed",
