@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
-from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
+from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS, REMARKS
 from mmeval.results import Cell, Table, counted_by, result_of
 from mmeval.tasks.ueval.averages import Averages, Means, mean, over_tasks, roll_up
 
@@ -80,8 +80,7 @@ def _answers(run: StoredRun, task: StoredTask) -> Answers:
         sides = {number: _side(row["scores"].get(number), found) for number in OUTPUTS}
         sides.update(dict.fromkeys(suspended))
         found.rows.append({"task": name, "text": sides[TEXT], "image": sides[IMAGE]})
-    if suspended:
-        found.lacks["scoring suspended"] += 1
+    found.lacks.update({"suspended": len(suspended)} if suspended else {})
     return found
 
 
@@ -93,7 +92,7 @@ def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
     if score["status"] not in ("scored", "inapplicable"):
         found.lacks[score["status"]] += 1
     evidence = score.get("evidence", {})
-    found.counts["not_sure"] += evidence.get("not_sure", 0)
+    found.counts.update({remark: evidence.get(remark, 0) for remark in REMARKS})
     found.counts["asked"] += sum("raw" in criterion for criterion in evidence.get("criteria", ()))
     if "pictures" in evidence:
         found.pictures.append(evidence["pictures"])
@@ -125,9 +124,14 @@ def _tasks_table(by: str, found: Mapping[str, Answers], tasks: Mapping[str, Mean
         f"UEval, table 4 (%): {by}",
         ("Task", "Image", "Text", "Score", "Not sure", "Pictures", "Lacks"),
         tuple(rows),
-        (NOT_SURE,),
+        (NOT_SURE, *_unread(_together([*found.values()]))),
         digits=1,
     )
+
+
+def _unread(whole: Answers) -> Iterator[str]:
+    if unread := whole.counts["odd_value"] + whole.counts["missing_key"]:
+        yield f"{unread:,} of the judge's replies say neither yes nor no; they count as not met (reading: official)."
 
 
 def _row(title: str, means: Means | None, answers: Answers) -> tuple[Cell, ...]:

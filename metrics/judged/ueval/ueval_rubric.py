@@ -140,8 +140,7 @@ def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
         return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_evidence(side, rows)})
     rows = [_row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)]
     evidence, values = _evidence(side, rows), [_worth(verdict, lost) for verdict in verdicts]
-    counted = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
-    unread = counted + evidence["odd_value"] + evidence["missing_key"]
+    unread = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
     return mean(values).scored({**evidence, **({UNREAD: unread} if unread else {})})
 
 

@@ -60,3 +60,35 @@ def test_the_means_over_tasks_are_those_of_tables_2_and_4() -> None:
         for name, own in (("closed", CLOSED), ("open", OPEN), ("all", TASKS)):
             found = over_tasks([tasks[task] for task in own])
             assert (found["image"], found["text"]) == pytest.approx(cells[name][:2], abs=MEAN), (model, name)
+
+
+def page_rows() -> list[str]:
+    """The rows of the page's tables: the printed cells of a model, then what is recomputed from those of table 4."""
+    lines = []
+    for model, cells in PUBLISHED.items():
+        tasks = printed(model)["tasks"]
+        scores = [tasks[task]["score"] for task in TASKS] + [over_tasks([*tasks.values()])["score"]]
+        lines += [_line(model, [cells[name][2] for name in (*TASKS, "all")], 1), _line("", scores, 2)]
+    for model, cells in PUBLISHED.items():
+        tasks = printed(model)["tasks"]
+        means = [over_tasks([tasks[task] for task in own]) for own in (CLOSED, OPEN, TASKS)]
+        found = [one[side] for one in means for side in ("image", "text")]  # type: ignore[literal-required]
+        lines += [
+            _line(model, [x for name in ("closed", "open", "all") for x in cells[name][:2]], 1),
+            _line("", found, 2),
+        ]
+    return lines
+
+
+def _line(title: str, values: list[Any], digits: int) -> str:
+    return f"| {' | '.join([title or 'recomputed', *(f'{value:.{digits}f}' for value in values)])} |"
+
+
+def test_the_page_has_each_printed_cell_and_what_is_recomputed() -> None:
+    """``python -m tests.tasks.ueval.test_averages`` prints the rows."""
+    page = (Path(__file__).parents[3] / "docs" / "reproducing" / "ueval.md").read_text("utf-8")
+    assert [row for row in page_rows() if row not in page] == []
+
+
+if __name__ == "__main__":
+    print("\n".join(page_rows()))

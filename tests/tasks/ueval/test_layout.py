@@ -12,15 +12,15 @@ Side = float | str | None
 JUDGE = [{"role": "judge", "asked": "j", "served": "judge-1"}]
 
 
-def score(value: Side, pictures: int | None = None, not_sure: int = 0) -> dict[str, Any]:
+def score(value: Side, pictures: int | None = None, **counts: int) -> dict[str, Any]:
     if value is None or isinstance(value, str):
         return {"value": None, "status": value or "inapplicable"}
     verdicts = [{"criterion": "c", "met": True, "raw": True}] * 4
     seen = {} if pictures is None else {"pictures": pictures}
-    return {"value": value, "status": "scored", "evidence": {"criteria": verdicts, "not_sure": not_sure, **seen}}
+    return {"value": value, "status": "scored", "evidence": {"criteria": verdicts, **counts, **seen}}
 
 
-def rows(*answers: tuple[Side, Side] | str) -> list[Row]:
+def rows(*answers: tuple[Side, Side] | str, odd: int = 0) -> list[Row]:
     found: list[Row] = []
     for at, answer in enumerate(answers):
         row: Row = {"n": 0, "s": f"s{at}", "d": "d", "status": "ok", "scores": {}}
@@ -28,7 +28,8 @@ def rows(*answers: tuple[Side, Side] | str) -> list[Row]:
             found.append({**row, "status": answer})
         else:
             text, image = answer
-            found.append({**row, "scores": {"ueval_text": score(text, not_sure=1), "ueval_image": score(image, 3)}})
+            counts = {"not_sure": 1, "odd_value": odd, "missing_key": 0}
+            found.append({**row, "scores": {"ueval_text": score(text, **counts), "ueval_image": score(image, 3)}})
     return found
 
 
@@ -86,6 +87,11 @@ def test_what_is_suspended_or_not_counted_has_no_value_and_two_judges_are_remark
     first, _, fourth = tables(tmp_path / "other", {"art": rows((0.5, 1.0))}, results=[suspended], judges=judges)
     assert (fourth.rows[0][1:4], "suspended" in str(fourth.rows[0][-1])) == ((None, 50.0, 50.0), True)
     assert ("judge-1 and k" in first.title, len(first.notes)) == (True, 3)
+
+
+def test_replies_that_say_nothing_and_count_are_remarked(tmp_path: Path) -> None:
+    *_, fourth = tables(tmp_path, {"art": rows((0.5, 1.0), (0.5, 1.0), odd=2)})
+    assert (len(fourth.notes), fourth.notes[-1].partition(" ")[0]) == (2, "4")
 
 
 def test_a_run_without_tasks_of_ueval_has_no_table(tmp_path: Path) -> None:

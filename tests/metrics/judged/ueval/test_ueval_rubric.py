@@ -159,8 +159,8 @@ def test_a_criterion_without_a_verdict_leaves_its_side_open_or_counts_as_not_met
 
 def test_official_replies_that_say_nothing_are_counted() -> None:
     text = judged(trial(), '{"criteria_met": 1}', '{"met": true}', YES, profile="official").scores["ueval_text"]
-    counts = {key: text.evidence[key] for key in ("met", "odd_value", "missing_key", "unread")}
-    assert (text.value, counts) == (pytest.approx(1 / 3), {"met": 1, "odd_value": 1, "missing_key": 1, "unread": 2})
+    counts = {key: text.evidence[key] for key in ("met", "not_sure", "odd_value", "missing_key")}
+    assert (text.value, counts) == (pytest.approx(1 / 3), {"met": 1, "not_sure": 0, "odd_value": 1, "missing_key": 1})
 
 
 def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscored() -> None:
