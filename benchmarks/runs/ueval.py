@@ -26,7 +26,7 @@ CONNECTIONS = 8
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    count, pairs = (40, 1) if quick else (1_000, 3)
+    count, pairs = (100, 1) if quick else (1_000, 3)
     reply = json.dumps({"criteria_met": True}).replace("{", "{{").replace("}", "}}")
     with tempfile.TemporaryDirectory() as name, serving(0.0, "--reply", reply) as url:
         folder = Path(name)

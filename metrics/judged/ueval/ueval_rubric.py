@@ -15,7 +15,7 @@ from mmeval.metrics.judged.pictures.asking import Lost, Written
 from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.ueval.replies import KEY, met_form
-from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kinds, criteria_of, kind_of, row_fault
+from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
 
@@ -76,27 +76,8 @@ def ueval_rubric(
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))
     if output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
-    question, text = asked_of(trial.sample), output.words
-    pictures = tuple(part for part in output.parts if _is_picture(part))
-    shown: Material = {"question": question, "pictures": Interleaved(pictures)}
-    closed = kind_of(labels, kinds) == "closed"
-    sides = (
-        Side(
-            criteria=criteria_of(labels, TEXT_CRITERIA),
-            prompt=text_prompt,
-            values={"question": question, "answer": text},
-            empty=not text.strip(),
-            unasked="text" in trial.left_out,
-        ),
-        Side(
-            criteria=criteria_of(labels, IMAGE_CRITERIA),
-            prompt=image_closed_prompt if closed else image_open_prompt,
-            values=shown if closed else {**shown, "answer": text},
-            empty=not pictures,
-            unasked="image" in trial.left_out,
-            noted={"pictures": len(pictures)},
-        ),
-    )
+    prompts = {"text": text_prompt, "open": image_open_prompt, "closed": image_closed_prompt}
+    sides = _sides(trial, output, kind_of(labels, kinds), prompts)
     form = met_form(reading)
     questions = [
         [Question(judge, form, side.prompt, {**side.values, "criterion": one}) for one in side.to_ask(without_media)]
@@ -123,6 +104,29 @@ class Side:
     def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
         """The criteria that the judge is asked about."""
         return () if self.unasked or (self.empty and without_media == "not_met") else self.criteria
+
+
+def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]) -> tuple[Side, Side]:
+    """The text of an answer, and its pictures; each with what its prompt shows and nothing else."""
+    labels, words = trial.sample.metadata, output.words
+    pictures = Interleaved(tuple(part for part in output.parts if _is_picture(part)))
+    about: Material = {"question": asked_of(trial.sample)}
+    text = Side(
+        criteria=criteria_of(labels, TEXT_CRITERIA),
+        prompt=prompts["text"],
+        values={**about, "answer": words},
+        empty=not words.strip(),
+        unasked="text" in trial.left_out,
+    )
+    image = Side(
+        criteria=criteria_of(labels, IMAGE_CRITERIA),
+        prompt=prompts[kind],
+        values={**about, **({"answer": words} if kind == "open" else {}), "pictures": pictures},
+        empty=not pictures.parts,
+        unasked="image" in trial.left_out,
+        noted={"pictures": len(pictures.parts)},
+    )
+    return text, image
 
 
 def _is_picture(part: Part) -> bool:

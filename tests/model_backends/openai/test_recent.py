@@ -1,10 +1,10 @@
+import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from mmeval.content import media_part
-from mmeval.model_backends.openai import messages
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.recent import Recent
 from mmeval.records import Message, message
@@ -46,8 +46,8 @@ def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept(
 
 def test_the_picture_of_an_answer_is_encoded_once_for_all_questions_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shown, encoded = [media_part(picture(700 + number)) for number in range(3)], list[int]()
-    encode = messages.base64.b64encode
-    monkeypatch.setattr(messages.base64, "b64encode", lambda data: encoded.append(1) or encode(data))  # type: ignore[func-returns-value]  # both in one
+    encode = base64.b64encode
+    monkeypatch.setattr(base64, "b64encode", lambda data: encoded.append(1) or encode(data))  # type: ignore[func-returns-value]  # both in one
     questions: list[Message] = [message("user", f"criterion {number}", *shown) for number in range(10)]
     with ThreadPoolExecutor(4) as threads:
         bodies = list(threads.map(lambda one: encode_messages([one], ["image"]), questions))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
-from mmeval.tasks.ueval.averages import Means, over_tasks, roll_up
+from mmeval.tasks.ueval.averages import Averages, Means, over_tasks, roll_up
 
 PUBLISHED: dict[str, dict[str, list[float]]] = json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))
 """The printed cells of tables 1, 2 and 4 by model: image, text and score of a task; the means over the closed and open
@@ -36,10 +36,10 @@ def test_a_task_has_the_side_that_it_has_and_one_without_any_is_in_no_mean() -> 
     assert roll_up([]) == {"tasks": {}, **nothing, "question_text": None, "question_image": None}
 
 
-def printed(model: str) -> dict[str, dict[str, Means]]:
+def printed(model: str) -> Averages:
     """``roll_up`` of a model's printed cells, a question for each task."""
     cells = PUBLISHED[model]
-    return roll_up([row(task, cells[task][1], cells[task][0]) for task in TASKS])  # type: ignore[return-value]
+    return roll_up([row(task, cells[task][1], cells[task][0]) for task in TASKS])
 
 
 def test_each_of_the_90_cells_of_table_1_is_recomputed() -> None:
@@ -72,7 +72,7 @@ def page_rows() -> list[str]:
     for model, cells in PUBLISHED.items():
         tasks = printed(model)["tasks"]
         means = [over_tasks([tasks[task] for task in own]) for own in (CLOSED, OPEN, TASKS)]
-        found = [one[side] for one in means for side in ("image", "text")]  # type: ignore[literal-required]
+        found = [one[side] for one in means for side in ("image", "text")]
         lines += [
             _line(model, [x for name in ("closed", "open", "all") for x in cells[name][:2]], 1),
             _line("", found, 2),

@@ -171,3 +171,13 @@ def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscore
     assert (done.statuses, done.calls) == (("unscored", "unscored"), [])
     assert "'cooking'" in done.scores["ueval_text"].reason
     assert judged(trial(None)).statuses == ("unscored", "unscored")
+
+
+def test_pictures_of_a_closed_question_are_asked_about_alike_whatever_the_text_is() -> None:
+    other = (text_part("Quite other words."), media_part(RED), media_part(BLUE))
+    for task, same in (("paper", True), ("art", False)):
+        one, two = (judged(trial(answer, task=task), YES).calls for answer in (ANSWER, other))
+        assert [a.request.digest == b.request.digest for a, b in zip(one, two, strict=True)] == [
+            *[False] * 3,
+            *[same] * 2,
+        ]
