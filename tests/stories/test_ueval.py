@@ -51,7 +51,6 @@ def test_a_model_of_text_alone_has_numbers_of_its_text_and_none_of_pictures(tmp_
     with judge_server(tmp_path) as server:
         left = run(tmp_path / "runs", server, *openai(server))
     assert left.values() == {"ueval_score": 1.0, "ueval_image": None, "ueval_text": 1.0}
-    assert any("image" in warning for warning in left.done.warnings)
 
 
 def test_the_official_profile_asks_only_what_it_shows_otherwise(tmp_path: Path) -> None:
