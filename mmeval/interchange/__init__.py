@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         StoredAnswer,
         open_answers,
     )
-    from mmeval.interchange.recorded import error_of
+    from mmeval.interchange.recorded import error_of, kinds_of
     from mmeval.interchange.sidecar import (
         DAMAGED,
         MAX_MEDIUM_BYTES,
@@ -52,6 +52,7 @@ __all__ = [
     "exact_part",
     "exact_parts",
     "files_digest",
+    "kinds_of",
     "line_at",
     "lines_of",
     "list_of",

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, PartKind, media_part, path_inside, text_part
+from mmeval.content import Interleaved, Media, media_part, path_inside, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     Absent,
@@ -29,6 +29,7 @@ from mmeval.interchange import (
     StoredAnswer,
     error_of,
     exact_part,
+    kinds_of,
     list_of,
     medium_inside,
     model_of,
@@ -41,7 +42,6 @@ from mmeval.wording import counted
 ANSWERS, REPEAT = "answers.json", "answers_repeat{}.json"
 TEXT, IMAGE = "text_answer", "image_answer"
 _REPEAT = re.compile(r"answers_repeat([1-9][0-9]{0,3})\.json")
-_KINDS: tuple[PartKind, ...] = ("text", "image")
 
 
 class Entry(NamedTuple):
@@ -126,7 +126,7 @@ class OutputAnswers:
         own = entry.own
         if "error" in own:
             return error_of(own["error"])
-        left_out = tuple(kind for kind in _KINDS if kind in (own.get("left_out") or ()))
+        left_out = kinds_of(own.get("left_out"))
         if "parts" in own and own.get("of") == seal(entry.text, entry.pictures):
             parts = (exact_part(part, lambda name: _medium(file, name)) for part in own["parts"])
             return Response(output=Interleaved(tuple(parts)), left_out=left_out)
