@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mmeval.metrics.judged.ueval.replies import REMARKS
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
-from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS, REMARKS
+from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.results import Cell, Table, counted_by, result_of
 from mmeval.tasks.ueval.averages import Averages, Means, mean, over_tasks, roll_up
 
@@ -46,8 +47,7 @@ class Answers:
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the three tables of the run's tasks of UEval; none without any."""
-    found = {task.name.removeprefix(PREFIX): _answers(run, task) for task in run.tasks}
-    found = {name: found[name] for name in TASKS if name in found}
+    found = {name: _answers(run, task) for name in TASKS for task in run.tasks if task.name == f"{PREFIX}{name}"}
     if not found:
         return
     judges = _judges(run)

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mmeval.judge import MAX_TEXT_CHARS, ReplyError, ReplyForm, Vote, read_object, strict_json
 from mmeval.metrics.judged.reading import Reading
@@ -21,6 +21,7 @@ EXPLANATION = "explanation"
 Remark = Literal["not_sure", "odd_value", "missing_key"]
 """Why a criterion is not met though the judge has not said no: it is not sure, or an official reply says something else
 or nothing."""
+REMARKS: tuple[Remark, ...] = get_args(Remark)
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 _NOT_SURE = "not sure"
 _MAX_RAW_CHARS, _LARGEST = 200, 2**53

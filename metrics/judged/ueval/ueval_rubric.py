@@ -14,7 +14,7 @@ from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.asking import Lost, Written
 from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
 from mmeval.metrics.judged.reading import Reading
-from mmeval.metrics.judged.ueval.replies import KEY, met_form
+from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
 from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
@@ -22,8 +22,6 @@ from mmeval.records import Sample, Score, Trial
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
 """What the criteria of a side are where the answer has no text, or no picture: not met without a call, or asked."""
-REMARKS = ("not_sure", "odd_value", "missing_key")
-"""What is counted of the replies (see ``replies.Remark``)."""
 TextPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
 OpenPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion", "pictures")]
 ClosedPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "criterion", "pictures")]

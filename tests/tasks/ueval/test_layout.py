@@ -95,4 +95,4 @@ def test_replies_that_say_nothing_and_count_are_remarked(tmp_path: Path) -> None
 
 
 def test_a_run_without_tasks_of_ueval_has_no_table(tmp_path: Path) -> None:
-    assert list(layout(stored(tmp_path, {"mmmg_art": rows((1.0, 1.0))}, layout="ueval", numbers=["ueval_text"]))) == []
+    assert list(layout(stored(tmp_path, {"art": rows((1.0, 1.0))}, layout="ueval", numbers=["ueval_text"]))) == []
