@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,6 +44,17 @@ def test_a_part_that_the_answer_lacks_is_no_with_what_is_below_it() -> None:
     score = judged("question_graph", trial(*rows)).score
     assert (score.value, score.evidence["not_asked"]) == (0.0, {"a": "the answer has no image2", "b": "a is no"})
     assert judged("question_graph", trial("x", output=Interleaved((text_part(" "),)))).score.value == 0.0
+
+
+def test_what_the_model_was_not_asked_for_is_left_out() -> None:
+    image = {"id": "a", "question": "x", "part": "image1"}
+    unasked = replace(trial(image, {"question": "y", "parents": ["a"]}), left_out=("image",))
+    assert judged("question_graph", unasked, YES).score.evidence == {
+        "asked": [2],
+        "verdicts": {"2": "yes"},
+        "said": {"2": {"reason": "r", "verdict": True}},
+    }
+    assert judged("question_graph", replace(trial(image), left_out=("image",))).score.status == "inapplicable"
 
 
 def test_the_switches_change_what_is_asked_and_what_a_loss_is() -> None:

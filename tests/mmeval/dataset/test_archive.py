@@ -75,7 +75,7 @@ def test_an_archive_is_unpacked_once_and_again_when_it_has_changed(tmp_path: Pat
 def test_nothing_is_kept_of_an_archive_that_cannot_be_used(
     tmp_path: Path, cache: Path, made: Callable[[Path], Path], error: type[MmevalError]
 ) -> None:
-    with pytest.raises(error, match=r"a\.zip|out\.png"):
+    with pytest.raises(error, match=r"a\.zip"):
         unpacked(made(tmp_path / "a.zip"))
     assert not cache.exists() or list(cache.iterdir()) == []
     assert not list(tmp_path.rglob("out.png"))
