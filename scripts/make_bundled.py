@@ -1,5 +1,4 @@
-"""Make the bundled samples of the UniM and MMMG tasks and of the examples: `python -m scripts.make_bundled [FOLDER]` in
-the checkout.
+"""Make the bundled samples of all tasks: `python -m scripts.make_bundled [FOLDER]` in the checkout.
 
 All texts and media are made here. Without a folder, the files in the tree are replaced.
 """
@@ -34,6 +33,7 @@ from scripts.synthetic_media import (
     triangle,
     wav,
 )
+from scripts.ueval_bundled import ueval
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -327,7 +327,7 @@ RUBRICS: tuple[dict[str, Any], ...] = (
 
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg(), **example()}
+    return {**unim(), **mmmg(), **ueval(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:

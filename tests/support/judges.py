@@ -15,6 +15,7 @@ REPLIES = (
     {"choice": "good"},
     {"score": 4},
     {"coherence": 4, "style_consistency": 5},
+    {"criteria_met": True},
 )
 """What a kind judge says to each of our metrics, by the first field of the reply that is asked for."""
 
