@@ -1,5 +1,4 @@
-"""Make the bundled samples of the UniM and MMMG tasks and of the examples: `python -m scripts.make_bundled [FOLDER]` in
-the checkout.
+"""Make the bundled samples of all tasks: `python -m scripts.make_bundled [FOLDER]` in the checkout.
 
 All texts and media are made here. Without a folder, the files in the tree are replaced.
 """
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from scripts.isg_bundled import isg
 from scripts.mmmg_bundled import mmmg
 from scripts.synthetic_media import (
     BLACK,
@@ -327,7 +327,7 @@ RUBRICS: tuple[dict[str, Any], ...] = (
 
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg(), **example()}
+    return {**unim(), **mmmg(), **isg(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:
