@@ -104,7 +104,7 @@ def _level_tables(found: Found, by: str) -> Iterator[Table]:
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
             (
                 f"Avg.{PARTIAL if lacks else ''}",
-                *(names.column for names in CATEGORIES.values()),
+                *columns,
                 WITHOUT_SEMANTIC,
                 "Lost",
             ),

@@ -15,7 +15,7 @@ from mmeval.metrics.judged.isg.pairs import (
     TextsPrompt,
     ask_pairs,
 )
-from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, VERDICT, score_form
+from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, VERDICT, scale, score_form
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.program import Program, Role
@@ -23,7 +23,7 @@ from mmeval.records import CAUSES, Score, Trial
 
 
 @metric(
-    range=(LOWEST, HIGHEST),
+    range=scale,
     version="1",
     source="ISG (ICLR 2025), block level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
@@ -43,7 +43,8 @@ def isg_block(
 ) -> Program[Score]:
     """How well pairs of blocks stand in the relations that the row asks about: the mean of a judge's numbers.
 
-    Range 1 to 10, higher is better. 1 without a call where the order of the blocks is not that of the golden answer;
+    Range 1 to 10, higher is better; official: any number. 1 without a call where the order of the blocks is not that
+    of the golden answer;
     inapplicable to a row without questions. One whose blocks are not there, or which is about the whole answer, is not
     asked and is left out of the mean; 1 where no number is left.
 

@@ -10,7 +10,7 @@ from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.graph import blocks_of, sample_fault, structure_fault
 from mmeval.metrics.judged.isg.pairs import is_unknown, said
-from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, whole_form
+from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.reading import Lost, Reading
@@ -21,7 +21,7 @@ Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]
 
 
 @metric(
-    range=(LOWEST, HIGHEST),
+    range=scale,
     version="1",
     source="ISG (ICLR 2025), holistic level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},

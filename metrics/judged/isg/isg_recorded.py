@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.isg.graph import blocks_of, image_questions
-from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, VERDICT, says_yes, score_of, small_keys
+from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
@@ -17,8 +17,12 @@ RESULT = "result"
 """The label that holds what the judge file says of a sample."""
 
 
+def _range(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
+    return (min(0.0, scale({}, switches)[0]), scale({}, switches)[1])
+
+
 @metric(
-    range=(0, HIGHEST),
+    range=_range,
     version="1",
     source="ISG (ICLR 2025); official: its released aggregator de504cdd",
     outputs=OUTPUTS,

@@ -89,6 +89,11 @@ class WholeForm(ScoreForm):
         return {**super().read(text), "dimensions": {name: one for name, one in scores.items() if one is not None}}
 
 
+def scale(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
+    """The range of a score. Official oddity: numbers outside of the scale count as they are."""
+    return (-math.inf, math.inf) if switches["reading"] == "official" else (LOWEST, HIGHEST)
+
+
 def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
     """The reply with a score of a pair of blocks."""
     return ScoreForm(
