@@ -8,7 +8,8 @@
 
 Each benchmark is a module of benchmarks/runs/ or benchmarks/metrics/ with a function ``figures(quick)``, run in a
 process of its own; those of metrics/ have one thread. The exit code is 1 when a figure misses its goal or a benchmark
-fails.
+fails. The column ``others`` has the processors that other programs took while a figure was made: most goals are of
+ratios and of processor time, but a machine whose processors are all taken is slower in these, too.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.measuring import ROOT, Figure
+from benchmarks.measuring import ROOT, Figure, Others
 
-RUNS = ("ratio", "retries", "overlap", "local_models", "scale", "report", "report_page", "unim_data", "unim_layout")
+RUNS = (
+    *("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page"),
+    *("unim_data", "unim_layout"),
+)
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -44,9 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked.one:
         return _print_figures(asked.one, asked.quick)
     before = json.loads(asked.against.read_text()) if asked.against else {}
-    head = "| benchmark | figure | measured | goal | met |" + (" before |" if before else "")
+    head = "| benchmark | figure | measured | goal | met | others |" + (" before |" if before else "")
     print(head, "|" + "---|" * (head.count("|") - 1), sep="\n")
     made: dict[str, list[Figure]] = {}
+    others = Others()
     failed = False
     for name in asked.names or BENCHMARKS:
         command = [sys.executable, "-m", "benchmarks", "--one", name, *(["--quick"] if asked.quick else [])]
@@ -55,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for line in process.stdout or ():
                 figure = Figure(**json.loads(line))
                 made.setdefault(name, []).append(figure)
-                print(row(name, figure, before.get(name, {}) if before else None), flush=True)
+                print(row(name, figure, others.cores(), before.get(name, {}) if before else None), flush=True)
         if process.returncode:
             print(f"{name} ended with {process.returncode}", file=sys.stderr)
         failed |= process.returncode != 0 or not all(figure.met for figure in made.get(name, []))
@@ -65,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def row(benchmark: str, figure: Figure, before: Mapping[str, float] | None) -> str:
+def row(benchmark: str, figure: Figure, others: float, before: Mapping[str, float] | None) -> str:
     """A row of the Markdown table; None: the table has no column of earlier figures."""
     goal = "" if figure.goal is None else f"{'≥' if figure.at_least else '≤'} {figure.goal:g}{figure.unit}"
     met = "" if figure.goal is None else "yes" if figure.met else "NO"
@@ -75,6 +80,7 @@ def row(benchmark: str, figure: Figure, before: Mapping[str, float] | None) -> s
         _shown(figure.value) + figure.unit,
         goal,
         met,
+        f"{others:.1f}",
     ]
     if before is not None:
         cells.append(_shown(before[figure.name]) + figure.unit if figure.name in before else "")

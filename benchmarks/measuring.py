@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -50,6 +51,36 @@ def busy(call: Callable[[], object]) -> float:
     started = time.process_time()
     call()
     return time.process_time() - started
+
+
+def processor_seconds(process: int | str) -> float:
+    """Seconds of the processor that a process has taken, with those of its children that have ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+class Others:
+    """What other programs do meanwhile: the processors that they take, since the last look."""
+
+    def __init__(self) -> None:
+        self._seen = self._look()
+
+    def cores(self) -> float:
+        before, self._seen = self._seen, self._look()
+        wall, everything, own = (now - then for now, then in zip(self._seen, before, strict=True))
+        return max(0.0, (everything - own) / wall) if wall else 0.0
+
+    @staticmethod
+    def _look() -> tuple[float, float, float]:
+        """The time, and the seconds of processors taken by all, and by the processes of this one's group."""
+        user, nice, system, _idle, _waiting, *interrupts = Path("/proc/stat").read_text().split("\n")[0].split()[1:8]
+        own = 0.0
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended
+                if os.getpgid(int(process.name)) == os.getpgrp():
+                    own += processor_seconds(process.name)
+        taken = sum(map(int, (user, nice, system, *interrupts))) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), taken, own
 
 
 class Paired(NamedTuple):

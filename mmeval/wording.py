@@ -59,7 +59,7 @@ def size(count: float) -> str:
 
 def printable(text: str, *, limit: int) -> str:
     """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
-    safe = "".join(char if char.isprintable() else " " for char in text)
+    safe = text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 

@@ -31,11 +31,12 @@ _TOGETHER = ("tests/model_backends/hf", "tests/model_backends/diffusers", "tests
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No settings of the caller, and the log as it was before."""
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No settings of the caller, no cache of theirs, and the log as it was before."""
     for name in os.environ:
         if name.startswith("MMEVAL_") or name in _OF_THE_CALLER:
             monkeypatch.delenv(name)
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
     with restored_log():
         yield
 

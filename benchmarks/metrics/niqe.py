@@ -3,8 +3,9 @@
 The bare filtering is the blurs alone of a picture and of its square in both sizes, in two readings. The strict one is
 the least that scipy can do: by the two halves of the window (``gaussian_filter``), of the part that NIQE reads (480 x
 480 of 512 x 512), in arrays that are there already. The plain one is by the window of 7 x 7 (``convolve``), of all
-pixels. A ratio is by the time of the processor. Memory is what the process takes at its highest above what it takes
-with the picture decoded.
+pixels. Ratios are by the time of the processor, also that of two processes, which share nothing: what a second one
+costs the first (memory, caches) shows there, and another program that takes its turn does not. Memory is what the
+process takes at its highest above what it takes with the picture decoded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy
 from scipy.ndimage import convolve, gaussian_filter
 
-from benchmarks.measuring import Figure, Fresh, busy, high_water, paired, seconds
+from benchmarks.measuring import Figure, Fresh, busy, high_water, paired
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.image.quality.scene_statistics import REACH, SIGMA, cropped, halved, luma
@@ -37,7 +38,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         mib, took = Fresh("benchmarks.metrics.niqe:large", name).result()  # the highest of a process never falls
         yield Figure(f"MiB above a picture of 3840 x 2160, {name}", mib, MEMORY, note=f"{took:.1f} s")
     alone, both = (statistics.median(_rounds(count) for _ in range(1 if quick else 3)) for count in (1, 2))
-    yield Figure("two processes to one, pictures a second", 2 * alone / both, CORES, at_least=True)
+    yield Figure("two processes to one, pictures a second of the processor", 2 * alone / both, CORES, at_least=True)
 
 
 def sizes(picture: Any) -> tuple[Any, Any]:
@@ -82,7 +83,7 @@ def large(name: str) -> tuple[float, float]:
 
 
 def _rounds(processes: int) -> float:
-    """Seconds until so many processes, side by side, have scored as many pictures each."""
+    """Seconds of the processor that each of so many processes, side by side, takes for as many pictures."""
     running = [Fresh("benchmarks.metrics.niqe:rounds") for _ in range(processes)]
     return max(float(process.result()) for process in running)
 
@@ -90,4 +91,4 @@ def _rounds(processes: int) -> float:
 def rounds() -> float:
     pixels = noise(512, 512)
     niqe_of(pixels)
-    return seconds(lambda: [niqe_of(pixels) for _ in range(ROUNDS)])
+    return busy(lambda: [niqe_of(pixels) for _ in range(ROUNDS)])

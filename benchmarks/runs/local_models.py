@@ -64,7 +64,8 @@ class LocalBench:
     def figures(self, count: int, trials: int) -> Iterator[Figure]:
         yield Figure(f"rows against the bare loop, batches of {BATCH}", self._ratio(count, 1), 0.9, at_least=True)
         yield Figure(f"{trials} trials of three dependent calls", self._ratio(trials, 3), 0.8, at_least=True)
-        yield Figure("two workers against one, a thread each", self._workers(count), 1.7, "x", at_least=True)
+        if self._model.device == "cpu":  # an accelerator may be the only one
+            yield Figure("two workers against one, a thread each", self._workers(count), 1.7, "x", at_least=True)
         yield Figure("growth of memory a sample", self._growth(count), 0.5, " KiB")
 
     def _ratio(self, count: int, turns: int) -> float:

@@ -89,16 +89,17 @@ class Bench:
     def figures(self) -> Iterator[Figure]:
         for warm_up in (self.bare(64, 10), self.ours(64, 10)):
             measure(warm_up)
-        for connections, goal in ((64, 0.95), (256, 0.8)):
+        for connections, goal, whole_goal in ((64, 0.95, 0.91), (256, 0.8, 0.71)):
             pairs = self.paired(connections, self.count)
             ratio = statistics.median(bare.active / ours.active for bare, ours in pairs)
             yield Figure(f"rate against the bare loop, {connections} connections", ratio, goal, at_least=True)
             whole = statistics.median(bare.wall / ours.wall for bare, ours in pairs)
             yield Figure(
-                f"whole processes against the bare loop, {connections} connections", whole, goal, at_least=True
+                f"whole processes against the bare loop, {connections} connections", whole, whole_goal, at_least=True
             )
-            cpu = statistics.median(1000 * ours.cpu / self.count for _, ours in pairs)
-            yield Figure(f"CPU a sample, {connections} connections", cpu, 0.4, " ms")
+            cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
+            note = f"{statistics.median(1000 * ours.cpu / self.count for _, ours in pairs):.2f} ms a sample"
+            yield Figure(f"CPU to that of the bare loop, {connections} connections", cpu, 2.5, "x", note=note)
         memory = [
             (measure(self.ours(256, self.count), memory=True), measure(self.ours(256, 2 * self.count), memory=True))
             for _ in range(min(3, self.pairs))
@@ -106,8 +107,11 @@ class Bench:
         yield Figure("peak memory", max(small.shared for small, _ in memory), 100, " MiB")
         growth = statistics.median(1024 * (large.private - small.private) / self.count for small, large in memory)
         yield Figure("growth a sample", growth, 0.5, " KiB")
-        first = statistics.median(ours.wall / bare.wall for bare, ours in self.paired(64, 10))
-        yield Figure("first 10 samples against the bare loop", first, 2.5, "x")
+        pairs = self.paired(64, 10)
+        first = statistics.median(ours.wall / bare.wall for bare, ours in pairs)
+        cpu = statistics.median(ours.cpu / bare.cpu for bare, ours in pairs)
+        note = f"{statistics.median(ours.wall for _, ours in pairs):.2f} s; {cpu:.1f} times the CPU"
+        yield Figure("first 10 samples against the bare loop", first, 2.5, "x", note=note)
         yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, "x")
 
     def help_ratio(self) -> float:

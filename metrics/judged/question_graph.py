@@ -17,6 +17,8 @@ from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
 
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
+MOST_PARTS = 10_000
+"""Of each kind, in the answer of a dry run, as a row may name any number."""
 _KEYS = {"id", "question", "parents", "part"}
 
 
@@ -56,7 +58,7 @@ def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         numbers = [int(label.removeprefix(kind)) for label in wanted if label_kind(label) == kind]
         if first := made.get(f"{kind}1"):
             apart = [Part("code", text="")] if kind == "text" else []  # else the texts would be one
-            for number in range(max(numbers, default=1)):
+            for number in range(min(max(numbers, default=1), MOST_PARTS)):
                 parts += [another(first, f"{trial.sample.id} {trial.repeat} {number}"), *apart]
     return Interleaved(tuple(parts))
 
@@ -88,7 +90,8 @@ def question_graph(
     ``show_input``. With ``repeats`` each question is asked as often, and the majority decides.
 
     Below a question that is no all are no, and are not asked. So is a question in a cycle, and one about a part that
-    the answer does not have. With ``dependencies: never_asked`` no question with parents is asked; all of them are no.
+    the answer does not have; questions about a kind that the model was not asked for are left out. With
+    ``dependencies: never_asked`` no question with parents is asked; all of them are no.
 
     A verdict that is lost, or of which the judge is not sure, leaves the trial unscored, with those below it; its
     bounds are the share with all of these as no, and as yes. With ``lost: wrong`` a question is no of which no reply
@@ -99,20 +102,24 @@ def question_graph(
     """
     if fault := graph_fault(trial.sample, {"questions": questions}):
         return Score.unscored(fault)
-    rows = read_questions(trial.sample.metadata[questions])
+    every = read_questions(trial.sample.metadata[questions])
+    rows = [one for one in every if label_kind(one.part) not in trial.left_out]
     if not rows:
-        return Score.inapplicable("the row has no questions")
+        return Score.inapplicable(
+            "the row has no questions" if not every else "the model was not asked for what they are about"
+        )
+    unasked = {one.id for one in every} - {one.id for one in rows}
     answer = trial.output or Interleaved()
     parts = parts_by_label(answer)
     asked = asked_of(trial.sample) if show_input else ""
     graph: list[GraphQuestion] = []
     for one in rows:
-        seen = _seen(answer, parts, one.part)
+        seen, parents = _seen(answer, parts, one.part), [parent for parent in one.parents if parent not in unasked]
         if isinstance(seen, str):
-            graph.append(GraphQuestion(one.id, None, one.parents, seen))
+            graph.append(GraphQuestion(one.id, None, parents, seen))
             continue
         values = {"answer": seen, "input": asked, "question": one.text, "shown": "part" if one.part else "answer"}
-        graph.append(GraphQuestion(one.id, Question(judge, FORM, prompt, values), one.parents))
+        graph.append(GraphQuestion(one.id, Question(judge, FORM, prompt, values), parents))
     found = yield from ask_graph(graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats)
     return found.share()
 

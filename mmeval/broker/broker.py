@@ -21,7 +21,7 @@ from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, Role
-from mmeval.records.digests import call_seed
+from mmeval.records.digests import call_seed, digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.records.sample import Sample
@@ -116,7 +116,7 @@ class Broker:
     """Runs programs over the roles of one run.
 
     ``roles`` maps names to runtimes; a program that asks a role that is not there gets a reply with an ``unsupported``
-    error.
+    error. ``nonce`` is the run's own, by which its calls have keys that no other run has; without it they have none.
     """
 
     def __init__(
@@ -124,6 +124,7 @@ class Broker:
         journal: Journal,
         *,
         seed: int = 0,
+        nonce: str = "",
         cache: ResponseCache | None = None,
         reasoning_tags: tuple[str, str] | None = None,
     ) -> None:
@@ -131,7 +132,7 @@ class Broker:
         self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
         """Trials that are asked or judged now: a batch may wait for their calls."""
-        self._seed, self._cache, self._tags = seed, cache, reasoning_tags
+        self._seed, self._nonce, self._cache, self._tags = seed, nonce, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[JournalEntry]] = {}
         self._converting: ThreadPoolExecutor | None = None
 
@@ -321,10 +322,10 @@ class Broker:
         """The reply as it is journalled, and whether it is acceptable.
         An unacceptable one is journalled as a failure with its cost; a failed call was retried, so is acceptable."""
         call, scope = asked.call, asked.scope
-        digest = call.request.digest
-        seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
+        request_digest = call.request.digest
+        seed = call_seed(self._seed, request_digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
         unknown = _unknown_options(runtime, call)
-        request = sent.request.with_seed(seed).without_options(unknown)
+        request = sent.request.with_seed(seed, self._server_key(asked, attempt)).without_options(unknown)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
         cache_key = "" if cache is None else _cache_key(runtime, request, call)
         kept = None if cache is None else cache.get(cache_key)
@@ -334,7 +335,7 @@ class Broker:
         response, fault = self._looked_at(call, _with_warnings(response, sent.done), unknown)
         entry = self.journal.append(
             asked.key,
-            digest,
+            request_digest,
             response,
             by=asked.by,
             attempt=failures,
@@ -345,6 +346,13 @@ class Broker:
         if cache is not None and kept is None:
             _put(cache, cache_key, entry.response)
         return entry, not fault
+
+    def _server_key(self, asked: _Asked, attempt: int) -> str:
+        """The key of a call for its server: the same after a kill, another once a reply is journalled as a failure."""
+        if not self._nonce:
+            return ""
+        failed = self.journal.failures(asked.key)
+        return digest([self._nonce, asked.key, asked.call.request.digest, attempt, failed])
 
     async def _from_backend(
         self, runtime: BackendRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int

@@ -41,7 +41,7 @@ from mmeval.errors import (
 )
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
-from mmeval.records.response import RETRYABLE, ErrorKind, Response
+from mmeval.records.response import RETRYABLE, UNANSWERED, ErrorKind, Response
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket
 from mmeval.system.threads import OwnThread
@@ -184,6 +184,8 @@ class BackendRuntime:
                 return response, tries + refusals
             if self._closed:
                 raise StoppedError("the call was given up")  # by this process: that is no failure of the call
+            if error.kind not in UNANSWERED:
+                request = request.replied()
             ticket = replace(ticket, attempt=ticket.attempt + 1)
             if failed is not None:
                 failed.note(response)

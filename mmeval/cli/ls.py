@@ -49,8 +49,6 @@ _MAX_LICENCE = 24
 
 
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
-_MAX_TAGS = 35
-"""A table of tasks fits 80 columns with this."""
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
     "tasks": ("Version", "Tags"),
     "groups": ("Tags", "From"),
@@ -73,7 +71,7 @@ _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}")
-    parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
+    parser.add_argument("pattern", nargs="?", metavar="PATTERN", help="a glob, or a part of the name")
     add_flags(parser, _FLAGS)
 
 
@@ -84,16 +82,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
     if args.what not in (*FROM_FILES, *KINDS):
         raise UnknownNameError("kind of thing to list", args.what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
-    if args.what == "tasks" and args.pattern == "*":
+    if args.what == "tasks" and args.pattern is None:
         from mmeval.task.index import TaskIndex
 
         _print(_BENCHMARK_HEADERS, _benchmark_rows(TaskIndex(settings["include_path"].value)))
-        print_text("\nmmeval ls tasks NAME lists the tasks of one\n")
+        print_text("\nmmeval ls tasks unim lists the tasks of one benchmark, '*' those of all\n")
         return 0
+    pattern = "*" if args.pattern is None else args.pattern
     if args.what in FROM_FILES:
-        return print_tasks((args.what,), settings["include_path"].value, args.pattern)
+        return print_tasks((args.what,), settings["include_path"].value, pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
-    _print(headers, _rows(args.what, args.pattern, row))
+    _print(headers, _rows(args.what, pattern, row))
     return 0
 
 
@@ -131,8 +130,8 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
             tags = ", ".join(entry.tags)
-            about = [cell(tags), cell(entry.owner)] if groups else [cell(entry.version), cell(tags, limit=_MAX_TAGS)]
-            yield [cell(entry.name), *about]
+            about = (tags, entry.owner) if groups else (entry.version, tags)
+            yield [cell(entry.name), *map(cell, about)]
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:

@@ -35,7 +35,7 @@ USAGE = """\
 mmeval evaluates models that answer in any modality, interleaved.
 
   mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
-  mmeval ls tasks                                        lists the tasks
+  mmeval ls tasks                                        lists the benchmarks
   mmeval --help                                          lists all verbs and flags"""
 """Printed for a command without any arguments."""
 
@@ -93,7 +93,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.task.selection import select
 
     if not settings["tasks"].value:
-        raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
+        raise UsageError("--tasks is missing; mmeval ls tasks '*' lists them")
     plan = make_plan(settings, command=command)
     publication = Publication.prepared(
         plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table

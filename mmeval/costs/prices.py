@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from mmeval.backend.contract import BatchBackend, ModelBackend, ProgramBackend, SampleBackend
 from mmeval.errors import MissingDataError, did_you_mean
@@ -35,6 +36,8 @@ MILLION = 1_000_000
 _AMOUNTS = ("input", "output", "per_image", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
+"""A host without a domain, or with a number alone, is no provider."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
@@ -89,6 +92,9 @@ def _listed(name: str, address: str) -> Price | None:
     The lowest tier counts where long prompts cost more. Usage does not tell tokens of pictures or sounds from those of
     words, so that each token of an answer counts as the dearest kind.
     """
+    host = urlsplit(address).hostname
+    if host and _IN_HOUSE.fullmatch(host):
+        return None
     import genai_prices  # heavy, and needed only for a server's models
 
     try:

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from mmeval.content.media import path_inside
-from mmeval.errors import MissingDataError, StorageError, UsageError
+from mmeval.errors import Caught, MissingDataError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.system.folders import free_bytes, own_cache, replaced
 
@@ -58,9 +58,12 @@ def _check(opened: zipfile.ZipFile, archive: Path, size: int, into: Path) -> Non
             f"{archive}: {len(entries):,} entries of {total:,} bytes in an archive of {size:,}: do not use it"
         )
     for entry in entries:
-        path_inside(into, entry.filename)
-        if stat.S_ISLNK(entry.external_attr >> 16):
-            raise UsageError(f"{archive}: its entry {entry.filename[:200]!r} is a link; do not use it")
+        with Caught() as leads_out:
+            path_inside(into, entry.filename)
+        if leads_out or stat.S_ISLNK(entry.external_attr >> 16):
+            raise UsageError(
+                f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads out of it; do not use it"
+            )
     if total > free_bytes(into):
         raise StorageError(
             f"{into.parent}: {archive.name} needs {total:,} bytes there; free space, or set MMEVAL_CACHE_DIR to "

@@ -3,8 +3,8 @@
 Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
 stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are
 therefore estimates: a stand-in has no content unless a metric (``supposed``) or a call (``example``) provides one. A
-program is stopped at ``MAX_CALLS`` calls, a metric's at ``MAX_VERDICTS``. Calls of judges are counted on at most ``JUDGED_SAMPLES`` samples of a task,
-evenly spread, and scaled.
+program is stopped at ``MAX_CALLS`` calls, that of a metric at ``MAX_VERDICTS``. Calls of judges are counted on at most
+``JUDGED_SAMPLES`` samples of a task, evenly spread, and scaled.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.content.parts import PartKind
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.records.digests import canonical_json, content_digest
+from mmeval.records.digests import canonical_json, content_digest, digest
 from mmeval.records.sample import Message
 
 _GENERATION_ALIASES: Mapping[str, str] = {
@@ -96,31 +96,37 @@ def _within(name: str, value: Any, number: float) -> float:
 class Request:
     """One question to a backend; ``wants`` are the kinds of part to answer with.
 
-    ``seed`` is set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's bytes, nothing
-    else: not the seed, not a file name, not the task.
+    ``seed`` and ``key`` are set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's
+    bytes, nothing else: not the seed, not a file name, not the task. ``key`` names the call among those of all runs, so
+    that a server can tell one that is sent again; empty for none.
     """
 
     messages: tuple[Message, ...]
     params: GenerationParams = GenerationParams()
     wants: tuple[PartKind, ...] = ("text",)
     seed: int = 0
+    key: str = ""
 
     @cached_property
     def digest(self) -> str:
         how = _how_digest(self.params, self.wants)
         return content_digest(how, [(m.role, m.content) for m in self.messages])
 
-    def with_seed(self, seed: int) -> Request:
-        request = Request(self.messages, self.params, self.wants, seed)
+    def with_seed(self, seed: int, key: str = "") -> Request:
+        request = Request(self.messages, self.params, self.wants, seed, key)
         request.__dict__["digest"] = self.digest  # the seed is no part of it
         return request
+
+    def replied(self) -> Request:
+        """The request to send once a reply has come, under another key: by this one the server may repeat it."""
+        return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
     def without_options(self, names: Collection[str]) -> Request:
         """The request without some parameters of one modality, under the same digest."""
         if not names:
             return self
         options = {name: value for name, value in self.params.options.items() if name not in names}
-        request = Request(self.messages, replace(self.params, options=options), self.wants, self.seed)
+        request = Request(self.messages, replace(self.params, options=options), self.wants, self.seed, self.key)
         request.__dict__["digest"] = self.digest
         return request
 

@@ -31,6 +31,8 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
 """Errors of transport or server: the same request may succeed when it is sent again."""
+UNANSWERED: frozenset[ErrorKind] = frozenset(("rate_limit", "unreachable", "timeout", "connection"))
+"""Errors after which the server may have, or may still make, the reply to that very call."""
 HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
 """Errors of the request: the same request fails again."""
 

@@ -14,6 +14,7 @@ from mmeval.report.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, newest_results, read_results
+from mmeval.wording import counted
 
 
 @dataclass(frozen=True)
@@ -59,18 +60,17 @@ class Baseline:
             other = theirs.get(key)
             if other is None:
                 has_task = any(one.task == key.task for one in theirs)
-                lacks = f"metric {key.metric} of {key.task}" if has_task else f"task {key.task}"
-                unknown.update({} if key.slice else {f"no {lacks}": None})
+                lacks = f"{key.metric} of {key.task}" if has_task else f"task {key.task}"
+                unknown.update({} if key.slice else {lacks: None})
             elif other.value is not None:
-                name = f"the baseline's {key.task} {key.metric}"
                 if why := self._why_not(key, document):
-                    differing[f"{name} is not shown: {why}"] = None
+                    differing[f"the baseline's {key.task} {key.metric} is not shown: {why}"] = None
                     continue
                 values[key] = other
                 if other.n != own.n and not key.slice:
-                    notes[f"{name} stands for {other.n} trials, that of this run for {own.n}"] = None
+                    notes[f"the baseline has {counted(other.n, 'trial')} of {key.task}, this run {own.n:,}"] = None
         if unknown:
-            notes[f"N/A beside this run: the baseline ({self.file.parent}) has {', '.join(unknown)}"] = None
+            notes[f"the baseline ({self.file.parent}) has no number for {', '.join(unknown)}"] = None
         return Beside(Column(self.header, values), tuple(differing), tuple(notes))
 
     def _why_not(self, key: Key, document: ResultsDocument) -> str:

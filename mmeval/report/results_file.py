@@ -25,6 +25,7 @@ from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.json_lines import sealed_document, write_atomic
+from mmeval.task.derived_entries import needs_with_pieces
 from mmeval.task.task import Task
 
 _FILTER = "none"
@@ -179,6 +180,7 @@ def _metrics(task: Task) -> dict[str, Any]:
             "profile": metric.bound.profile,
             "aggregation": metric.aggregation,
             "unavailable": metric.unavailable,
+            "needs": needs_with_pieces(metric, task.metrics),
             "without": dict(metric.without),
             "outputs": list(metric.bound.metric.outputs),
             "judged": metric.bound.metric.judged,
@@ -198,12 +200,15 @@ def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     for number in task.numbers:
         counted = whole[number.name].weights if number.name in whole else number.of
         lacking = {part: "no trial has it" for part in number.of if part not in counted} if counted else {}
+        parts = [metric for metric in task.metrics if not set(metric.bound.metric.outputs).isdisjoint(number.of)]
+        needs = [need for metric in parts for need in needs_with_pieces(metric, task.metrics)]
         found[number.name] = {
             "version": "",
             "switches": {"of": list(number.of), "missing": "skip" if number.skips_missing else "unknown"},
             "profile": next((profiles[part] for part in number.of if part in profiles), "standard"),
             "aggregation": number.combine,
             "unavailable": number.unavailable,
+            "needs": list(dict.fromkeys(needs)) if number.unavailable else [],
             "without": {**lacking, **number.without},
             "outputs": [number.name],
             "judged": False,

@@ -80,7 +80,12 @@ class _StoredTrials(Runner):
             log.warning("%s is damaged and was left out; the run's own command asks again what it answered", place)
         identity = self._record["identity"]
         tags = identity["reasoning_tags"]
-        return Broker(journal, seed=identity["seed"], reasoning_tags=None if tags is None else tuple(tags))
+        return Broker(
+            journal,
+            seed=identity["seed"],
+            nonce=self._record.get("nonce", ""),
+            reasoning_tags=None if tags is None else tuple(tags),
+        )
 
     def begin(self) -> Coroutine[Any, Any, None]:
         self._judging = Judging(self.broker, self.runs, self.progress.judged, last=True)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.backend.contract import AnyBackend
@@ -23,6 +24,7 @@ from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import Caught, MissingDataError, MissingError, sentence
 from mmeval.installation import install_command
+from mmeval.metric.bound import Need
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
 from mmeval.task.derived_entries import has_unavailable_piece
@@ -101,7 +103,7 @@ def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
     several = len(lines) > 1 and len(found) > 0
     if several:
         count = counted(len({name for one in lacking for name in one.metrics}), "metric")
-        needs = ", ".join(f"{one.metrics} need{'s' if one.metrics == 1 else ''} {one.what}" for one in found)
+        needs = ", ".join(one.why() for one in found)
         _log.warning("%s cannot be computed here: %s; mmeval doctor %s says more", count, needs, tasks)
     for line in lines:
         _log.log(logging.DEBUG if several else logging.WARNING, "%s", line)
@@ -109,38 +111,51 @@ def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
     """The tasks of a run as its command named them, for another command."""
-    words = [*map(str, settings.get("tasks") or (task.name for task in selection.tasks))]
+    return words_for(settings, [task.name for task in selection.tasks])
+
+
+def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
+    """The tasks of a run as its settings name them, else by their own names."""
+    words = [*map(str, settings.get("tasks") or tasks)]
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]
     return shlex.join(words)
 
 
 class Remedy(NamedTuple):
-    """What would make some metrics available, how many need it, and the flag or command that supplies it."""
+    """What would make some metrics available, those that need it, and the flag or command that supplies it."""
 
     what: str
-    metrics: int
+    needing: tuple[Hashable, ...]
     how_to: str
 
+    def why(self, unit: str = "") -> str:
+        """``3 metrics need a judge``, or without the unit."""
+        count = len(self.needing)
+        return f"{counted(count, unit) if unit else count} need{'s' if count == 1 else ''} {self.what}"
+
     def __str__(self) -> str:
-        return (
-            f"{counted(self.metrics, 'metric')} {'needs' if self.metrics == 1 else 'need'} {self.what}: {self.how_to}"
-        )
+        return f"{self.why('metric')}: {self.how_to}"
 
 
 def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
     """Each thing that unavailable metrics need; one that needs two things counts for both.
     ``tasks`` are the words of a command line that name the selection."""
-    found: dict[str, dict[str, set[str]]] = {}
-    for task in selection.tasks:
-        for metric in task.metrics:
-            for kind, name in metric.needs:
-                found.setdefault(kind, {}).setdefault(name, set()).add(metric.bound.name)
-    for role, metrics in found.get("role", {}).items():
+    metrics = [metric for task in selection.tasks for metric in task.metrics]
+    return remedies_of(((metric.bound.name, metric.needs) for metric in metrics), tasks)
+
+
+def remedies_of(needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str) -> Iterator[Remedy]:
+    """The remedies for whatever is given with its needs: metrics or numbers."""
+    found: dict[str, dict[str, dict[Hashable, None]]] = {}
+    for one, needs in needing:
+        for kind, name in needs:
+            found.setdefault(kind, {}).setdefault(name, {})[one] = None
+    for role, ones in found.get("role", {}).items():
         if role in ("judge", "captioner"):
-            yield Remedy(f"a {role}", len(metrics), f"--{role} openai,model=NAME")
+            yield Remedy(f"a {role}", (*ones,), f"--{role} openai,model=NAME")
         else:
-            yield Remedy(f"the role {role}", len(metrics), f"--role {role}=openai,model=NAME")
+            yield Remedy(f"the role {role}", (*ones,), f"--role {role}=openai,model=NAME")
     extras, packages = (sorted(found.get(kind, {})) for kind in ("extra", "package"))
     for kind, what, how_to in (
         ("extra", "an extra of mmeval", install_command(",".join(extras))),
@@ -148,7 +163,7 @@ def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
         ("model", "models that are not here", f"mmeval doctor {tasks}"),
     ):
         if of_kind := found.get(kind):
-            yield Remedy(what, len(set().union(*of_kind.values())), how_to)
+            yield Remedy(what, tuple(dict.fromkeys(chain.from_iterable(of_kind.values()))), how_to)
 
 
 class UnavailableMetrics(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
-from mmeval.aggregate.statistics import MANY_CLUSTERS, import_quantiles
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, ProgramBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
@@ -325,12 +323,6 @@ def run_identity(backends: Backends, selection: Selection, options: RunOptions) 
     }
 
 
-def _most_trials(selection: Selection, options: RunOptions) -> float:
-    """The most trials there can be by ``--limit``; infinite where the data decide."""
-    limit = options.limit
-    return math.inf if limit is None or limit < 1 else sum(limit * task.repeats for task in selection)
-
-
 class _NewTrials(Runner):
     """The trials of a run that asks the model."""
 
@@ -346,13 +338,7 @@ class _NewTrials(Runner):
         self.batch_size = options.batch_size
 
     def prepare(self, media: MediaStore) -> Backends:
-        options = self.options
-        early = _most_trials(self.selection, options) < MANY_CLUSTERS
-        if self.scorer is not None and early:
-            self.scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
-        backends, self._jobs = prepared(self.selection, options, media)
-        if self.scorer is not None and not early and self._jobs.total() < MANY_CLUSTERS:
-            self.scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
+        backends, self._jobs = prepared(self.selection, self.options, media)
         self.data = self._jobs.data()
         return backends
 
@@ -387,6 +373,7 @@ class _NewTrials(Runner):
         return Broker(
             journal,
             seed=options.seed,
+            nonce=folder.record["nonce"],
             cache=ResponseCache(options.use_cache) if options.use_cache is not None else None,
             reasoning_tags=options.reasoning_tags,
         )

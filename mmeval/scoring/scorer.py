@@ -101,11 +101,6 @@ class Scorer:
         if self._failure is not None:
             raise self._failure
 
-    def prepare(self, work: Callable[[], object]) -> None:
-        """Let a process work early while it waits for trials; without one, do nothing."""
-        if self._pool is not None:
-            self._pool.prepare(work)
-
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
         """Results of ``works``, by the processes, or here where there are none.
         Each is a module function or a ``partial``. Raises their errors; MmevalError if they kill a process."""

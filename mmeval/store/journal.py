@@ -69,6 +69,7 @@ class Journal:
         self._own = Segment(folder, media)
         self._index: dict[bytes, int] = {}
         self._refused: Counter[bytes] = Counter()
+        self._failed: Counter[bytes] = Counter()
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, JournalEntry] = {}
@@ -123,6 +124,10 @@ class Journal:
         """How many replies to a call were not acceptable, over all processes."""
         return self._refused[key_hash(key)] if self._refused else 0
 
+    def failures(self, key: str) -> int:
+        """How many tries of a call without an answer failed, over all processes."""
+        return self._failed[key_hash(key)] if self._failed else 0
+
     def append(
         self,
         key: str,
@@ -155,6 +160,8 @@ class Journal:
         if refused:
             head["refused"] = True
             self._refused[hashed] += 1
+        elif response.error is not None:
+            self._failed[hashed] += 1 + attempt
         written = self._own.keep(head, response, in_place=in_place)
         if response.error is None:
             self._index[hashed] = self._place(self._own.path, written.offset)
@@ -266,6 +273,8 @@ class Journal:
                 key, at = key_hash(row["k"]), row["t"]
                 if "refused" in row:
                     self._refused[key] += 1
+                elif "failed" in row:
+                    self._failed[key] += 1 + row.get("a", 0)
                 self.spending.add_line(row)
                 known = self._index.get(key)  # segments are not read in the order of their time
                 if "r" in row and (known is None or at >= self._row_at(known)["t"]):

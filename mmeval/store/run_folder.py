@@ -18,6 +18,7 @@ import itertools
 import json
 import os
 import platform
+import secrets
 import socket
 import sys
 import time
@@ -102,6 +103,7 @@ class RunFolder:
             format=FORMAT_VERSION,
             mmeval=__version__,
             created=self._record.get("created", now),
+            nonce=self._record.get("nonce") or secrets.token_hex(8),
             identity=dict(identity),
             options=dict(options),
             settings=dict(settings or {}),

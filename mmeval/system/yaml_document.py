@@ -76,11 +76,12 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """A mapping of a YAML file and those it includes, with the place of each key."""
+    """A mapping of a YAML file and those it includes (``sources``), with the place of each key."""
 
     file: Path
     data: Mapping[str, Any]
     places: Mapping[KeyPath, YamlPlace] = field(default_factory=dict)
+    sources: frozenset[Path] = frozenset()
 
     def place(self, path: KeyPath = ()) -> YamlPlace:
         """Where the value at ``path`` was written, or the nearest thing around it."""
@@ -116,7 +117,8 @@ class Document:
     def over(self, base: Document) -> Document:
         """This document with the top-level keys, as a whole, that only ``base`` has."""
         kept = {key: place for key, place in base.places.items() if key and key[0] not in self.data}
-        return Document(self.file, {**base.data, **self.data}, {**kept, **self.places})
+        sources = self.sources | base.sources | {base.file}
+        return Document(self.file, {**base.data, **self.data}, {**kept, **self.places}, sources)
 
     def without(self, name: str) -> Document:
         places = {key: place for key, place in self.places.items() if not key or key[0] != name}

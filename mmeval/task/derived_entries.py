@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.errors import MmevalError, UsageError, did_you_mean
-from mmeval.metric.bound import BoundMetric
+from mmeval.metric.bound import BoundMetric, Need
 from mmeval.metric.contract import load_metric
 from mmeval.metric.derived import with_range
 from mmeval.metric.signature import PIECES_SWITCH
@@ -75,6 +75,14 @@ def has_unavailable_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> b
     """Whether an entry is made of another one that is unavailable."""
     lost = {name for other in entries if other.unavailable for name in other.bound.metric.outputs}
     return not lost.isdisjoint(entry.bound.pieces)
+
+
+def needs_with_pieces(entry: TaskMetric, entries: Iterable[TaskMetric]) -> tuple[Need, ...]:
+    """What an unavailable entry needs, with what the unavailable entries need that it is made of."""
+    entries = [other for other in entries if other is not entry and other.unavailable]
+    made_of = [other for other in entries if not set(entry.bound.pieces).isdisjoint(other.bound.metric.outputs)]
+    pieces = (need for other in made_of for need in needs_with_pieces(other, entries))
+    return tuple(dict.fromkeys((*entry.needs, *pieces))) if entry.unavailable else ()
 
 
 def with_pieces(

@@ -9,7 +9,8 @@ task file, or a folder.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING
 from mmeval import plugins
 from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
 from mmeval.plugins import package_folder
-from mmeval.task.scan import FileScan, scan_file, yaml_files
+from mmeval.task.scan import scan_file, yaml_files
+from mmeval.task.scan_cache import ScanCache
 
 if TYPE_CHECKING:
     from mmeval.task.include import TaskFiles
@@ -29,10 +31,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """One task or group of the index. A full read gives ``version`` and ``license``.
+    """One task or group of the index.
 
     ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is the distribution,
-    or the folder. ``problem`` is set for a file that cannot be read.
+    or the folder. ``problem`` is set for a file that cannot be read, ``fault`` for one whose includes cannot.
     """
 
     name: str
@@ -44,6 +46,7 @@ class IndexEntry:
     problem: TaskFileError | None = None
     version: str = ""
     license: str = ""
+    fault: TaskFileError | None = None
 
     @property
     def full_name(self) -> str:
@@ -65,7 +68,7 @@ class _Root:
 
 
 class TaskIndex:
-    """All names that ``--tasks`` accepts, by one scan of each file for its names."""
+    """All names that ``--tasks`` accepts, by a scan of each file, which is kept between calls."""
 
     def __init__(self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None) -> None:
         self._roots = [*_package_roots(), *_include_roots(include_path)] if roots is None else list(roots)
@@ -87,11 +90,13 @@ class TaskIndex:
     def _claims(self) -> dict[str, list[tuple[int, IndexEntry]]]:
         """Every claim to a name, with its rank."""
         claims: dict[str, list[tuple[int, IndexEntry]]] = {}
-        seen: set[Path] = set()
+        seen: set[str] = set()
         for root in self._roots:
-            files = {file.resolve(): file for file in root.files()}  # one folder may be registered twice
-            for entry in _entries([file for key, file in files.items() if key not in seen], root):
+            files = _by_place(root.files())  # one folder may be registered twice
+            cache = ScanCache(root.folder)
+            for entry in self._entries([file for key, file in files.items() if key not in seen], root, cache):
                 claims.setdefault(entry.name, []).append((root.rank, entry))
+            cache.save()
             seen.update(files)
         return claims
 
@@ -101,16 +106,9 @@ class TaskIndex:
         return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
 
     def listing(self) -> Iterator[IndexEntry]:
-        """``entries``, each read in full, so that a broken file has its problem's line."""
+        """``entries``, those whose includes cannot be read with that as their problem."""
         for entry in self.entries():
-            try:
-                metadata = self.files.document(entry.file).data.get("metadata")
-            except TaskFileError as problem:
-                yield replace(entry, problem=problem)
-            else:
-                written = metadata if isinstance(metadata, Mapping) else {}
-                version, licence = (str(written.get(key) or "") for key in ("version", "license"))
-                yield replace(entry, version=version, license=licence)
+            yield replace(entry, problem=entry.fault) if entry.fault and not entry.problem else entry
 
     def tags(self) -> dict[str, list[IndexEntry]]:
         """The entries of each tag."""
@@ -150,11 +148,11 @@ class TaskIndex:
 
     def below(self, folder: Path) -> list[IndexEntry]:
         """The entries of a folder, whether or not it belongs to the index."""
-        return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
+        return list(self._entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
 
     def of_file(self, file: Path) -> IndexEntry | None:
         """The entry of a file, also of one outside the index; None for a template."""
-        return next(_entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
+        return next(self._entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
 
     def problems(self) -> list[TaskFileError]:
         """The faults of files whose names could not be read."""
@@ -166,6 +164,28 @@ class TaskIndex:
         return (
             entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
         )
+
+    def _entries(self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None) -> Iterator[IndexEntry]:
+        """The tasks and groups among files. Others are templates, which may have tags."""
+        for file in files:
+            scan = None if cache is None else cache.scan(file)
+            if scan is None:
+                scan = scan_file(file, self.files)
+                if cache is not None:
+                    cache.add(scan)
+            if scan.name or scan.problem:
+                yield IndexEntry(
+                    scan.name,
+                    bool(scan.group),
+                    file,
+                    root.benchmark,
+                    root.owner,
+                    scan.tags,
+                    scan.problem,
+                    scan.version,
+                    scan.license,
+                    scan.fault,
+                )
 
     def _winners(self, name: str) -> list[IndexEntry]:
         claims = self._claims.get(name, [])
@@ -209,30 +229,14 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
         yield _Root(folder, "", str(folder), rank)
 
 
-def _entries(files: Iterable[Path], root: _Root) -> Iterator[IndexEntry]:
-    """The tasks and groups among files. Others are templates, which may have tags."""
-    scans = {file: scan_file(file) for file in files}
-    for scan in list(scans.values()):
-        if scan.name or scan.problem:
-            tags = _tags(scan, scans, {scan.file})
-            yield IndexEntry(scan.name, bool(scan.group), scan.file, root.benchmark, root.owner, tags, scan.problem)
-
-
-def _tags(scan: FileScan, scans: dict[Path, FileScan], seen: set[Path]) -> tuple[str, ...]:
-    """A file's tags, or those of the last included file that has any; each is seen once."""
-    if scan.tags is not None:
-        return scan.tags
-    for name in reversed(scan.includes):
-        target = Path(scan.file.parent, name)
-        if target not in scans:
-            target = target.resolve()
-        if target in seen or not target.is_file():
-            continue
-        seen.add(target)
-        below = scans.get(target)
-        if below is None:
-            below = scans[target] = scan_file(target)
-        tags = _tags(below, scans, seen)
-        if tags:
-            return tags
-    return ()
+def _by_place(files: Iterable[Path]) -> dict[str, Path]:
+    """Files by where they really are. Each folder is resolved once, not with every file."""
+    resolved: dict[Path, str] = {}
+    found: dict[str, Path] = {}
+    for file in files:
+        folder = resolved.get(file.parent)
+        if folder is None:
+            folder = resolved[file.parent] = os.path.realpath(file.parent)
+        place = f"{folder}{os.sep}{file.name}"
+        found[os.path.realpath(place) if file.is_symlink() else place] = file
+    return found

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import TaskFileError
 from mmeval.plain_file import open_plain
-from mmeval.system.yaml_document import MAX_FILE_BYTES, read_document
+
+if TYPE_CHECKING:
+    from mmeval.task.include import TaskFiles
 
 _NAME = re.compile(r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)", re.MULTILINE)
 _HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
@@ -25,15 +27,19 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """The names in a file. ``tags`` is None if only an included file may have some.
-    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty."""
+    """What lists show of a file; ``sources`` are the files that it includes.
+    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty. ``fault`` is what is
+    wrong with its includes; then it shows only what stands in the file itself."""
 
     file: Path
     task: str = ""
     group: str = ""
-    tags: tuple[str, ...] | None = None
-    includes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    version: str = ""
+    license: str = ""
+    sources: tuple[Path, ...] = ()
     problem: TaskFileError | None = None
+    fault: TaskFileError | None = None
 
     @property
     def name(self) -> str:
@@ -57,8 +63,10 @@ def yaml_files(folder: Path) -> Iterator[Path]:
                 yield Path(parent, name)
 
 
-def scan_file(file: Path) -> FileScan:
-    """Scan a file. Never raises: a fault is in ``problem``, for when the file is used."""
+def scan_file(file: Path, files: TaskFiles) -> FileScan:
+    """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is used."""
+    from mmeval.system.yaml_document import read_document  # it imports a package that kept scans do not need
+
     try:
         document = read_document(file)
     except TaskFileError as problem:
@@ -69,17 +77,29 @@ def scan_file(file: Path) -> FileScan:
     name = data.get(key, "")
     if key in data and not (name and isinstance(name, str)):
         return FileScan(file, task=file.stem, problem=document.error((key,), "must be a name; put it in quotes"))
+    fault = None
+    try:
+        document = files.completed(document)
+    except TaskFileError as error:
+        fault = error
+    written = document.data.get("metadata")
+    metadata = written if isinstance(written, Mapping) else {}
     return FileScan(
         file,
         task=name if key == "task" else "",
         group=name if key == "group" else "",
-        tags=_texts(data["tag"]) if "tag" in data else None,
-        includes=_texts(data.get("include", ())),
+        tags=_texts(document.data.get("tag")),
+        version=str(metadata.get("version") or ""),
+        license=str(metadata.get("license") or ""),
+        sources=tuple(sorted(document.sources)),
+        fault=fault,
     )
 
 
 def _probable_name(file: Path) -> str:
     """The name of a broken file by its line; empty where no key names it, as in a template."""
+    from mmeval.system.yaml_document import MAX_FILE_BYTES
+
     try:
         with open_plain(file) as stream:
             text = stream.read(MAX_FILE_BYTES).decode("utf-8", "replace")

@@ -131,7 +131,7 @@ class ChosenTasks:
         return [entry]
 
     def _unknown(self, name: str) -> UsageError:
-        hint = "To list them: mmeval ls tasks"
+        hint = "To list them: mmeval ls tasks '*'"
         if name.endswith((".yaml", ".yml")):
             return UsageError(f"{name}: there is no such task file")
         if not self._index.names():
@@ -231,7 +231,7 @@ def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen
         for name in split_names([wanted]):
             chosen.add(name)
     if not chosen.tasks:
-        raise UsageError("no task is named; give --tasks NAME (mmeval ls tasks lists them)")
+        raise UsageError("no task is named; give --tasks NAME (mmeval ls tasks '*' lists them)")
     return chosen
 
 

@@ -143,7 +143,7 @@ class OpenAIBackend:
         try:
             endpoint = self._endpoint(request)
             outgoing = await asyncio.to_thread(self._encode, request) if _is_large(request) else self._encode(request)
-            received = await self._transport.post(outgoing)
+            received = await self._transport.post(outgoing, request.key)
             latency = received.latency
             try:
                 if not 200 <= received.status < 300:

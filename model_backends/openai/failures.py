@@ -37,6 +37,7 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     402: "auth",
     403: "auth",
     408: "timeout",
+    409: "rate_limit",  # the server is still at work on a call with the same idempotency key
     413: "too_long",
     429: "rate_limit",
 }

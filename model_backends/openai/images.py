@@ -36,7 +36,7 @@ class ImagesEndpoint:
         if self._settings.image_response_format:
             fields["response_format"] = self._settings.image_response_format
         if images:
-            return multipart(EDITS, fields, _files(images))
+            return multipart(EDITS, fields, _files(images), request.key)
         return Outgoing(GENERATIONS, json.dumps(fields | {"n": 1}).encode())
 
     def decode(self, received: Received, request: Request) -> Response:
@@ -96,9 +96,10 @@ def _files(images: Sequence[Media]) -> list[FormFile]:
     ]
 
 
-def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile]) -> Outgoing:
-    """A form with files (RFC 7578). Raises CallError for an invalid MIME type."""
-    boundary = secrets.token_hex(16)
+def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile], key: str = "") -> Outgoing:
+    """A form with files (RFC 7578). Raises CallError for an invalid MIME type.
+    With a ``key`` the same form has the same bytes, as servers compare those of calls with one key."""
+    boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():
         pieces.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode())

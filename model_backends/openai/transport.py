@@ -80,12 +80,15 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._room = Room(HELD_BYTES)
 
-    async def post(self, outgoing: Outgoing) -> Received:
-        """The reply with any status. Raises CallError without a complete reply."""
+    async def post(self, outgoing: Outgoing, key: str = "") -> Received:
+        """The reply with any status. Raises CallError without a complete reply.
+        A server that knows idempotency keys answers a second call with the same ``key`` by the reply to the first."""
         session = self._session or self._open()
         url = self._urls.get(outgoing.path) or self._url(outgoing.path)
         body: Any = outgoing.body if len(outgoing.body) < LARGE_BODY else io.BytesIO(outgoing.body)
-        headers = None if outgoing.content_type == "application/json" else {"Content-Type": outgoing.content_type}
+        headers = {"Idempotency-Key": key} if key else {}
+        if outgoing.content_type != "application/json":
+            headers["Content-Type"] = outgoing.content_type
         started = time.perf_counter()
         try:
             response = await session.post(url, data=body, headers=headers, allow_redirects=False)

@@ -20,14 +20,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.dataset import DataSource
-from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
+from mmeval.errors import Caught, MissingDataError, MmevalError, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records import DIGEST_CHARS, Message, Sample
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
@@ -80,18 +81,13 @@ class MmmgDataset:
         return sum(1 for file in self.files for _ in self._lines(file))
 
     def __iter__(self) -> Iterator[Sample]:
-        for file in self.files:
-            reader = _Reader(file, self.media, self.copy)
-            for line in self._lines(file):
-                try:
-                    yield reader.sample(line)
-                except MissingDataError as error:
-                    raise MissingDataError(f"{file}:{line.number}: {error}; {_FETCH}") from None
-                except UsageError as error:
-                    raise UsageError(f"{file}:{line.number}: {error}") from None
+        readers = (_Reader(file, self.media, self.copy) for file in self.files)
+        rows = ((reader, line) for reader in readers for line in self._lines(reader.file))
+        return starmap(_Reader.sample, rows)  # unlike a generator, it goes on after an error
 
     def _lines(self, file: Path) -> Iterator[Line]:
-        return (line for line in lines(file) if not self.having or self.having in line.row)
+        """The lines that count; one that is no row may have the field, so it is named rather than left out."""
+        return (line for line in lines(file) if not self.having or self.having in line.row or line.fault)
 
     def check_media(self) -> None:
         """Raise MissingDataError before the run for media in neither folder nor copy.
@@ -128,18 +124,21 @@ class _Reader:
     """Makes samples of one file's rows; reads the copy once, when first needed."""
 
     def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
-        self._file, self._folder, self._copy = file, folder, copy
+        self.file, self._folder, self._copy = file, folder, copy
 
     def sample(self, line: Line) -> Sample:
-        name, row = self._file.stem, line.row
-        words, place = text(row, PROMPT), _place(line)
-        given = {label: medium for key in GIVEN for label, medium in self._listed(row, key, place).items()}
-        return Sample(
-            id=f"{name}/{line.position}",
-            input=(Message("user", Interleaved((text_part(words), *_beside(given)))),),
-            references=tuple(self._references(row, place)),
-            metadata={**labels(row), "file": name},
-        )
+        """Raises RowError, whatever is wrong with the row."""
+        named = Sample(f"{self.file.stem}/{line.position}", (), metadata={**labels(line.row), "file": self.file.stem})
+        with Caught() as failure:
+            if line.fault:
+                raise UsageError(line.fault)
+            words, place = text(line.row, PROMPT), _place(line)
+            given = {label: medium for key in GIVEN for label, medium in self._listed(line.row, key, place).items()}
+            asked = Message("user", Interleaved((text_part(words), *_beside(given))))
+            return replace(named, input=(asked,), references=tuple(self._references(line.row, place)))
+        advice = f"; {_FETCH}" if isinstance(failure.error, MissingDataError) else ""
+        fault = f"{self.file}:{line.number}: {message_of(failure.error)}{advice}"
+        raise RowError(fault, id=named.id, labels=named.metadata)
 
     def _references(self, row: Mapping[str, Any], place: PromptPlace) -> Iterator[Interleaved]:
         reference = row.get(REFERENCE)
@@ -160,7 +159,7 @@ class _Reader:
         }
 
     def _medium(self, kind: TagKind, number: int, key: str, position: int, place: PromptPlace | None) -> Media:
-        name = medium_file(kind, self._file.stem, number)
+        name = medium_file(kind, self.file.stem, number)
         file = path_inside(self._folder, name)
         if file.is_file() or self._copy is None or place is None:
             return Media.from_path(file)
@@ -169,7 +168,7 @@ class _Reader:
     @cached_property
     def _copied(self) -> CategoryMedia:
         assert self._copy is not None
-        return self._copy.media(self._file.stem)
+        return self._copy.media(self.file.stem)
 
 
 def load(source: DataSource) -> MmmgDataset:

@@ -34,21 +34,26 @@ _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
 class Line(NamedTuple):
     """One row: its line (``number``, from 1), its place (``position``, from 0).
-    ``turn`` counts the rows before it that have the same prompt."""
+    ``turn`` counts the rows before it that have the same prompt; a line with a ``fault`` has an empty row."""
 
     number: int
     position: int
     turn: int
     row: dict[str, Any]
+    fault: str = ""
 
 
 def lines(file: Path) -> Iterator[Line]:
-    """The file's rows without blank lines. Raises UsageError if one is no JSON object."""
+    """The file's rows without blank lines. Raises UsageError if one is no JSON."""
     prompts: Counter[str] = Counter()
-    for position, line in enumerate(lines_of(file)):
-        prompt = str(line.row.get(PROMPT))
-        yield Line(line.number, position, prompts[prompt], line.row)
-        prompts[prompt] += 1
+    for position, (_, number, _, row) in enumerate(lines_of(file, kind=None, faults=True)):
+        if isinstance(row, dict):
+            prompt = str(row.get(PROMPT))
+            yield Line(number, position, prompts[prompt], row)
+            prompts[prompt] += 1
+        else:
+            fault = str(row) if isinstance(row, UsageError) else f"the line is a {type(row).__name__}, not an object"
+            yield Line(number, position, 0, {}, fault)
 
 
 def labels(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import errno
+import gc
 import os
 import sys
 
@@ -62,11 +63,29 @@ def test_debugging_shows_the_traceback(
         assert ("Traceback" in shown, "error: " in shown) == (traced, not traced or code == 2)
 
 
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a command does to the collector of its process, in place of that of the tests."""
+    done: list[str] = []
+    monkeypatch.setattr("mmeval.__main__.settle", lambda: done.append("settle"))
+    monkeypatch.setattr(gc, "freeze", lambda: done.append("freeze"))
+    monkeypatch.setattr(signals, "ENDING", ())  # of this process, which goes on
+    return done
+
+
+def test_a_command_of_this_process_alone_sets_the_collector(
+    collector: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (main(["ls", "nothing"]), collector) == (2, [])
+    monkeypatch.setattr(sys, "argv", ["mmeval", "ls", "nothing"])
+    assert (main(), collector) == (2, ["settle", "freeze"])
+
+
+@pytest.mark.usefixtures("collector")
 def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     monkeypatch.setattr(sys, "argv", ["mmeval", "ls", "nothing"])
-    monkeypatch.setattr(signals, "ENDING", ())  # of this process, which goes on
     assert (main(), ended) == (2, [])
     monkeypatch.setattr(threads, "any_at_work", lambda: True)
     assert (main(["ls", "nothing"]), ended) == (2, [])

@@ -11,6 +11,7 @@ from mmeval.errors import MmevalError
 from mmeval.plain_file import open_plain
 from mmeval.program.prompt_file import read_prompt, read_prompt_folder
 from mmeval.system.yaml_document import read_document
+from mmeval.task.include import TaskFiles
 from mmeval.task.scan import scan_file
 
 OPENERS: dict[str, Callable[[Path], object]] = {
@@ -45,4 +46,4 @@ def test_a_pipe_is_refused_wherever_a_file_is_named(name: str, tmp_path: Path) -
 
 def test_a_pipe_among_task_files_does_not_stop_the_scan(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yaml")
-    assert scan_file(tmp_path / "a.yaml").problem is not None
+    assert scan_file(tmp_path / "a.yaml", TaskFiles()).problem is not None

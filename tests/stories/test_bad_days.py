@@ -2,11 +2,21 @@
 
 import base64
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import QUIET, mmeval, openai, results, run_folder, score_files
+from tests.support.cli import (
+    QUIET,
+    mmeval,
+    openai,
+    results,
+    run_folder,
+    score_files,
+    started,
+    wait_for,
+)
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import questions, where, write_task
@@ -51,6 +61,24 @@ def test_a_damaged_journal_is_asked_again_by_its_lines(server: MockServer, asked
     done = mmeval(*asked)
     assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (0, [True]), done.err
     assert server.stats()["requests"] == 14
+
+
+def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(server: MockServer, tmp_path: Path) -> None:
+    server.state.settings.hold_after = 5
+    arguments = [*questions(tmp_path), *openai(server), "--max_connections", "3"]
+    with started(*arguments) as running:
+        wait_for(lambda: len(server.state.held) == 3, "three requests in flight")
+        running.signal(signal.SIGKILL)
+        running.ended()
+    lost = server.state.idempotency[5:]
+    wait_for(lambda: not server.state.connections, "closed connections")
+    server.let_go()
+    asked = [*server.state.idempotency]
+    again, fresh = mmeval(*arguments), mmeval(*arguments, "--fresh")
+
+    assert (again.code, fresh.code, len(asked), len(set(asked))) == (0, 0, 8, 8), again.err
+    assert (len(server.state.idempotency), {*lost} <= {*server.state.idempotency[8:15]}) == (27, True)
+    assert len({key for _, key in server.state.idempotency}) == 24
 
 
 @pytest.mark.parametrize("content", [b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])

@@ -29,7 +29,7 @@ DEADLINE = 240.0
 
 _INHERITED = (
     *("PYTEST_CURRENT_TEST", "PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH"),
-    "OMP_NUM_THREADS",
+    *("OMP_NUM_THREADS", "MMEVAL_CACHE_DIR"),
 )
 _NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")

@@ -22,10 +22,10 @@ def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
 
 @asynccontextmanager
 async def brokered(
-    folder: Path, *, limit: int = 8, retries: int = 0, seed: int = 0, **roles: AnyBackend
+    folder: Path, *, limit: int = 8, retries: int = 0, seed: int = 0, nonce: str = "", **roles: AnyBackend
 ) -> AsyncIterator[Broker]:
     with opened(folder) as journal:
-        broker = Broker(journal, seed=seed, reasoning_tags=("<think>", "</think>"))
+        broker = Broker(journal, seed=seed, nonce=nonce, reasoning_tags=("<think>", "</think>"))
         broker.roles = {
             name: BackendRuntime(backend, limit=limit, retries=retries, live=lambda: broker.live_trials)
             for name, backend in roles.items()

@@ -125,12 +125,12 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
     values: Json = {
         "title": "tiny: toy", "made": "2026-11-20 21:00", "mmeval": "0.1.0", "count": len(rows),
         "runs": [{**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs],
-        "summary": [{"name": "", "notes": [], "facts": [f"{counts['scored']} were scored."],
+        "summary": [{"name": "", "notes": [],
             "lead": [f"The model tiny was asked {len(rows)} samples."]}],
         "headlines": [{"name": "Toy", "metric": "accuracy", "better": "up", "inner": False, "href": "#task=toy",
             "beside": None, "gauges": [{"name": "", "series": 0, "value": "0.512", "interval": "0.490 to 0.530",
             "scored": f"{counts['scored']} of {len(rows)}", "zero": 0, "at": 51.2, "low": 49, "high": 53}]}],
-        "answers": [], "absent": [],
+        "answers": [], "absent": [], "missing": 0,
         "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",

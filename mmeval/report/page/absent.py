@@ -1,55 +1,55 @@
-"""What could not be computed: the numbers without a value, once for each reason and way to get them."""
+"""What could not be computed: the numbers without a value, once for each remedy or reason."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mmeval.metric.bound import Need
 from mmeval.records.score import Result
 from mmeval.report.numbers import NumberRow, ResultsDocument, groups_of
 from mmeval.report.page.tables import link
 from mmeval.results.groups import tasks_inside
+from mmeval.run.availability import remedies_of, words_for
 from mmeval.wording import of_several
-
-_TASKS = "\0"
-"""In the place of a task's name: reasons that differ in it alone are one."""
 
 
 def not_computed(
     rows: Sequence[NumberRow], documents: Sequence[ResultsDocument], *, uncounted: bool
 ) -> list[dict[str, Any]]:
-    """The rows of which no run has a value, by reason, for the template."""
+    """The rows of which no run has a value, for the template: by remedy where something is missing, else by reason.
+    One that needs two things is with both."""
     members = groups_of(documents)
-    found: dict[str, tuple[dict[str, None], list[NumberRow]]] = {}
-    for row in rows:
+    needing: list[tuple[int, list[Need]]] = []
+    reasons: dict[str, list[NumberRow]] = {}
+    for at, row in enumerate(rows):
         if row.metric and not row.is_known:
-            inside = [row.task, *sorted(tasks_inside(row.task, members))]
-            task, reason = next(_recorded(row.metric, inside, documents), ("", _by_counts(row.results)))
-            tasks, own = found.setdefault(re.sub(rf"(?<!\S){re.escape(task)}(?!\S)", _TASKS, reason), ({}, []))
-            tasks[task] = None
-            own.append(row)
-    return [
-        _reason(reason.replace(_TASKS, " ".join(tasks)), own, uncounted=uncounted)
-        for reason, (tasks, own) in found.items()
+            entries = [*_entries(row.metric, [row.task, *sorted(tasks_inside(row.task, members))], documents)]
+            needs = [Need(*need) for entry in entries for need in entry.get("needs", ())]
+            reason = next((entry["unavailable"] for entry in entries), "") or _by_counts(row.results)
+            needing.append((at, needs))
+            if not needs:
+                reasons.setdefault(reason, []).append(row)
+    ours = documents[0].get("mmeval", {})
+    remedies = remedies_of(needing, words_for(ours.get("settings", {}), ours.get("metrics", {})))
+    by_remedy = [
+        (one.why("number"), one.how_to, [row for at, row in enumerate(rows) if at in one.needing]) for one in remedies
     ]
+    by_reason = [(of_several(why) if own[1:] else why, "", own) for why, own in reasons.items()]
+    return [_reason(why, fix, own, uncounted=uncounted) for why, fix, own in (*by_remedy, *by_reason)]
 
 
-def _recorded(metric: str, tasks: Sequence[str], documents: Sequence[ResultsDocument]) -> Iterator[tuple[str, str]]:
-    """Why a metric is unavailable in some of the tasks; of one made of others, why these are."""
+def _entries(metric: str, tasks: Sequence[str], documents: Sequence[ResultsDocument]) -> Iterator[Mapping[str, Any]]:
+    """What the results files have of the unavailable metrics that give a number."""
     for document in documents:
         for task in tasks:
-            metrics = document.get("mmeval", {}).get("metrics", {}).get(task, {})
-            yield from ((task, reason) for reason in _roots(metric, metrics))
-
-
-def _roots(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    entry = next((one for one in metrics.values() if name in one.get("outputs", ())), {})
-    if not entry.get("unavailable"):
-        lacking = list(entry.get("without", ())) if entry.get("of_averages") else []
-        return [f"they are made of numbers that no trial has: {', '.join(lacking)}"] if lacking else []
-    others = {other: one for other, one in metrics.items() if one is not entry}
-    return [reason for piece in entry.get("pieces", ()) for reason in _roots(piece, others)] or [entry["unavailable"]]
+            for entry in document.get("mmeval", {}).get("metrics", {}).get(task, {}).values():
+                if metric not in entry.get("outputs", ()):
+                    continue
+                if entry.get("unavailable"):
+                    yield entry
+                elif entry.get("of_averages") and entry.get("without"):
+                    yield {"unavailable": f"it is made of numbers that no trial has: {', '.join(entry['without'])}"}
 
 
 def _by_counts(results: Sequence[Result | None]) -> str:
@@ -65,8 +65,7 @@ def _by_counts(results: Sequence[Result | None]) -> str:
     return f"no trial has a score: they are {' or '.join(lost)}" if lost else "no trial has a score"
 
 
-def _reason(reason: str, rows: Sequence[NumberRow], *, uncounted: bool) -> dict[str, Any]:
-    why, _, fix = (of_several(reason) if len(rows) > 1 else reason).partition("; ")
+def _reason(why: str, fix: str, rows: Sequence[NumberRow], *, uncounted: bool) -> dict[str, Any]:
     places: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         name = f"{row.alias}, {row.slice}" if row.slice else row.alias
@@ -74,6 +73,5 @@ def _reason(reason: str, rows: Sequence[NumberRow], *, uncounted: bool) -> dict[
     return {
         "why": why[:1].upper() + why[1:],
         "fix": fix,
-        "count": len(rows),
         "places": [{"name": name, "href": href, "metrics": ", ".join(own)} for (name, href), own in places.items()],
     }

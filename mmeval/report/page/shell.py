@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.costs.bill import dollars
+from mmeval.errors import StorageError
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
+from mmeval.system.folders import own_cache
+from mmeval.wording import counted
 
 if TYPE_CHECKING:
+    from jinja2 import BytecodeCache
     from markupsafe import Markup
 
 STATIC = Path(__file__).with_name("static")
@@ -33,9 +39,31 @@ def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(
+        loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined, bytecode_cache=_compiled()
+    )
     environment.filters["breakable"] = _breakable
     return environment.get_template(TEMPLATE).render(**context)
+
+
+def _compiled() -> BytecodeCache | None:
+    """Keeps the compiled template for other runs, where there is a cache that can be written."""
+    from jinja2 import FileSystemBytecodeCache
+    from jinja2.bccache import Bucket
+
+    class Kept(FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with contextlib.suppress(OSError):
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with contextlib.suppress(OSError):
+                Path(self.directory).mkdir(parents=True, exist_ok=True)
+                super().dump_bytecode(bucket)
+
+    with contextlib.suppress(StorageError):  # a user without home
+        return Kept(str(own_cache() / "templates"))
+    return None
 
 
 def _breakable(text: str) -> Markup:
@@ -77,15 +105,29 @@ _SHOWN_AS = {"model": "backend"}
 def _settings(run: StoredRun) -> list[dict[str, str]]:
     settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get("settings", {})
     sessions = run.record.get("sessions", [])
-    shown = [
-        {"name": _SHOWN_AS.get(name, str(name)), "value": _plain(value)}
-        for name, value in settings.items()
-        if name not in _LEFT_OUT
-    ]
-    shown.append({"name": "begun", "value": str(run.record.get("created", ""))})
-    if sessions and sessions[-1].get("command"):
-        shown.append({"name": "command", "value": str(sessions[-1]["command"])})
-    return shown
+    shown = {_SHOWN_AS.get(name, name): value for name, value in settings.items() if name not in _LEFT_OUT}
+    shown |= {
+        "backend": run.record.get("options", {}).get("model"),
+        "protocol": list(dict.fromkeys(run.ours.get("protocols", {}).values())),
+        "begun": run.record.get("created"),
+        "command": sessions[-1].get("command") if sessions else None,
+        "spent": _spent(run.ours.get("spent", {})),
+    }
+    return [{"name": str(name), "value": _plain(value)} for name, value in shown.items() if value not in (None, [], "")]
+
+
+def _spent(spent: Mapping[str, Any]) -> str:
+    """``1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD``; empty without calls."""
+    if not spent.get("calls"):
+        return ""
+    words = [counted(spent["calls"], "call")]
+    if spent.get("input_tokens") or spent.get("output_tokens"):
+        words.append(f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out")
+    if spent.get("images"):
+        words.append(f"{counted(spent['images'], 'image')} made")
+    if spent.get("usd") != 0:
+        words.append("price unknown" if spent.get("usd") is None else dollars(spent["usd"]))
+    return ", ".join(words)
 
 
 def _plain(value: Any) -> str:

@@ -19,7 +19,7 @@ from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.headline import headline_rows
-from mmeval.report.numbers import NumberRow, number_rows
+from mmeval.report.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.report.page import details as trial_details
 from mmeval.report.page import summary
 from mmeval.report.page.absent import not_computed
@@ -149,7 +149,7 @@ class _Writer:
         self._details.flush()
         self._texts.flush()
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
-        rows = number_rows([run.results for run in runs], names)
+        rows = number_rows(_for_notes(runs), names)
         headlines = headline_rows(rows)
         index = self.index.to_json(
             made=made.isoformat(timespec="seconds"),
@@ -216,13 +216,13 @@ class _Writer:
                 {
                     "name": name,
                     "lead": summary.lead(run, self.index.tally(at), self.index.asked(at)),
-                    "facts": summary.facts(run),
                     "notes": summary.notes(run),
                 }
                 for at, (run, name) in enumerate(zip(runs, called, strict=True))
             ],
             "notes": [*other.notes, *tables_of_papers.notes, *self._own_notes(), *_left_out(charts, runs)],
             "headlines": headline_gauges(headlines, names, ranges, uncounted=uncounted, beside=other.column),
+            "missing": sum(bool(row.metric) and not row.is_known for row in rows),
             "absent": not_computed(rows, documents, uncounted=uncounted),
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,
@@ -255,6 +255,15 @@ def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[st
         command = shlex.join(["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"])
         which = "1 more chart is" if more == 1 else f"{more:,} more charts are"
         yield f"{which} not on this page: {command} writes all of them as files."
+
+
+def _for_notes(runs: Sequence[StoredRun]) -> list[ResultsDocument]:
+    """The contents of the results files; where no number of any run compares, which the first sentence states, no row
+    has a note of it."""
+    documents: list[ResultsDocument] = [run.results for run in runs]
+    if any(summary.compares(run) for run in runs):
+        return documents
+    return [{**one, "mmeval": {**one["mmeval"], "not_comparable": []}} if one else one for one in documents]
 
 
 def _first_outputs(run: StoredRun, task: StoredTask) -> dict[str, str]:

@@ -2,7 +2,7 @@ import math
 from typing import Any
 
 import pytest
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 
 from mmeval.aggregate.resampling import bootstrap
 from mmeval.aggregate.statistics import MANY_CLUSTERS, quantile, same_value_interval
@@ -11,6 +11,8 @@ from mmeval.aggregate.statistics import MANY_CLUSTERS, quantile, same_value_inte
 def test_few_clusters_have_the_quantile_of_students_tables_and_many_the_normal_one() -> None:
     for clusters, printed in {2: 12.7062, 5: 2.7764, 20: 2.0930, 101: 1.9840}.items():
         assert quantile(clusters) == pytest.approx(printed, abs=1e-4)
+    few = range(2, MANY_CLUSTERS)
+    assert [quantile(clusters) for clusters in few] == pytest.approx([stdtrit(n - 1, 0.975) for n in few], rel=1e-12)
     assert quantile(MANY_CLUSTERS) == pytest.approx(1.959964, abs=1e-6)
     assert 1 < quantile(MANY_CLUSTERS - 1) / quantile(MANY_CLUSTERS) < 1.0015
 

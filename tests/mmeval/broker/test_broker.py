@@ -204,6 +204,27 @@ async def test_errors_of_the_way_are_retried(tmp_path: Path, kinds: Any, retries
     assert len(model.asked) == calls
 
 
+async def keys(folder: Path, *failures: str, nonce: str = "n", retries: int = 1, **at: Any) -> list[str]:
+    """The keys under which a backend that fails like this before it answers is sent one question."""
+    backend = failing(*failures)
+    await run(folder, asks("q"), scope(**at), model=backend, retries=retries, nonce=nonce)
+    return [asked.key for asked in backend.asked]
+
+
+async def test_a_call_is_sent_again_under_its_key_until_a_reply_has_come(tmp_path: Path) -> None:
+    [first] = await keys(tmp_path / "killed")
+    assert await keys(tmp_path / "again") == [first]
+    for folder, kind in enumerate(("timeout", "connection", "rate_limit")):
+        assert await keys(tmp_path / str(folder), kind) == [first, first]
+    for folder, kind in enumerate(("server", "bad_reply"), start=3):
+        found = await keys(tmp_path / str(folder), kind, kind)
+        found += await keys(tmp_path / str(folder))
+        assert (found[0], len(set(found))) == (first, 3)
+    others = [await keys(tmp_path / "more", repeat=1), await keys(tmp_path / "run", nonce="m")]
+    assert len({first, *others[0], *others[1]}) == 3
+    assert await keys(tmp_path / "none", nonce="") == [""]
+
+
 async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: Path) -> None:
     model = failing(*["connection"] * 99)
     async with brokered(tmp_path, model=model) as broker:

@@ -19,3 +19,13 @@ def test_tasks_of_a_folder_of_the_environment_are_chosen_by_a_pattern(
     main(["ls", "tasks", pattern])
     rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert ("tiny" in rows, "other" in rows) == (True, False)
+
+
+def test_without_a_pattern_benchmarks_are_listed_and_a_star_lists_all_tasks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = []
+    for pattern in ((), ("*",)):
+        main(["ls", "tasks", *pattern])
+        found.append([line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if "|" in line])
+    assert [("unim" in names, "unim_hard" in names) for names in found] == [(True, False), (False, True)]

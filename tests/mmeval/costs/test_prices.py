@@ -1,3 +1,4 @@
+import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -41,6 +42,15 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     assert [is_billed(backend) for backend in (server, ToyLocal(), ToyAgent(), ReferenceBackend())] == [
         *(True, False, False, False)
     ]
+
+
+@pytest.mark.parametrize("host", ["localhost", "gpu1:8000", "10.0.0.5:8000", "[::1]:8000"])
+def test_the_price_of_a_server_without_a_domain_is_unknown_without_opening_the_list(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    assert Prices({"m": DEAR}).of_model("gpt-4o", f"http://{host}/v1") is None
+    assert Prices({"m": DEAR}).of_model("m", f"http://{host}/v1") == DEAR
 
 
 def test_the_users_file_lies_over_the_list_of_a_servers_provider_and_what_neither_knows_is_unknown(

@@ -59,9 +59,19 @@ def test_what_another_baseline_lacks_is_noted(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a"))
     found = [result("a", metric="other"), result("b"), result("b", slice="level=easy")]
     (note,) = beside(before, outcome(tmp_path, *found, tasks=(A, B))).notes
-    assert f"({tmp_path / 'before'})" in note and note.endswith(" other of a, no task b")
-    (note,) = beside(baseline(tmp_path, result("a", n=20)), outcome(tmp_path, result("a"), tasks=(A,))).notes
-    assert ("a half " in note, "20 trials" in note, note.endswith(" 10")) == (True, True, True)
+    assert f"({tmp_path / 'before'})" in note and note.endswith(" other of a, task b")
+
+
+def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(tmp_path: Path) -> None:
+    def made(n: int) -> list[Result]:
+        return [result(name, metric=metric, n=n) for name in "ab" for metric in ("half", "other")]
+
+    before = baseline(tmp_path, *made(20), tasks=(A, B))
+    notes = beside(before, outcome(tmp_path, *made(10), tasks=(A, B))).notes
+    assert [
+        (f" of {name}," in note, "20 trials" in note, note.endswith(" 10"))
+        for name, note in zip("ab", notes, strict=True)
+    ] == [(True, True, True)] * 2
 
 
 def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import StorageError, UsageError
+from mmeval.metric.bound import Need
 from mmeval.report.results_file import write_results
 from mmeval.settings.report_options import refuse_taken
 from tests.support.lm_eval_reader import Number, read_numbers
@@ -32,6 +33,9 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
     assert (ours["results"][1]["slice"], ours["not_comparable"], ours["counts"]["new"]) == ("level=hard", ["b"], 9)
     metric = ours["metrics"]["a"]["half"]
     assert (metric["version"], metric["range"], metric["outputs"], metric["judged"]) == ("2", [0, 1], ["half"], False)
+    lacks = replace(TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),))
+    judged = document(result("a"), tasks=(replace(TASKS[0], metrics=(lacks,)), TASKS[1]))["mmeval"]["metrics"]
+    assert [[*judged[task]["half"]["needs"]] for task in "ab"] == [[["role", "judge"]], []]
 
 
 def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> None:

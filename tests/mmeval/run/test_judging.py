@@ -91,6 +91,19 @@ async def test_a_judged_metric_that_fails_costs_its_own_score_alone(tmp_path: Pa
     assert (score["value"], score["status"], "out of order" in score["reason"]) == (None, "unscored", True)
 
 
+async def test_judging_ends_although_its_last_task_has_just_ended(tmp_path: Path) -> None:
+    def silent(trial: Trial, judge: Role) -> Program[float]:
+        return 1.0
+        yield from ask_one(judge.ask("never"))
+
+    async with desk(tmp_path, metrics=(metric(range=(0, 1), version="1", source="made for tests")(silent),)) as at:
+        await at.judging.add(at.run, 0, trial(), trial().digest)
+        await asyncio.sleep(0)  # its task is done, and still counted
+        assert at.judging.in_flight == 1
+        await at.judging.settle()
+        assert at.judging.in_flight == 0
+
+
 async def test_a_judge_that_is_gone_is_not_asked_for_every_trial(tmp_path: Path) -> None:
     judge = Toy(answers=lambda r: Response.failed("connection", "gone"))
     async with desk(tmp_path, judge, limit=1) as at:

@@ -1,6 +1,5 @@
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -96,7 +95,6 @@ def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
     scorer = Scorer([plan()], workers, nothing)
     scorer.start()
     try:
-        scorer.prepare(partial(os.putenv, "PREPARED", "yes"))
         return scorer.compute(pieces)
     finally:
         scorer.close()
@@ -107,15 +105,14 @@ def raised(error: Exception) -> None:
 
 
 NICENESS = partial(os.getpriority, os.PRIO_PROCESS, 0)
-PREPARED = partial(subprocess.getoutput, "echo $PREPARED")
 
 
 def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_asking() -> None:
     pieces = [partial(divmod, i, 7) for i in range(20)]
-    *found, process, niceness, prepared = works(*pieces, os.getpid, NICENESS, PREPARED, workers=1)
+    *found, process, niceness = works(*pieces, os.getpid, NICENESS, workers=1)
     assert found == [divmod(i, 7) for i in range(20)]
-    assert (process != os.getpid(), niceness > NICENESS(), prepared, PREPARED()) == (True, True, "yes", "")
-    assert works(pieces[9], os.getpid, PREPARED, workers=0) == [(1, 2), os.getpid(), ""]
+    assert (process != os.getpid(), niceness > NICENESS()) == (True, True)
+    assert works(pieces[9], os.getpid, workers=0) == [(1, 2), os.getpid()]
 
 
 def killed_once(mark: Path) -> str:

@@ -56,6 +56,7 @@ def test_the_cache_is_where_the_user_says_and_must_be_named_without_a_home(monke
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("MMEVAL_CACHE_DIR")
     for name, cache in {"HOME": "/a/.cache/mmeval", "XDG_CACHE_HOME": "/a/mmeval", "MMEVAL_CACHE_DIR": "/a"}.items():
         monkeypatch.setenv(name, "/a")
         assert own_cache() == Path(cache)

@@ -8,7 +8,7 @@ from mmeval.errors import TaskFileError
 from mmeval.run.availability import partial_in, unavailable_in
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
-from mmeval.task.derived_entries import derived_outputs, with_pieces
+from mmeval.task.derived_entries import derived_outputs, needs_with_pieces, with_pieces
 from mmeval.task.task import Task, TaskOverrides
 from tests.support.applying import registered
 from tests.support.task_folder import parsed
@@ -31,6 +31,8 @@ def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path, caplog: pytes
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
     found = [*unavailable_in([task]), *unavailable_in([built(tmp_path, JUDGED, "judge_yes_no")])]
     assert [one.metrics for one in found] == [("judge_yes_no",), ("overall",)]
+    assert [needs_with_pieces(metric, task.metrics) for metric in task.metrics] == [(("role", "judge"),)] * 2
+    assert [metric.needs for metric in task.metrics] == [(("role", "judge"),), ()]
 
 
 def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds_both(tmp_path: Path) -> None:

@@ -3,28 +3,29 @@ from typing import Any
 
 import pytest
 
+from mmeval.task.include import TaskFiles
 from mmeval.task.scan import FileScan, scan_file, yaml_files
 from tests.support.task_folder import write_files
 
 
 def scanned(tmp_path: Path, text: str) -> FileScan:
-    return scan_file(write_files(tmp_path, {"f.yaml": text}) / "f.yaml")
+    return scan_file(write_files(tmp_path, {"f.yaml": text}) / "f.yaml", TaskFiles())
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("task: a_1  # name\nrepeats: 2", ("a_1", "", None, ())),
-        ("task: a\ntag:\n  - x\n  - y", ("a", "", ("x", "y"), ())),
-        ("include: _b.yaml\ntask: a", ("a", "", None, ("_b.yaml",))),
-        ("group: g\ntask:\n  - a\n  - task: b\n    tag: z", ("", "g", None, ())),
-        ("task: [a, b]\ngroup: g\ntag: x", ("", "g", ("x",), ())),
-        ("# a template\ntag: t", ("", "", ("t",), ())),
-        ("", ("", "", None, ())),
+        ("task: a_1  # name\nrepeats: 2", ("a_1", "")),
+        ("task: a\ntag:\n  - x\n  - y", ("a", "", ("x", "y"))),
+        ("task: a\nmetadata: {version: 1.0, license: MIT}", ("a", "", (), "1.0", "MIT")),
+        ("group: g\ntask:\n  - a\n  - task: b\n    tag: z", ("", "g")),
+        ("task: [a, b]\ngroup: g\ntag: x", ("", "g", ("x",))),
+        ("# a template\ntag: t", ("", "", ("t",))),
+        ("", ("", "")),
     ],
     ids=lambda value: value[:18] if isinstance(value, str) else None,
 )
-def test_task_group_tags_and_includes_are_found(tmp_path: Path, text: str, expected: Any) -> None:
+def test_task_group_tags_and_version_are_found(tmp_path: Path, text: str, expected: Any) -> None:
     assert scanned(tmp_path, text) == FileScan(tmp_path / "f.yaml", *expected)
 
 

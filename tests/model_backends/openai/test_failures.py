@@ -36,7 +36,7 @@ PAY = body(message="pay", type="insufficient_quota")
         ("auth", [(401, body(message="bad key")), (402, b""), (403, b""), (429, PAY)]),
         ("auth", [(429, body(code="insufficient_quota"))]),
         ("timeout", [(408, b"")]),
-        ("rate_limit", [(429, body(message="slow down", code="rate_limit_exceeded"))]),
+        ("rate_limit", [(429, body(message="slow down", code="rate_limit_exceeded")), (409, b"")]),
         ("server", [(500, body(message="oops")), (503, b"<html>busy</html>"), (529, b"")]),
     ],
 )

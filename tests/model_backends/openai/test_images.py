@@ -68,6 +68,16 @@ def test_pictures_go_whole_under_neutral_names() -> None:
     assert sorted(name_of(part) for part in form_of(server.seen[0])) == ["image", "model", "n", "prompt"]
 
 
+def test_a_form_that_is_sent_again_under_its_key_has_the_same_bytes() -> None:
+    asked = request("hat", medium(PNG), wants=("image",))
+    with ScriptedServer(*[PICTURE] * 4) as server:
+        for one in (asked.with_seed(1, "5" * 32), asked.with_seed(1, "5" * 32), asked, asked):
+            generate(server.url, one, endpoint="images")
+    first, again, *others = server.seen
+    assert (first.headers["Idempotency-Key"], first.body == again.body) == ("5" * 32, True)
+    assert others[0].body != others[1].body
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [(medium(WAV), "audio"), (Media(data=PNG, mime="image/png\r\nX-Evil: 1"), "MIME")],

@@ -29,8 +29,8 @@ CASES = {
         for kind, pattern in (("tasks", "few_rows"), ("groups", "both"), ("tags", "few"))
     },
     "a broken task file": Case("ls tasks bad --include_path .", {**TINY, "bad.yaml": "task: bad\nmetric_list: [\n"}),
-    "a task with a licence": Case(
-        "ls tasks few_rows --include_path .",
+    "benchmarks, one with a licence": Case(
+        "ls tasks --include_path .",
         {**TINY, "t.yaml": TASK.replace("task: t", "task: few_rows").replace("1}", "2.1, license: 'CC-BY-4.0; mine'}")},
     ),
     "a task that overrides another": Case(

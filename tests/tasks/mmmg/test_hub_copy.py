@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.dataset.contract import DataSource
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError, RowError, UsageError
 from mmeval.records.sample import Sample
 from mmeval.tasks.mmmg.hub_copy import REPOSITORY, find_copy
 from mmeval.tasks.mmmg.loader import load
@@ -83,7 +83,7 @@ def test_a_row_that_the_copy_lacks_is_missing_before_anything_is_asked(tmp_path:
 def test_a_medium_that_the_copy_lacks_is_named_and_a_damaged_file_is_no_copy(tmp_path: Path) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, "image_1": None})
-    with pytest.raises(MissingDataError, match=r"edit\.jsonl:1: .* image_1 "):
+    with pytest.raises(RowError, match=r"edit\.jsonl:1: .* image_1 "):
         samples(tmp_path)
     file = write_copy(tmp_path, COPIED, columns=("category", "image_0"))
     with pytest.raises(UsageError, match="column 'instruction'"):

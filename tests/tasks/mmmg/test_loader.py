@@ -1,11 +1,13 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
 from mmeval.records.sample import Sample
 from mmeval.tasks import mmmg
 from mmeval.tasks.mmmg.loader import MmmgDataset, load
@@ -87,21 +89,38 @@ def test_rows_with_a_field_keep_their_place_in_the_file_and_media_of_others_may_
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("{", "is no JSON"),
-        ('{"a": "b', "at column 7"),
         ("[]", "is a list"),
-        ('{"a": NaN}', "NaN"),
         ("[" * 100_000, "nested"),
+        ('{"tempo": ' + "[" * 600 + "]" * 600 + "}", "nested"),
         ("{}", "'instruction_para'"),
+        ('{"instruction_para": ["a"]}', "'instruction_para'"),
         ('{"instruction_para": "a", "audio_list": [-1]}', "'audio_list'"),
+        ('{"instruction_para": "a", "audio_list": [[0]]}', "'audio_list'"),
         ('{"instruction_para": "a", "reference": "b"}', "'reference'"),
+        ('{"instruction_para": "a", "reference": {"response": "b", "image_list": {"0": 1}}}', "'image_list'"),
     ],
-    ids=["bad JSON", "torn", "list", "NaN", "deep", "no prompt", "negative", "reference"],
+    ids=["list", "deep", "deep label", "no prompt", "prompt", "negative", "number", "reference", "its pictures"],
 )
-def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: str, word: str) -> None:
+def test_a_bad_row_fails_alone_and_is_named_with_its_line(tmp_path: Path, line: str, word: str) -> None:
+    fine = json.dumps({"instruction_para": "fine", "tempo": 1})
+    write_lines(tmp_path, fine, line, fine)
+    for rows in (dataset(tmp_path), dataset(tmp_path, having="tempo")):
+        found = [sample.fault for sample in rows_of(rows) if sample.id != "a_structure/1"]
+        assert found == ["", ""]
+    (bad,) = [sample for sample in rows_of(dataset(tmp_path)) if sample.id == "a_structure/1"]
+    assert bad.metadata["file"] == "a_structure"
+    assert re.search(rf"a_structure\.jsonl:2: .*{word}", bad.fault)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [("{", "is no JSON"), ('{"a": "b', "at column 7"), ('{"a": NaN}', "NaN")],
+    ids=["bad JSON", "torn", "NaN"],
+)
+def test_a_file_that_is_no_json_is_refused_with_its_line(tmp_path: Path, line: str, word: str) -> None:
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}), line)
     with pytest.raises(UsageError, match=rf"a_structure\.jsonl:2: .*{word}"):
-        list(dataset(tmp_path))
+        dataset(tmp_path)
 
 
 def test_missing_files_and_long_lines_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,12 +132,12 @@ def test_missing_files_and_long_lines_are_named(tmp_path: Path, monkeypatch: pyt
     write_lines(tmp_path, json.dumps({"instruction_para": "Say it.", "audio_list": [4]}))
     opened = dataset(tmp_path)
     file.unlink()
-    with pytest.raises(MissingDataError, match=r"\.jsonl:1: .*_4\.wav.*--data_dir"):
+    with pytest.raises(RowError, match=r"\.jsonl:1: .*_4\.wav.*--data_dir"):
         list(opened)
     monkeypatch.setattr("mmeval.system.foreign_lines.MAX_LINE_BYTES", 10)
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
-    with pytest.raises(UsageError, match=r":1: .*longer"):
-        len(dataset(tmp_path))
+    with pytest.raises(RowError, match=r":1: .*longer"):
+        list(dataset(tmp_path))
 
 
 def test_only_plain_names_and_known_options_are_taken_and_the_fingerprint_follows_the_rows(tmp_path: Path) -> None:

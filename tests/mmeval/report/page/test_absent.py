@@ -6,7 +6,6 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.page.absent import not_computed
 from tests.support.number_documents import document, result
 
-JUDGE = "it asks the role 'judge', which this run has not; add --role judge=BACKEND"
 NONE: dict[str, Any] = {"value": None, "scored": 0}
 
 
@@ -14,27 +13,36 @@ def lacking(*documents: dict[str, Any]) -> list[dict[str, Any]]:
     return not_computed(number_rows(documents, ["one", "two"][: len(documents)]), documents, uncounted=False)
 
 
-def metric(name: str, unavailable: str = "", *pieces: str) -> dict[str, Any]:
-    return {name: {"outputs": [name], "unavailable": unavailable, "pieces": list(pieces)}}
+def metric(name: str, *needs: tuple[str, str], unavailable: str = "needs something") -> dict[str, Any]:
+    return {name: {"outputs": [name], "unavailable": unavailable, "needs": needs}}
 
 
 def test_a_remedy_is_there_once_with_all_numbers_that_it_gives() -> None:
-    made_of = metric("total", f"it is made of m, which is unavailable: {JUDGE}", "m", "x")
-    metrics = {name: {**metric("m", JUDGE), **metric("x"), **made_of} for name in "ab"}
+    judge, captioner = ("role", "judge"), ("role", "captioner")
+    metrics = {name: {**metric("m", judge), **metric("total", judge, captioner)} for name in "ab"}
     numbers = [result(name, one, **NONE, unavailable=4) for name in "gab" for one in ("m", "total")]
-    (found,) = lacking(document(*numbers, result("a", "x"), groups={"g": ["a", "b"]}, metrics=metrics))
-    assert (found["fix"], found["count"]) == ("add --role judge=BACKEND", 6)
-    assert [(place["name"], place["href"], place["metrics"]) for place in found["places"]] == [
+    found = lacking(document(*numbers, groups={"g": ["a", "b"]}, metrics=metrics))
+    assert [(one["why"], one["fix"]) for one in found] == [
+        ("6 numbers need a judge", "--judge openai,model=NAME"),
+        ("3 numbers need a captioner", "--captioner openai,model=NAME"),
+    ]
+    assert [(place["name"], place["href"], place["metrics"]) for place in found[0]["places"]] == [
         ("G", "", "m, total"),
         ("A", "#task=a", "m, total"),
         ("B", "#task=b", "m, total"),
     ]
 
 
-def test_reasons_that_differ_in_the_name_of_the_task_are_one() -> None:
-    metrics = {name: metric("m", f"no weights; run: mmeval prepare {name} --weights") for name in ("a", "b")}
+def test_models_of_several_tasks_are_one_command_that_names_them() -> None:
+    metrics = {name: metric("m", ("model", "model")) for name in ("a", "b")}
     (found,) = lacking(document(*(result(name, **NONE, unavailable=4) for name in ("a", "b")), metrics=metrics))
-    assert (found["fix"], found["count"]) == ("run: mmeval prepare a b --weights", 2)
+    assert found["fix"] == "mmeval doctor a b"
+
+
+def test_without_a_remedy_the_recorded_reason_is_there_whole() -> None:
+    metrics = {"a": metric("m", unavailable="it is made of x; y was skipped")}
+    (found,) = lacking(document(result("a", **NONE, unavailable=4), metrics=metrics))
+    assert (found["why"], found["fix"]) == ("It is made of x; y was skipped", "")
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,25 @@ def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         write_report([run], run / "report")
 
 
+def test_the_page_is_the_same_whether_its_template_is_kept_damaged_or_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    run = write_run(tmp_path / "run", [PLAIN], results={})
+
+    def page() -> str:
+        return re.sub(r"[\d-]{10} [\d:]{8}", "", (read(run).folder / "index.html").read_text())
+
+    first = page()
+    (kept,) = (tmp_path / "cache/templates").iterdir()
+    for content in (kept.read_bytes(), b"torn", kept.read_bytes()[:-9]):
+        kept.write_bytes(content)
+        assert page() == first
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
+    assert page() == first
+
+
 def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> None:
     names = ("one", "two")
     runs = [write_run(tmp_path / name, [Told([text("a")], [text(name)])], results={}, model=name) for name in names]
@@ -207,7 +226,7 @@ def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> 
     assert [run["model"] for run in found.index["runs"]] == ["one", "two"]
     assert [task["run"] for task in found.index["tasks"]] == [0, 1]
     assert [trial["output"][0]["text"] for trial in found.trials] == ["one", "two"]
-    assert re.findall("<h[13]>([^<]*)</h[13]>", found.page)[:3] == ["2 runs", "one", "two"]
+    assert re.findall("<(?:h1|dt>model</dt><dd)>([^<]*)", found.page) == ["2 runs", "one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +261,7 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     number = {"task": "told", "metric": "right", "value": 0.2, "n": 5, "scored": 5, "ci95": [0.1, 0.3]}
     metrics = {
         "right": {"outputs": ["right"], "range": [0, 1]},
-        "judged": {"outputs": ["judged"], "unavailable": "it asks the role 'judge'; add --role judge=BACKEND"},
+        "judged": {"outputs": ["judged"], "unavailable": "it asks the judge", "needs": [["role", "judge"]]},
     }
     found = report(tmp_path, *answers, results={"results": [lacking, number], "metrics": {"told": metrics}})
     first, _, below = found.page.partition("</section>")
@@ -251,8 +270,15 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
         ("", "0.100 to 0.300"),
     ]
     assert re.findall(r"answer \d", first) == ["answer 4", "answer 2", "answer 0"]
-    assert found.page.count("--role judge=BACKEND") == 1 == below.count("--role judge=BACKEND")
+    assert found.page.count("--judge openai") == 1 == below.count("--judge openai")
     assert ("N/A" in found.page, found.index["tasks"][0]["headline"]) == (False, "right")
+
+
+@pytest.mark.parametrize("foreign", [["told"], []], ids=["bundled", "whole"])
+def test_that_no_number_compares_is_stated_once(foreign: list[str], tmp_path: Path) -> None:
+    number = {"task": "told", "metric": "right", "value": 0.2, "n": 1, "scored": 1}
+    page = report(tmp_path, results={"results": [number], "not_comparable": foreign}).page
+    assert (page.count("no number compares"), page.lower().count("not comparable")) == (len(foreign), 0)
 
 
 @pytest.mark.parametrize("foreign", [b"", b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])

@@ -8,6 +8,7 @@ import torch
 
 from mmeval import decode
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
+from mmeval.model_backends.hf.conversation.encoding import placed
 from mmeval.records import Message, Request, message
 from tests.support.local_models import adapter_of, answers, asked, changed, drawn, fault, loaded, only, says, started
 from tests.support.tiny_models import tiny_model
@@ -70,8 +71,9 @@ def test_pictures_are_those_of_the_library_s_own_way() -> None:
     inner = adapter()
     row = inner.row(0, drawing("a hare", temperature=0.0))
     with torch.inference_mode():
+        given = placed(inner.encode([row]), inner.model)
         codes = type(inner.model).generate(
-            inner.model, **inner.encode([row]), generation_mode="image", guidance_scale=5, max_length=200
+            inner.model, **given, generation_mode="image", guidance_scale=5, max_length=200
         )
     [ours] = inner.generate([row], inner.encode([row]), 99)
     assert codes[0].tolist() == ours.ids  # type: ignore[union-attr]  # a stream: the prompt is sound

@@ -1,0 +1,105 @@
+"""Keeps scans of task files between calls, one file of the cache for each folder of tasks.
+
+A scan is used again while the task file and all that it includes have the size and the time of change that they had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from mmeval._version import __version__
+from mmeval.errors import StorageError
+from mmeval.system.folders import own_cache
+from mmeval.task.scan import FileScan
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+FEW = 32
+"""Folders with fewer task files are scanned each time, in some milliseconds."""
+SETTLED_NS = 2 * 10**9
+"""A file that has just changed is not kept: within a tick of the disk's clock it may change once more, unseen."""
+
+_Stamp = list[int] | None
+
+
+class ScanCache:
+    """The kept scans of a folder. Where there is no cache, or a damaged one, nothing is kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.path.realpath(folder)
+        self._stamps: dict[str, _Stamp] = {}
+        self._rows: dict[str, Any] = {}  # JSON
+        self._is_new = False
+        self._file: Path | None = None
+        with contextlib.suppress(StorageError):  # a user without home
+            place = hashlib.sha256(f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")).hexdigest()
+            self._file = own_cache() / "tasks" / f"{place[:32]}.json"
+        self._kept_stamps, self._kept = self._read()
+
+    def scan(self, file: Path) -> FileScan | None:
+        """The kept scan of a file, where nothing has changed."""
+        name = str(file)
+        row = self._kept.get(name)
+        if row is None or any(self._stamp(one) != self._kept_stamps[one] for one in (name, *row[-1])):
+            return None
+        self._rows[name] = row
+        task, group, tags, version, licence, sources = row
+        return FileScan(file, task, group, tuple(tags), version, licence, tuple(map(Path, sources)))
+
+    def add(self, scan: FileScan) -> None:
+        """Keep a scan. One with a fault is made again, as is one of a file that includes others from outside, which
+        depends on other folders."""
+        if scan.problem or scan.fault or not all(map(self._is_inside, scan.sources)):
+            return
+        self._is_new = True
+        sources = [str(path) for path in scan.sources]
+        self._rows[str(scan.file)] = [scan.task, scan.group, scan.tags, scan.version, scan.license, sources]
+
+    def save(self) -> None:
+        """Write what is new, or not there any more. A cache that cannot be written is made again next time."""
+        rows = {name: row for name, row in self._rows.items() if self._is_settled(name, *row[-1])}
+        if self._file is None or len(rows) < FEW or not (self._is_new or rows.keys() != self._kept.keys()):
+            return
+        from mmeval.system.json_lines import write_atomic  # it imports a package that most commands do not need
+
+        stamps = {one: self._stamp(one) for name, row in rows.items() for one in (name, *row[-1])}
+        content = json.dumps([FORMAT, __version__, stamps, rows]).encode()
+        try:
+            write_atomic(self._file, b"%08x\n%b" % (crc32(content), content))
+        except StorageError as error:
+            log.debug("the task files are read again next time: %s", error)
+
+    def _read(self) -> tuple[dict[str, _Stamp], dict[str, Any]]:
+        with contextlib.suppress(OSError, ValueError):
+            seal, _, content = (b"" if self._file is None else self._file.read_bytes()).partition(b"\n")
+            if seal == b"%08x" % crc32(content):
+                form, version, stamps, rows = json.loads(content)
+                if (form, version) == (FORMAT, __version__):
+                    return stamps, rows
+        return {}, {}
+
+    def _stamp(self, name: str) -> _Stamp:
+        if name not in self._stamps:
+            try:
+                found = os.stat(name)  # noqa: PTH116  a path for each file takes longer than this
+            except OSError:
+                self._stamps[name] = None
+            else:
+                self._stamps[name] = [found.st_size, found.st_ctime_ns, found.st_ino]
+        return self._stamps[name]
+
+    def _is_inside(self, path: Path) -> bool:
+        return os.path.realpath(path).startswith(f"{self._folder}{os.sep}")
+
+    def _is_settled(self, *names: str) -> bool:
+        latest = time.time_ns() - SETTLED_NS
+        return all(stamp is not None and stamp[1] < latest for stamp in map(self._stamp, names))
