@@ -34,6 +34,7 @@ from scripts.synthetic_media import (
     triangle,
     wav,
 )
+from scripts.ueval_bundled import ueval
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -327,7 +328,7 @@ RUBRICS: tuple[dict[str, Any], ...] = (
 
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg(), **isg(), **example()}
+    return {**unim(), **mmmg(), **isg(), **ueval(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:

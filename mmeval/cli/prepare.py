@@ -162,7 +162,8 @@ def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
     if state.counts is not None and state.counts.read:
         kept = state.counts.samples[state.task]
         bad = _bad(len(state.counts.bad_marks))
-        counts = f": {kept:,} of {state.counts.rows:,} rows{bad}{_media(state.counts.media)}"
+        sums = "".join(f", {number:,} {label}" for label, number in state.counts.totals.items())
+        counts = f": {kept:,} of {state.counts.rows:,} rows{bad}{sums}{_media(state.counts.media)}"
     yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
     yield from (message for message in _messages(state) if message not in common)
 

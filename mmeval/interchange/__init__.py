@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         StoredAnswer,
         open_answers,
     )
-    from mmeval.interchange.recorded import error_of
+    from mmeval.interchange.recorded import error_of, kinds_of
     from mmeval.interchange.sidecar import (
         DAMAGED,
         MAX_MEDIUM_BYTES,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         read_manifest,
     )
     from mmeval.interchange.spool import KeptLines, Span
-    from mmeval.system.foreign_lines import line_at, lines_of
+    from mmeval.system.foreign_lines import line_at, lines_of, list_of
 
 __all__ = [
     "DAMAGED",
@@ -52,8 +52,10 @@ __all__ = [
     "exact_part",
     "exact_parts",
     "files_digest",
+    "kinds_of",
     "line_at",
     "lines_of",
+    "list_of",
     "medium_inside",
     "model_of",
     "open_answers",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -31,7 +31,7 @@ Mark: TypeAlias = tuple[str, str]
 class Counts:
     """The contents of a data set; ``samples`` are those that each task's filter keeps.
     ``media`` are different files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot
-    be read or asked, and ``read`` is whether the data were read to their end.
+    be read or asked, and ``read`` is whether the data were read to their end. ``totals`` are the sums of some labels.
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with its kind, for comparison with
     other data sets; ``bad_marks`` are those of the rows that cannot be asked.
@@ -40,6 +40,7 @@ class Counts:
     rows: int = 0
     samples: dict[str, int] = field(default_factory=dict)
     media: dict[str, int] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     read: bool = True
     row_marks: set[str] = field(default_factory=set)
@@ -47,10 +48,17 @@ class Counts:
     bad_marks: set[str] = field(default_factory=set)
 
 
-def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaLook | None = None) -> Counts:
+def count(
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    place: str = "",
+    look: MediaLook | None = None,
+    totals: Collection[str] = (),
+) -> Counts:
     """Read every row once for all tasks that share the data set.
-    ``place`` identifies its rows, whichever are used. Each different medium is decoded while ``look`` has time."""
-    found = Counts(samples={task.name: 0 for task in tasks})
+    ``place`` identifies its rows, whichever are used. Each different medium is decoded while ``look`` has time.
+    ``totals`` are the labels to sum."""
+    found = Counts(samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0))
     seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
@@ -66,6 +74,9 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
         found.row_marks.add(mark)
         for task in tasks:
             found.samples[task.name] += task.selected(sample)
+        for label in totals:
+            value = sample.metadata.get(label)
+            found.totals[label] += value if type(value) is int else 0
         if sample.fault:
             found.faults.append(sample.fault)
             found.bad_marks.add(mark)
@@ -81,7 +92,11 @@ def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[st
     Media are not compared where rows cannot be asked, whose media are not counted."""
     if not counts.read:
         return
-    rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
+    rows = {
+        "rows": (expected.rows, counts.rows),
+        "samples": (expected.samples, counts.samples[task]),
+        **{label: (number, counts.totals[label]) for label, number in expected.totals.items()},
+    }
     yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
 
 

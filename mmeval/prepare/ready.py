@@ -91,7 +91,8 @@ def _count(
     with Caught() as failure:
         dataset = members[0].data()
         place = str(_data_set(members[0])._replace(options=""))
-        counts = count(dataset, [item.task for item in members], place, look)
+        totals = sorted({label for item in members for label in item.file.keys.expected.totals})
+        counts = count(dataset, [item.task for item in members], place, look, totals)
     if failure:
         for item in members:
             failed[item.task.name] += [*by_hand(item)] or [message_of(failure.error)]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.program.calls import Call, Program, Role, ask_all, ask_one
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample, user
+from mmeval.system.arguments import Checked
+
+Tries = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+"""How often a protocol asks at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,25 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
     return answers[-1] if answer == "last" else join(answers)
 
 
+def until_all_kinds(ask: Ask, *, tries: Tries = 100) -> Program[Interleaved]:
+    """The same request, until an answer holds every wanted kind, at most ``tries`` times.
+
+    The last answer is the result, also where it lacks a kind. This favours models that often answer with one kind
+    alone, so it is never the default of a task.
+    """
+    for _ in range(tries - 1):
+        reply = yield from ask_one(ask.call())
+        answer = reply.require()
+        if all(_holds(answer, kind) for kind in ask.wants):
+            return answer
+    return (yield from single(ask))
+
+
 def join(answers: Sequence[Interleaved]) -> Interleaved:
     """Answers one after the other."""
     return Interleaved(tuple(part for answer in answers for part in answer.parts))
+
+
+def _holds(answer: Interleaved, kind: PartKind) -> bool:
+    """Whether an answer has a part of a kind; a placeholder alone is none."""
+    return any(part.kind == kind and (part.media is not None or (part.text or "").strip()) for part in answer.parts)

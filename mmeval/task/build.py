@@ -20,7 +20,7 @@ from mmeval.system.yaml_document import KeyPath
 from mmeval.task.combined_numbers import combined_numbers
 from mmeval.task.data import portable, task_data
 from mmeval.task.file import TaskFile
-from mmeval.task.key_faults import KeyFaultsError, check_options, name_path, plugin_at
+from mmeval.task.key_faults import KeyFaultsError, check_options, check_values, name_path, plugin_at
 from mmeval.task.metric_list import check_outputs, metric_at, metrics_of, positions_of, written_metrics
 from mmeval.task.schema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
 from mmeval.task.task import UNSTATED, Expected, FixedKinds, SampleKinds, Task, TaskMetric, TaskOverrides
@@ -129,6 +129,7 @@ def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Progr
         return _protocol_of_run(overrides.protocol)
     function = plugin_at(partial(plugins.load, "mmeval.protocols"), named.name, name_path(file, ("protocol",)))
     check_options(function, named.options, ("protocol",))
+    check_values(function, named.options, ("protocol",))
     return (
         partial(function, **named.options) if named.options else cast("Callable[[Ask], Program[Interleaved]]", function)
     )

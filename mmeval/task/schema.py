@@ -211,11 +211,12 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 class ExpectedKeys(_Keys):
     """``expected``: the contents of the whole data set.
     ``rows`` counts before the filter, ``samples`` after it; ``media`` the different files of each kind, on both sides
-    of all rows; ``files`` are SHA-256 digests by path."""
+    of all rows; ``totals`` are sums of labels over all rows; ``files`` are SHA-256 digests by path."""
 
     rows: Count | None = None
     samples: Count | None = None
     media: dict[KindName, Count] = {}
+    totals: dict[str, Count] = {}
     files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
 from mmeval.errors import ContentError
 from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.recent import Recent
 from mmeval.records import Message
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The names of sound formats in the interface."""
 _DRAWING = "image/svg+xml"
+_RECENT = Recent()
 _PICTURES = ("image/png", "image/jpeg")
 """The kinds of a document: it may be the picture of its page."""
 
@@ -34,7 +36,7 @@ def encode_messages(
     next user message, in order, each announced by its placeholder's name.
     """
     encoder = _Encoder(inputs, image_detail)
-    rows: list[bytes] = []
+    rows: list[Sequence[bytes]] = []
     carried: list[Part] = []
     for message in messages:
         if message.role == "user":
@@ -43,11 +45,19 @@ def encode_messages(
         else:
             announced = list(_announced(message.content))
             text = spoken(message.content) or "".join(part.text or "" for part in announced)
-            rows.append(_text_row(message.role, text))
+            rows.append([_text_row(message.role, text)])
             carried += announced
     if carried:
         rows.append(encoder.user(carried))
-    return b"[" + b",".join(rows) + b"]"
+    return b"".join((b"[", *_listed(rows), b"]"))
+
+
+def _listed(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+    """The pieces of items with commas between these. They are joined once: each copy of large media costs time."""
+    for number, pieces in enumerate(items):
+        if number:
+            yield b", "
+        yield from pieces
 
 
 def spoken(content: Interleaved) -> str:
@@ -79,29 +89,30 @@ class _Encoder:
         self._detail = f', "detail": "{image_detail}"'.encode() if image_detail else b""
         self._documents = 0
 
-    def user(self, parts: Sequence[Part]) -> bytes:
+    def user(self, parts: Sequence[Part]) -> Sequence[bytes]:
+        """The pieces of a message."""
         if all(part.media is None for part in parts):
-            return _text_row("user", "".join(map(words, parts)))
-        return b'{"role": "user", "content": [' + b", ".join(self._items(parts)) + b"]}"
+            return [_text_row("user", "".join(map(words, parts)))]
+        return [b'{"role": "user", "content": [', *_listed(self._items(parts)), b"]}"]
 
-    def _items(self, parts: Sequence[Part]) -> Iterator[bytes]:
+    def _items(self, parts: Sequence[Part]) -> Iterator[Sequence[bytes]]:
         text = ""
         for part in parts:
             if part.media is None:
                 text += words(part)
                 continue
             if text:
-                yield _text_item(text)
+                yield [_text_item(text)]
             text = ""
             yield self._medium(part)
         if text:
-            yield _text_item(text)
+            yield [_text_item(text)]
 
-    def _medium(self, part: Part) -> bytes:
+    def _medium(self, part: Part) -> Sequence[bytes]:
         if part.kind not in self._inputs:
             raise CallError("unsupported", f"this server is not declared to take {part.kind} (see its argument inputs)")
         if part.kind == "audio":
-            return _audio_item(part)
+            return [_audio_item(part)]
         if part.kind == "document":
             # A picture of a page is sent as a picture, a text as text, since many servers take only PDF as a file.
             assert part.media is not None  # checked by the caller
@@ -110,8 +121,8 @@ class _Encoder:
             if part.media.mime in _PICTURES and "image" in self._inputs:
                 return _url_item(replace(part, kind="image"), self._detail)
             if part.media.mime.startswith("text/"):
-                return _text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")
-            return _file_item(part, name)
+                return [_text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")]
+            return [_file_item(part, name)]
         return _url_item(part, self._detail if part.kind == "image" else b"")
 
 
@@ -123,9 +134,9 @@ def _text_item(text: str) -> bytes:
     return json.dumps({"type": "text", "text": text}).encode()
 
 
-def _url_item(part: Part, more: bytes) -> bytes:
+def _url_item(part: Part, more: bytes) -> Sequence[bytes]:
     name = f"{part.kind}_url".encode()
-    return b'{"type": "%b", "%b": {"url": %b%b}}' % (name, name, data_uri(part), more)
+    return [b'{"type": "%b", "%b": {"url": ' % (name, name), data_uri(part), more, b"}}"]
 
 
 def _audio_item(part: Part) -> bytes:
@@ -162,13 +173,18 @@ def _damaged(part: Part, media: Media) -> CallError:
 def data_uri(part: Part) -> bytes:
     """A medium as a JSON string with a data URI; vector drawings become pictures.
     Raises CallError when it is of another kind, or cannot be drawn."""
-    assert part.media is not None  # checked by the caller
-    mime = part.media.mime
+    media = part.media
+    assert media is not None  # checked by the caller
+    mime = media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
-        raise _damaged(part, part.media)
+        raise _damaged(part, media)
     drawn = part.kind == "image" and mime == _DRAWING
     head = json.dumps(f"data:{'image/png' if drawn else mime};base64,")[:-1].encode()
-    return b'%b%b"' % (head, base64.b64encode(_drawn(part.media) if drawn else part.media.read()))
+
+    def encoded() -> bytes:
+        return b'%b%b"' % (head, base64.b64encode(_drawn(media) if drawn else media.read()))
+
+    return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
 
 
 def _drawn(media: Media) -> bytes:

@@ -218,6 +218,7 @@ PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
     "expected.rows": ({"expected": {"rows": 4}}, 4, "expects 4"),
     "expected.samples": ({"expected": {"rows": 3, "samples": 2}, "filter": {"level": "l1"}}, 4, "expects 2"),
     "expected.media": ({"expected": {"media": {"image": 7}}}, 4, "expects 7"),
+    "expected.totals": ({"expected": {"totals": {"criteria": 7}}}, 4, "expects 7"),
     "expected.files": ({"expected": {"files": {"gone.txt": "0" * 64}}}, 4, "gone.txt"),
     "task.by_hand": (ABSENT, 4, "by hand"),
     "by_hand.path": (ABSENT, 4, "data/gone"),

@@ -15,6 +15,7 @@ REPLIES = (
     {"choice": "good"},
     {"score": 4},
     {"coherence": 4, "style_consistency": 5},
+    {"criteria_met": True},
 )
 OF_ISG = {
     '"Judge": <a number': {"Judge": 9},

@@ -94,3 +94,14 @@ def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
     found = count(Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook())
     assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [(True, False), (False, True)]
     assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"
+
+
+def test_a_label_is_summed_over_all_rows_and_compared() -> None:
+    rows = [Sample(str(at), (user("?"),), metadata={"criteria": at}) for at in range(4)]
+    odd = [Sample("x", (user("?"),)), Sample("y", (user("?"),), metadata={"criteria": "7"})]
+    found = count(Rows([*rows, *odd]), [], totals=["criteria"])
+    assert found.totals == {"criteria": 6}
+    found.samples["t"] = 6
+    assert [*unexpected(ExpectedKeys(totals={"criteria": 6}), found, "t")] == []
+    (fault,) = unexpected(ExpectedKeys(totals={"criteria": 7}), found, "t")
+    assert ("6 criteria" in fault, "7" in fault) == (True, True)

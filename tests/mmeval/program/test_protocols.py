@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
-from mmeval.program.protocols import Ask, episode, independent_passes, single, text_then_media
+from mmeval.program.protocols import Ask, episode, independent_passes, single, text_then_media, until_all_kinds
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Message, message, user
@@ -39,7 +39,7 @@ def wanted(steps: list[list[Call]]) -> list[tuple[PartKind, ...]]:
     return [call.request.wants for calls in steps for call in calls]
 
 
-@pytest.mark.parametrize("protocol", [single, text_then_media, episode])
+@pytest.mark.parametrize("protocol", [single, text_then_media, episode, until_all_kinds])
 def test_a_failed_call_ends_the_program_with_its_error(protocol: Any) -> None:
     program = protocol(ask(wants=("text", "image")))
     program.send(None)
@@ -108,3 +108,23 @@ def test_an_answer_given_in_the_prompt_is_no_turn() -> None:
     shot = (user("2+2?"), message("assistant", "4"), user("3+3?"))
     result, steps = fed(episode(ask(*shot), answer="last"), reply("5"), reply("6"))
     assert ([len(calls[0].request.messages) for calls in steps], result.raw) == ([1, 4], "6")
+
+
+WHOLE = reply("a sun", picture())
+
+
+@pytest.mark.parametrize(
+    ("answers", "result"),
+    [
+        ([WHOLE], WHOLE),
+        ([reply("words alone"), reply(" ", picture()), reply("<image1>"), WHOLE], WHOLE),
+        ([reply("one"), reply("two"), reply("three"), reply("four"), reply("five")], reply("five")),
+    ],
+    ids=["at once", "in the end", "never"],
+)
+def test_until_all_kinds_asks_the_same_again_and_the_last_answer_counts(
+    answers: list[Response], result: Response
+) -> None:
+    found, steps = fed(until_all_kinds(ask(wants=("text", "image")), tries=5), *answers)
+    assert (found, len(steps)) == (result.output, len(answers))
+    assert {call.request.digest for calls in steps for call in calls} == {steps[0][0].request.digest}

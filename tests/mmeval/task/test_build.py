@@ -102,3 +102,10 @@ def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     for wrong in labels:
         with pytest.raises(UsageError, match="task 't', sample 's'"):
             made.wanted(Sample("s", (), (), wrong))
+
+
+def test_an_option_of_a_protocol_has_a_value_that_it_takes(tmp_path: Path) -> None:
+    for tries in ("0", "many"):
+        with pytest.raises(UsageError, match="tries"):
+            built(tmp_path, f"protocol: {{name: until_all_kinds, tries: {tries}}}")
+    assert built(tmp_path, "protocol: {name: until_all_kinds, tries: 3}").protocol_name == "until_all_kinds"

@@ -6,7 +6,7 @@ import pytest
 
 from scripts.make_bundled import ROOT, bundled, write
 
-FOLDERS = ("tasks/unim/bundled", "tasks/mmmg/bundled", "tasks/isg/bundled", "tasks/example/bundled")
+FOLDERS = tuple(f"tasks/{name}/bundled" for name in ("unim", "mmmg", "isg", "ueval", "example"))
 LIMIT = 1_500_000
 
 

@@ -1,0 +1,114 @@
+"""The judge's reply about one criterion: ``{"criteria_met": true}``, and how it is read.
+
+``robust`` reads the object with prose and fences around it, and refuses what is no yes, no or "not sure", after which
+the judge is asked again. ``official`` reads as the released evaluator does, oddities included: it refuses only a reply
+without an object, and everything that does not say yes is a no.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from mmeval.judge import MAX_TEXT_CHARS, ReplyError, ReplyForm, Vote, read_object, strict_json
+from mmeval.metrics.judged.reading import Reading
+
+KEY = "criteria_met"
+EXPLANATION = "explanation"
+Remark = Literal["not_sure", "odd_value", "missing_key"]
+"""Why a criterion is not met though the judge has not said no: it is not sure, or an official reply says something else
+or nothing."""
+REMARKS: tuple[Remark, ...] = get_args(Remark)
+YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
+_NOT_SURE = "not sure"
+_MAX_RAW_CHARS, _LARGEST = 200, 2**53
+
+_FENCE, _FENCE_END = re.compile(r"```json\s*+(?=\{)"), re.compile(r"\}(?=\s*+```)")
+_KEYED, _BRACE = re.compile(rf'(?=\{{\s*+"(?:{KEY}|{EXPLANATION})")'), re.compile(r"\}")
+_STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
+
+
+@dataclass(frozen=True)
+class Met:
+    """Whether a criterion is met, as a bool: the one field of the reply."""
+
+    name: str = KEY
+    unsure: bool = False  # "not sure" is a no here
+    optional: bool = False
+
+    def asked(self) -> str:
+        return f'true, false, or "{_NOT_SURE}"'
+
+    def read(self, value: Any) -> bool:
+        return said(value)[0]
+
+
+@dataclass(frozen=True)
+class MetForm(ReplyForm):
+    """The reply about one criterion. A vote also has the ``raw`` value, the ``reply``, the judge's explanation, where
+    it gives one, and the ``remark`` of a no that the judge has not said."""
+
+    reading: Reading = "robust"
+
+    def read(self, text: str) -> Vote:
+        robust = self.reading == "robust"
+        found = read_object(text, [KEY]) if robust else official_object(text)
+        met, remark = said(found[KEY]) if KEY in found else (False, "missing_key")
+        if robust and remark == "odd_value":
+            raise ReplyError(f"{KEY} is {found[KEY]!r:.80}, not {Met().asked()}")
+        words = found.get(EXPLANATION)
+        return {
+            KEY: met,
+            "raw": _plain(found.get(KEY)),
+            "reply": text[:MAX_TEXT_CHARS],
+            **({"remark": remark} if remark else {}),
+            **({EXPLANATION: words[:MAX_TEXT_CHARS]} if isinstance(words, str) else {}),
+        }
+
+
+def met_form(reading: Reading) -> MetForm:
+    """The reply about one criterion, read in one of the two ways."""
+    return MetForm((Met(),), example=f'{{"{KEY}": true}}', reading=reading)
+
+
+def said(value: Any) -> tuple[bool, Remark | None]:
+    """Whether a value says yes, and why it is a no where it does not say so.
+    A number is neither: the released evaluator counts 1 as not met."""
+    if isinstance(value, bool):
+        return value, None
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if word in YES or word in NO:
+        return word in YES, None
+    return False, "not_sure" if word == _NOT_SURE else "odd_value"
+
+
+def official_object(text: str) -> Mapping[str, Any]:
+    """The object of a reply as the released evaluator finds it; ReplyError without one.
+
+    It is that of a fence marked ``json``; else the first that begins with one of the two keys, up to the next closing
+    brace; else the text from the first opening brace to the last closing one, at last with stray backslashes doubled.
+    Official oddity: only the first match of each way is tried, and an object with another key first waits for the last.
+    """
+    whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
+    ways = (_between(_FENCE, _FENCE_END, text), _between(_KEYED, _BRACE, text), whole, _STRAY.sub(r"\\\\", whole))
+    found = next((value for way in ways if isinstance(value := strict_json(way), dict)), None)
+    if found is None:
+        raise ReplyError("the reply holds no JSON object")
+    return found
+
+
+def _between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str:
+    """From the first opening to the first closing after it: a later opening has none where this one has none."""
+    start = opening.search(text)
+    end = closing.search(text, start.end()) if start else None
+    return text[start.end() : end.end()] if start and end else ""
+
+
+def _plain(value: Any) -> Any:
+    """The raw value for evidence; what is long, nested or no number of JSON becomes a cut text."""
+    if value is None or (isinstance(value, int | float) and abs(value) < _LARGEST):
+        return value
+    return (value if isinstance(value, str) else json.dumps(value))[:_MAX_RAW_CHARS]

@@ -1,0 +1,82 @@
+"""The fields of UEval's rows: task, kind of question, and the criteria of each side.
+
+The columns of the published data sets differ: ``task`` or ``task_type``, a criterion as a text or as an object with
+``criterion`` (its other keys are labels), and ``question_type`` in some of them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+Kind = Literal["open", "closed"]
+"""The kind of question: a guide in steps with several pictures, or one figure with an explanation."""
+Kinds = Literal["labels", "released"]
+"""Where the kind is taken from: the row's labels, or as the released evaluator does."""
+
+CLOSED = ("space", "textbook", "diagram", "paper")
+OPEN = ("art", "life", "tech", "exercise")
+TASKS = (*CLOSED, *OPEN)
+"""The tasks in the order of the paper's tables."""
+KINDS: Mapping[str, Kind] = {**dict.fromkeys(CLOSED, "closed"), **dict.fromkeys(OPEN, "open")}
+TEXT_CRITERIA, IMAGE_CRITERIA = "text_rubrics", "image_rubrics"
+"""The labels with the criteria of each side."""
+
+
+def task_of(labels: Mapping[str, Any]) -> str:
+    """The task of a row, by ``task``, or where that is blank by ``task_type``."""
+    return _word(labels.get("task")) or _word(labels.get("task_type"))
+
+
+def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
+    """The kind of a row's question: that of its task, for an unknown one ``question_type``.
+    Raises ValueError where neither says it."""
+    if kinds == "released":
+        return released_kind(labels)
+    task, written = task_of(labels), _word(labels.get("question_type"))
+    kind = KINDS.get(task) or next((kind for kind in get_args(Kind) if kind == written), None)
+    if kind is None:
+        raise ValueError(
+            f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and question_type says neither "
+            "open nor closed"
+        )
+    return kind
+
+
+def released_kind(labels: Mapping[str, Any]) -> Kind:
+    """The kind by ``task`` alone.
+    Official oddity: where the data have ``task_type`` instead, every question is judged as an open one."""
+    return KINDS.get(_word(labels.get("task")), "open")
+
+
+def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
+    """The criteria of one side, none where the row has no list of them.
+    Raises ValueError for anything else."""
+    rows = labels.get(label)
+    if rows is None:
+        return ()
+    if not isinstance(rows, list | tuple):
+        raise ValueError(f"{label!r} is no list of criteria")
+    return tuple(_criterion(row, f"criterion {number} of {label!r}") for number, row in enumerate(rows, start=1))
+
+
+def _criterion(row: Any, where: str) -> str:
+    text = row.get("criterion") if isinstance(row, Mapping) else row
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{where} has no text")
+    return text
+
+
+def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:
+    """Why a row cannot be judged; empty when it can."""
+    try:
+        kind_of(labels, kinds)
+        criteria_of(labels, TEXT_CRITERIA)
+        criteria_of(labels, IMAGE_CRITERIA)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _word(value: Any) -> str:
+    return value.strip().lower() if isinstance(value, str) else ""

@@ -1,0 +1,164 @@
+"""UEval's rubric: the share of a row's criteria that a judge finds met, of the text and of the pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mmeval.content import Interleaved, Part
+from mmeval.judge import UNREAD, Question, Verdict, ask_verdicts
+from mmeval.metric import MetricScores, metric
+from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
+from mmeval.metrics.judged.pictures.asking import Lost, Written
+from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
+from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
+from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Sample, Score, Trial
+
+OUTPUTS = ("ueval_text", "ueval_image")
+WithoutMedia = Literal["not_met", "asked"]
+"""What the criteria of a side are where the answer has no text, or no picture: not met without a call, or asked."""
+TextPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
+OpenPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "answer", "criterion", "pictures")]
+ClosedPrompt: TypeAlias = Annotated[Written, JudgePrompt("question", "criterion", "pictures")]
+
+
+def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return row_fault(sample.metadata, switches["kinds"])
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UEval, sections 3 and 4; official: its released evaluator",
+    outputs=OUTPUTS,
+    profiles={"official": {"reading": "official", "without_media": "asked", "kinds": "released"}},
+    check=_fault,
+    supposed=as_the_reference,
+)
+def ueval_rubric(
+    trial: Trial,
+    judge: Role,
+    *,
+    reading: Reading = "robust",
+    without_media: WithoutMedia = "not_met",
+    kinds: Kinds = "labels",
+    lost: Lost = "unscored",
+    text_prompt: TextPrompt = "ueval_text",
+    image_open_prompt: OpenPrompt = "ueval_image_open",
+    image_closed_prompt: ClosedPrompt = "ueval_image_closed",
+) -> Program[MetricScores]:
+    """The share of a row's criteria that are met: of its text, and of its pictures.
+
+    Two numbers from 0 to 1, higher is better. Each criterion is asked about by itself: ``ueval_text`` is the share of
+    the label ``text_rubrics`` that the judge finds met, ``ueval_image`` that of ``image_rubrics``; a side without
+    criteria is inapplicable. About the text the judge sees the question and the answer's text; about the pictures the
+    question, the pictures and, of an open question, the text, too. Where in the text a picture stands is not shown.
+    ``kinds`` is where the kind of question is taken from: ``labels`` is ``task`` or ``task_type``, or else
+    ``question_type``; ``released`` is ``task`` alone, and open for what it does not know.
+
+    The judge says true, false or "not sure", which is not met. ``reading: robust`` asks again after any other reply;
+    ``official`` reads as the released evaluator does, where everything but a yes is not met. A criterion without a
+    verdict leaves its side unscored, with bounds; ``lost: wrong`` counts one as not met where replies came that could
+    not be used. ``without_media`` is for an answer without text, or without a picture: its criteria of that side are
+    ``not_met`` without a call, or ``asked`` about. A file that is no picture is none. Evidence: ``criteria``, each with
+    the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and how many are not because the
+    judge is ``not_sure``, or said something else (``odd_value``) or nothing (``missing_key``).
+    """
+    labels, output = trial.sample.metadata, trial.output
+    if fault := row_fault(labels, kinds):
+        return dict.fromkeys(OUTPUTS, Score.unscored(fault))
+    if output is None:
+        return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
+    prompts = {"text": text_prompt, "open": image_open_prompt, "closed": image_closed_prompt}
+    sides = _sides(trial, output, kind_of(labels, kinds), prompts)
+    form = met_form(reading)
+    questions = [
+        [Question(judge, form, side.prompt, {**side.values, "criterion": one}) for one in side.to_ask(without_media)]
+        for side in sides
+    ]
+    verdicts = yield from ask_verdicts([*questions[0], *questions[1]])
+    split = len(questions[0])
+    scores = (_score(side, own, lost) for side, own in zip(sides, (verdicts[:split], verdicts[split:]), strict=True))
+    return dict(zip(OUTPUTS, scores, strict=True))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of an answer: its criteria, the prompt about it, and what that shows.
+    ``empty``: the answer has nothing there; ``unasked``: the model was not asked for it. ``noted`` is evidence."""
+
+    criteria: tuple[str, ...]
+    prompt: Written
+    values: Material
+    empty: bool
+    unasked: bool
+    noted: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
+        """The criteria that the judge is asked about."""
+        return () if self.unasked or (self.empty and without_media == "not_met") else self.criteria
+
+
+def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]) -> tuple[Side, Side]:
+    """The text of an answer, and its pictures; each with what its prompt shows and nothing else."""
+    labels, words = trial.sample.metadata, output.words
+    pictures = Interleaved(tuple(part for part in output.parts if _is_picture(part)))
+    about: Material = {"question": asked_of(trial.sample)}
+    text = Side(
+        criteria=criteria_of(labels, TEXT_CRITERIA),
+        prompt=prompts["text"],
+        values={**about, "answer": words},
+        empty=not words.strip(),
+        unasked="text" in trial.left_out,
+    )
+    image = Side(
+        criteria=criteria_of(labels, IMAGE_CRITERIA),
+        prompt=prompts[kind],
+        values={**about, **({"answer": words} if kind == "open" else {}), "pictures": pictures},
+        empty=not pictures.parts,
+        unasked="image" in trial.left_out,
+        noted={"pictures": len(pictures.parts)},
+    )
+    return text, image
+
+
+def _is_picture(part: Part) -> bool:
+    return part.kind == "image" and part.media is not None and part.media.mime.startswith("image/")
+
+
+def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
+    """The score of one side; without verdicts the judge was not asked, and no criterion is met."""
+    if side.unasked:
+        return Score.inapplicable("the model was not asked for this side")
+    if not side.criteria:
+        return Score.inapplicable("the row has no criteria for this side")
+    if not verdicts:
+        rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in side.criteria]
+        return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_evidence(side, rows)})
+    rows = [_row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)]
+    evidence, values = _evidence(side, rows), [_worth(verdict, lost) for verdict in verdicts]
+    unread = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
+    return mean(values).scored({**evidence, **({UNREAD: unread} if unread else {})})
+
+
+def _worth(verdict: Verdict, lost: Lost) -> Worth:
+    if not verdict.lost:
+        return worth(verdict.values[KEY])
+    return worth(0) if lost == "wrong" and verdict.replied else unknown(verdict.lost, verdict.cause)
+
+
+def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:
+    (vote,) = verdict.votes or ({},)
+    said = {name: value for name, value in vote.items() if name != KEY}
+    return {"criterion": criterion, "met": vote.get(KEY), **said, **({"lost": verdict.lost} if verdict.lost else {})}
+
+
+def _evidence(side: Side, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    remarks = Counter(row.get("remark") for row in rows)
+    counts = {"met": sum(row["met"] is True for row in rows), "total": len(rows)}
+    return {"criteria": rows, **counts, **{remark: remarks[remark] for remark in REMARKS}, **side.noted}

@@ -1,0 +1,1 @@
+"""UEval: questions whose good answer needs text and pictures, judged by criteria of their own."""

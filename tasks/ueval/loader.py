@@ -1,0 +1,74 @@
+"""Reads UEval's rows, in the forms of its data sets: parquet of the hub, or JSON or JSONL with a folder of pictures.
+
+    id                              a text or a number
+    prompt                          the question, words alone
+    text_ref, image_ref             the reference: a text, and a list of pictures (in JSON: of their paths)
+    task, or task_type              one of the eight; question_type for others
+    text_rubrics, image_rubrics     the criteria (:mod:`mmeval.metrics.judged.ueval.rows`)
+
+All columns but the first four are the sample's labels as they are written. Two labels are added: ``ueval_task``, by
+which a task chooses its rows, and ``criteria``, their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, row_files
+from mmeval.errors import RowError, UnknownNameError, UsageError
+from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TASKS, TEXT_CRITERIA, criteria_of, row_fault, task_of
+from mmeval.records import Sample, user
+
+TASK, CRITERIA = "ueval_task", "criteria"
+OPTIONS = ("data_file",)
+_NOT_LABELS = ("id", "prompt", "text_ref", "image_ref", "media")
+
+
+def load(source: DataSource) -> InterleavedDataset:
+    """The rows of a split. Raises MissingDataError without row files, UnknownNameError for an unknown option."""
+    for option in source.options:
+        if option not in OPTIONS:
+            raise UnknownNameError("option of the loader 'ueval'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}.")
+    root = source.folder.absolute()
+    return InterleavedDataset(files=row_files(source), root=root, media={"image_ref": "images"}, read=read_row)
+
+
+def read_row(row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+    """One row as a sample. Raises UsageError for one that cannot be asked or judged."""
+    if isinstance(row, UsageError):
+        raise row
+    if not isinstance(row, dict):
+        raise UsageError("is no object with keys")
+    labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
+    task, prompt = task_of(labels), row.get("prompt")
+    known = {TASK: task} if task in TASKS else {}
+    if fault := row_fault(labels):
+        raise RowError(fault, labels=known)
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise RowError('"prompt" is no text', labels=known)
+    criteria = sum(len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA))
+    reference = Interleaved(tuple(_reference(row, resolve)))
+    return Sample(
+        id=_id(row.get("id"), position),
+        input=(user(prompt),),
+        references=() if reference.empty else (reference,),
+        metadata={**labels, TASK: task, CRITERIA: criteria},
+    )
+
+
+def _reference(row: Mapping[str, Any], resolve: MediaFolder) -> Iterator[Part]:
+    text = row.get("text_ref")
+    if isinstance(text, str) and text:
+        yield text_part(text)
+    for picture in row.get("media", {}).values():
+        yield media_part(picture if isinstance(picture, Media) else resolve(picture, '"image_ref"'), "image")
+
+
+def _id(written: Any, position: str) -> str:
+    if written is None:
+        return position
+    if isinstance(written, bool) or not isinstance(written, str | int) or written == "":
+        raise UsageError(f'"id" is {written!r:.80}; write a text or a whole number')
+    return str(written)

@@ -1,0 +1,179 @@
+"""Writes answers in the files of UEval's own scripts, and of a scored run their file of results.
+
+answers.json       the answers (:mod:`mmeval.tasks.ueval.output_reading`)
+images/<id>_<n>    their pictures; media of other kinds are in other/
+results.json       each question with its verdicts, and the means over questions
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Media, suffix_for
+from mmeval.errors import UsageError
+from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
+from mmeval.metrics.judged.ueval.replies import EXPLANATION
+from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, kind_of
+from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
+from mmeval.records import Score, Trial, content_digest, digest
+from mmeval.tasks.ueval.averages import mean
+from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
+from mmeval.wording import counted, file_name
+
+RESULTS, RESULTS_REPEAT = "results.json", "results_repeat{}.json"
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model.
+
+    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
+    two tasks have different answers to one id; MissingDataError and CorruptMediaError for a medium of the run that is
+    missing or changed.
+    """
+    writer = _Writer(folder)
+    foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
+    if not writer.answers:
+        raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of UEval")
+    writer.close()
+    left_out = (f"{name} is no task of UEval, and was left out" for name in foreign)
+    return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+
+
+class _Writer:
+    """Collects the entries of each repeat, and writes the media of an answer at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.answers: dict[int, dict[str, dict[str, Any]]] = {}
+        self.counts: Counter[str] = Counter()
+        self._results: dict[int, list[dict[str, Any]]] = {}
+        self._digests: dict[tuple[int, str], str] = {}
+        self._folder = folder
+
+    def add(self, one: ScoredTrial) -> bool:
+        """Take a trial; false if it has no place."""
+        trial = one.trial
+        if trial.sample.fault:
+            self.counts["faulty"] += 1
+            return True
+        if not {TEXT_CRITERIA, IMAGE_CRITERIA} & trial.sample.metadata.keys():
+            return False
+        entries = self.answers.setdefault(trial.repeat, {})
+        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
+        if self._digests.setdefault((trial.repeat, trial.sample.id), told) != told:
+            raise UsageError(
+                f"two tasks have different answers to {trial.sample.id}, repeat {trial.repeat}, and the layout has one "
+                "place for both; export one of them with --tasks"
+            )
+        if trial.sample.id not in entries:
+            entries[trial.sample.id] = entry = self._entry(trial)
+            if any(name in one.scores for name in OUTPUTS):
+                self._results.setdefault(trial.repeat, []).append(_item(one, entry))
+        return True
+
+    def close(self) -> None:
+        """Write the files of answers and of results."""
+        for repeat, entries in self.answers.items():
+            self._write(REPEAT.format(repeat) if repeat else ANSWERS, list(entries.values()))
+        for repeat, items in self._results.items():
+            document = {"items": items, "summary": _summary(items)}
+            self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
+
+    def gaps(self) -> Iterator[str]:
+        said = (
+            ("failed", f"the model had failed; the entries are empty, and say so under {OWN!r} alone"),
+            ("faulty", "the sample is damaged and was not asked; no entry"),
+        )
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+
+    def notes(self) -> Iterator[str]:
+        said = (
+            ("exact", f"more than a text and pictures after it; its parts stand under {OWN!r}"),
+            ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
+        )
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+
+    def _write(self, name: str, document: Any) -> None:
+        (self._folder / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+    def _entry(self, trial: Trial) -> dict[str, Any]:
+        left_out = {"left_out": list(trial.left_out)} if trial.left_out else {}
+        if trial.output is None:
+            assert trial.error is not None
+            self.counts["failed"] += 1
+            return {"id": trial.sample.id, TEXT: "", IMAGE: [], OWN: {"error": trial.error.to_json(), **left_out}}
+        self.counts["answers"] += 1
+        self.counts["repeats"] += trial.repeat > 0
+        output, files = trial.output, dict[str, str]()
+        pictures = [part.media for part in output.parts if part.kind == "image" and part.media is not None]
+        for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
+            kind = "images" if medium in pictures else "other"
+            files[medium.sha256] = self._put(medium, f"{kind}/{_stem(trial)}_{number}")
+        names = [files[picture.sha256] for picture in pictures]
+        own: dict[str, Any] = dict(left_out)
+        if plain_answer(output.words, pictures) != output:
+            self.counts["exact"] += 1
+            own |= {"of": seal(output.words, names), "parts": exact_parts(output, files)}
+        return {"id": trial.sample.id, TEXT: output.words, IMAGE: names, **({OWN: own} if own else {})}
+
+    def _put(self, medium: Media, stem: str) -> str:
+        file = self._folder / f"{stem}{suffix_for(medium.mime)}"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(medium.read())
+        self.counts["media"] += 1
+        return file.relative_to(self._folder).as_posix()
+
+
+def _stem(trial: Trial) -> str:
+    name = trial.sample.id
+    stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
+    return f"{stem}_repeat{trial.repeat}" if trial.repeat else stem
+
+
+def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A question in the file of results."""
+    sample = one.trial.sample
+    text, image = (one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS)
+    return {
+        "id": sample.id,
+        "question": "\n".join(message.content.raw for message in sample.input if message.role == "user"),
+        "question_type": kind_of(sample.metadata),
+        TEXT: entry[TEXT],
+        "image_outputs": entry[IMAGE],
+        "text_results": _verdicts(text),
+        "image_results": _verdicts(image),
+        "text_score": _rate(text),
+        "image_score": _rate(image),
+    }
+
+
+def _verdicts(score: Score) -> list[dict[str, Any]]:
+    return [
+        {
+            "criterion": row["criterion"],
+            "criteria_met": row["met"],
+            EXPLANATION: row.get(EXPLANATION),
+            "raw_response": row.get("reply", ""),
+        }
+        for row in score.evidence.get("criteria", ())
+    ]
+
+
+def _rate(score: Score) -> dict[str, Any]:
+    return {"met": score.evidence.get("met", 0), "total": score.evidence.get("total", 0), "rate": score.value}
+
+
+def _summary(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    text, image = ([item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image"))
+    return {
+        "num_items": len(items),
+        "text_avg_rate": mean(text),
+        "image_avg_rate": mean(image),
+        "num_items_with_text": sum(rate is not None for rate in text),
+        "num_items_with_image": sum(rate is not None for rate in image),
+    }

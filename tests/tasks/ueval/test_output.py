@@ -1,0 +1,241 @@
+"""Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, ScoredTrial, StoredAnswer
+from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
+from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
+from mmeval.tasks.ueval.output_writing import write_output
+from tests.support.answered import held
+from tests.support.tiny_media import picture, wav
+
+RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
+TONE = Media.from_bytes(wav())
+
+
+def sample(id: str = "1", **labels: Any) -> Sample:
+    return Sample(
+        id, (user("How?"),), metadata={"task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"], **labels}
+    )
+
+
+def written(folder: Path, *entries: Any, name: str = "answers.json") -> Path:
+    for shade in ("b", "c"):
+        (folder / f"{shade}.png").write_bytes(picture(colour=ord(shade)))
+    (folder / name).write_text(json.dumps(list(entries)))
+    return folder / name
+
+
+def answer(answers: OutputAnswers, id: str = "1", repeat: int = 0) -> Response:
+    found = answers.answer("ueval_art", sample(id), repeat)
+    assert isinstance(found, StoredAnswer), found
+    return found.response
+
+
+def told(response: Response) -> tuple[str, list[bytes]]:
+    assert response.output is not None
+    return response.output.text, [medium.read() for medium in response.output.media("image")]
+
+
+B, C = picture(colour=ord("b")), picture(colour=ord("c"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "pictures"),
+    [
+        ({"text_answer": "t", "image_answer": ["b.png", "", None, "c.png"]}, "t", [B, C]),
+        ({"text_answer": "t", "image_answer": "b.png"}, "t", [B]),
+        ({"text_answer": None, "image_answer": None}, "", []),
+        ({"image_answer": ["c.png"]}, "", [C]),
+    ],
+)
+def test_an_entry_is_a_text_and_pictures_in_their_order(
+    entry: dict[str, Any], text: str, pictures: list[bytes], tmp_path: Path
+) -> None:
+    answers = read_output(written(tmp_path, {"id": 1, **entry}))
+    assert told(answer(answers)) == (text, pictures)
+
+
+def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_over(tmp_path: Path) -> None:
+    entries = [{"id": 2, "text_answer": "old"}, {"text_answer": "x"}, {"id": "2", "text_answer": "new"}, {"id": "5"}]
+    answers = read_output(written(tmp_path, *entries).parent)
+    assert (told(answer(answers, "2")), told(answer(answers, "5"))) == (("new", []), ("", []))
+    assert answers.answer("ueval_art", sample("2"), 0).place == AnswerPlace("answers.json", 2)
+    assert [remark.partition(": ")[2].partition(" ")[0] for remark in answers.remarks] == ["1", "1"]
+    assert answers.counts == {"answers.json": 2}
+    missing = [answers.answer("ueval_art", sample(id), repeat) for id, repeat in (("3", 0), ("2", 1))]
+    assert ["'3'" in str(missing[0]), "answers_repeat1.json" in str(missing[1])] == [True, True]
+    assert all(isinstance(one, Absent) for one in missing)
+
+
+def test_paths_start_from_the_file_then_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    file = written(tmp_path / "out", {"id": 1, "image_answer": ["b.png", "here.png", "out/c.png"]}, name="m.json")
+    (tmp_path / "here.png").write_bytes(picture(colour=9))
+    monkeypatch.chdir(tmp_path)
+    answers = read_output(file)
+    assert told(answer(answers))[1] == [B, picture(colour=9), C]
+    assert answers.model == "out"
+
+
+def test_other_names_of_the_fields_are_given(tmp_path: Path) -> None:
+    file = written(tmp_path, {"id": 1, "emu_text": "t", "emu_image": ["b.png"]})
+    with pytest.raises(UsageError, match="text_field="):
+        read_output(file)
+    assert told(answer(read_output(file, text_field="emu_text", image_field="emu_image"))) == ("t", [B])
+
+
+@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png"])
+def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "b.png").write_bytes(picture())
+    (tmp_path / "out" / "link.png").symlink_to(tmp_path / "b.png")
+    monkeypatch.chdir(tmp_path / "out")
+    answers = read_output(written(tmp_path / "out", {"id": 1, "image_answer": [name]}))
+    with pytest.raises(UsageError, match="'1'"):
+        answer(answers)
+
+
+def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> None:
+    found = read_output(written(tmp_path, {"id": 1, "image_answer": ["d.png"]})).answer("t", sample(), 0)
+    assert isinstance(found, Absent)
+    assert (found.place, "d.png" in found.reason) == (AnswerPlace("answers.json", 0), True)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("{}", "list"),
+        ('[{"id": 1, "text_answer": "t"}', "JSON"),
+        ('[{"id": 1, "text_answer": 7}]', "entry 1: 'text_answer'"),
+        ('[{"id": 1, "image_answer": [7]}]', "entry 1: 'image_answer'"),
+        ('[{"id": 1, "text_answer": "t", "mmeval": 7}]', "'mmeval'"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_entry(text: str, word: str, tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(text)
+    with pytest.raises(UsageError, match=word):
+        read_output(tmp_path)
+
+
+def test_the_digest_is_of_the_file_and_its_pictures(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match="path="):
+        read_output(tmp_path)
+    file = written(tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png", "d.png"]})
+    first = read_output(file).digest
+    assert read_output(file).digest == first
+    (tmp_path / "b.png").write_bytes(picture(colour=7))
+    assert read_output(file).digest != first
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+Answer = Interleaved | ErrorInfo
+PLAIN = Interleaved((text_part("Fold."), media_part(RED), media_part(BLUE)))
+ODD: list[Answer] = [
+    PLAIN,
+    Interleaved((media_part(RED), text_part("Fold."), media_part(RED))),
+    Interleaved.from_text("See <<image1>> and <<image2>>.", {"image1": BLUE}),
+    Interleaved((Part("reasoning", "hm"), text_part("a \ud83d b"), media_part(TONE))),
+    Interleaved((text_part("x"), media_part(Media.from_bytes(b"no picture"), "image"))),
+    Interleaved(),
+    ErrorInfo("timeout", "too late"),
+]
+
+
+def run_of(
+    *answers: Answer, scores: Sequence[dict[str, Score]] = (), repeat: int = 0, task: str = "art"
+) -> AnsweredTask:
+    def trial(at: int, one: Answer) -> Trial:
+        about = sample(str(at))
+        return Trial(about, repeat, error=one) if isinstance(one, ErrorInfo) else Trial(about, repeat, output=one)
+
+    trials = [trial(at, one) for at, one in enumerate(answers)]
+
+    def scored() -> Iterator[ScoredTrial]:
+        return (ScoredTrial(trial, own) for trial, own in zip(trials, scores, strict=True))
+
+    return AnsweredTask(task, lambda: iter(trials), scored if scores else None)
+
+
+def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: Path) -> None:
+    done = write_output(AnsweredRun("m", (run_of(*ODD), run_of(PLAIN, repeat=1, task="more"))), tmp_path)
+    answers = read_output(tmp_path)
+    for at, one in enumerate(ODD):
+        found = answer(answers, str(at))
+        assert found.error == one if isinstance(one, ErrorInfo) else found.output and held(found.output) == held(one)
+    assert answer(answers, "0", repeat=1).output == PLAIN
+    rows = json.loads((tmp_path / "answers.json").read_text())
+    assert rows[0] == {"id": "0", "text_answer": "Fold.", "image_answer": ["images/0_1.png", "images/0_2.png"]}
+    assert rows[1]["image_answer"] == ["images/1_1.png"] * 2
+    assert ["mmeval" in row for row in rows] == [False, True, True, True, False, False, True]
+    assert (done.answers, len(done.gaps), len(done.notes), (tmp_path / "results.json").exists()) == (7, 1, 2, False)
+
+
+def test_the_kinds_that_were_not_asked_for_come_back(tmp_path: Path) -> None:
+    trial = Trial(sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",))
+    write_output(AnsweredRun("m", (AnsweredTask("art", lambda: iter([trial])),)), tmp_path)
+    assert answer(read_output(tmp_path)).left_out == ("image",)
+
+
+def test_an_edited_entry_is_read_as_edited(tmp_path: Path) -> None:
+    write_output(AnsweredRun("m", (run_of(ODD[1]),)), tmp_path)
+    (row,) = json.loads((tmp_path / "answers.json").read_text())
+    (tmp_path / "answers.json").write_text(json.dumps([{**row, "text_answer": "Cut."}]))
+    assert told(answer(read_output(tmp_path), "0")) == ("Cut.", [RED.read()] * 2)
+
+
+def test_tasks_of_others_are_left_out_and_two_answers_to_one_id_are_refused(tmp_path: Path) -> None:
+    other = AnsweredTask("quiz", lambda: iter([Trial(Sample("1", (user("?"),)), output=PLAIN)]))
+    done = write_output(AnsweredRun("m", (run_of(PLAIN), other)), tmp_path)
+    assert ("quiz" in done.gaps[0], len(done.gaps)) == (True, 1)
+    with pytest.raises(UsageError, match="quiz"):
+        write_output(AnsweredRun("m", (other,)), tmp_path)
+    with pytest.raises(UsageError, match="--tasks"):
+        write_output(AnsweredRun("m", (run_of(PLAIN), run_of(ODD[1], task="more"))), tmp_path)
+
+
+def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
+    verdicts = [
+        {"criterion": "a", "met": True, "raw": True, "reply": '{"criteria_met": true}', "explanation": "so"},
+        {"criterion": "c", "met": None, "lost": "bad_reply"},
+    ]
+    evidence = {"criteria": verdicts, "met": 1, "total": 2}
+    scores = [
+        {"ueval_text": Score(0.5, evidence=evidence), "ueval_image": Score.inapplicable("none")},
+        {"ueval_text": Score.lost("gone"), "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1})},
+    ]
+    write_output(AnsweredRun("m", (run_of(PLAIN, PLAIN, scores=scores),)), tmp_path)
+    found = json.loads((tmp_path / "results.json").read_text())
+    first, second = found["items"]
+    assert first == {
+        "id": "0",
+        "question": "How?",
+        "question_type": "open",
+        "text_answer": "Fold.",
+        "image_outputs": ["images/0_1.png", "images/0_2.png"],
+        "text_results": [
+            {"criterion": "a", "criteria_met": True, "explanation": "so", "raw_response": '{"criteria_met": true}'},
+            {"criterion": "c", "criteria_met": None, "explanation": None, "raw_response": ""},
+        ],
+        "image_results": [],
+        "text_score": {"met": 1, "total": 2, "rate": 0.5},
+        "image_score": {"met": 0, "total": 0, "rate": None},
+    }
+    assert (second["text_score"]["rate"], second["image_score"]["rate"]) == (None, 1.0)
+    assert found["summary"] == {
+        "num_items": 2,
+        "text_avg_rate": 0.5,
+        "image_avg_rate": 1.0,
+        "num_items_with_text": 1,
+        "num_items_with_image": 1,
+    }
