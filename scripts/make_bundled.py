@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from scripts.isg_bundled import isg
+from scripts.bundled.isg import isg
+from scripts.bundled.ueval import ueval
 from scripts.mmmg_bundled import mmmg
 from scripts.synthetic_media import (
     BLACK,
@@ -34,7 +35,6 @@ from scripts.synthetic_media import (
     triangle,
     wav,
 )
-from scripts.ueval_bundled import ueval
 
 ROOT = Path(__file__).resolve().parent.parent
 

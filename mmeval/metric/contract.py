@@ -24,7 +24,7 @@ from mmeval import plugins
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import PluginError, UsageError
 from mmeval.metric.model import HubModel, written_fault
-from mmeval.metric.signature import SCORES, signature_of
+from mmeval.metric.signature import SCORES, Signature, signature_of
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -92,7 +92,7 @@ class Metric:
     @property
     def derived(self) -> bool:
         """Whether it is computed from other scores of a trial, and never reads the answer."""
-        return next(iter(inspect.signature(self.function).parameters)) == SCORES
+        return _reads_scores(self.function)
 
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
@@ -167,13 +167,12 @@ def metric(
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         signature = signature_of(given, function, batch)
-        derived, unknown = next(iter(inspect.signature(function).parameters)) == SCORES, (-math.inf, math.inf)
-        if takes_missing and not derived:
+        if takes_missing and not _reads_scores(function):
             raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
         return Metric(
             name=given,
             function=function,
-            range=range if not callable(range) else unknown if derived else range({}, signature.switches),
+            range=_range_of(function, range, signature),
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -194,6 +193,17 @@ def metric(
         )
 
     return describe
+
+
+def _reads_scores(function: Callable[..., Any]) -> bool:
+    return next(iter(inspect.signature(function).parameters)) == SCORES
+
+
+def _range_of(function: Callable[..., Any], written: Range | RangeOf, signature: Signature) -> Range:
+    """The range with the default switches; that of a derived metric is unknown without its pieces."""
+    if not callable(written):
+        return written
+    return (-math.inf, math.inf) if _reads_scores(function) else written({}, signature.switches)
 
 
 def load_metric(name: str) -> Metric:

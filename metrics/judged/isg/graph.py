@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from mmeval.content import Interleaved, Part
 from mmeval.metrics.judged.material import asked_of
@@ -94,9 +94,11 @@ def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone
     return ended_early(predict)
 
 
-def sample_fault(sample: Sample, _switches: Mapping[str, Any]) -> str:
-    """Why no answer to a sample could be scored; empty when one can."""
-    return "" if sample.references else "the golden answer is missing"
+def unscorable(trial: Trial) -> str:
+    """Why a trial cannot be scored at all; empty when it can."""
+    if trial.output is None:
+        return "there is no answer to score"
+    return "" if trial.sample.references else "the golden answer is missing"
 
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
@@ -111,18 +113,18 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
     """The questions about pictures; one without an id is called by its number, as ``#3``.
     Official oddity: of an object the first list counts, whatever it is called."""
     asked = _predict(sample).get(IMAGE_QUESTIONS)
-    first = reading == "official" and isinstance(asked, Mapping) and asked
-    rows = listed(next(iter(asked.values())) if first else asked)
+    if reading == "official" and isinstance(asked, Mapping):
+        asked = next(iter(asked.values()), None)
     found: list[ImageQuestion] = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(listed(asked)):
         written, parents = (row.get("id"), row.get("Preliminary")) if isinstance(row, Mapping) else (None, None)
-        ahead = parents if isinstance(parents, list | tuple) else [] if parents is None else [parents]
+        ahead = parents if isinstance(parents, list | tuple) else [parents]
         own = written if is_id(written) else f"#{number}"
         found.append(ImageQuestion(own, _text(row, "image"), _text(row, "Question"), tuple(filter(is_id, ahead))))
     return found
 
 
-def is_id(value: Any) -> bool:
+def is_id(value: Any) -> TypeGuard[int | str]:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 

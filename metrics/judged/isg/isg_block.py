@@ -6,7 +6,7 @@ import math
 
 from mmeval.judge import Verdict
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import block_questions, sample_fault, structure_fault
+from mmeval.metrics.judged.isg.graph import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import (
     ImagesPrompt,
     PairPrompts,
@@ -27,7 +27,6 @@ from mmeval.records import CAUSES, Score, Trial
     version="1",
     source="ISG (ICLR 2025), block level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
-    check=sample_fault,
     supposed=as_the_reference,
 )
 def isg_block(
@@ -54,8 +53,8 @@ def isg_block(
     could not be used. ``analyze_first`` asks for the reason before the number. Evidence: the numbers of the questions
     that were ``asked``, the ``verdicts`` by number, and why the others were not asked.
     """
-    if trial.output is None or not trial.sample.references:
-        return Score.unscored(sample_fault(trial.sample, {}) or "there is no answer to score")
+    if why := unscorable(trial):
+        return Score.unscored(why)
     if fault := structure_fault(trial, reading):
         return Score(LOWEST, evidence={"asked": [], "reason": fault})
     if not block_questions(trial.sample):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import block_questions, sample_fault, structure_fault
+from mmeval.metrics.judged.isg.graph import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import ImagesPrompt, PairPrompts, TextImagePrompt, TextsPrompt, ask_pairs
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.material import as_the_reference
@@ -18,7 +18,6 @@ from mmeval.records import Score, Trial
     version="1",
     source="ISG (ICLR 2025), block level, yes or no; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
-    check=sample_fault,
     supposed=as_the_reference,
 )
 def isg_block_yes_no(
@@ -38,8 +37,8 @@ def isg_block_yes_no(
     against 0.718), so that no task lists it. Its switches and evidence are those of ``isg_block``; ``lost: wrong``
     counts a question without a verdict as no.
     """
-    if trial.output is None or not trial.sample.references:
-        return Score.unscored(sample_fault(trial.sample, {}) or "there is no answer to score")
+    if why := unscorable(trial):
+        return Score.unscored(why)
     if fault := structure_fault(trial, reading):
         return Score(0.0, evidence={"asked": [], "reason": fault})
     if not block_questions(trial.sample):

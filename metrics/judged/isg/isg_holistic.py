@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, text_part
 from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import blocks_of, sample_fault, structure_fault
+from mmeval.metrics.judged.isg.graph import blocks_of, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import is_unknown, said
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
 from mmeval.metrics.judged.material import as_the_reference, asked_of
@@ -25,7 +25,6 @@ Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]
     version="1",
     source="ISG (ICLR 2025), holistic level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
-    check=sample_fault,
     supposed=as_the_reference,
 )
 def isg_holistic(
@@ -49,8 +48,8 @@ def isg_holistic(
     where replies came that could not be used.
     ``analyze_first`` asks for the words before the numbers. Evidence: the overall score, and the ``dimensions``.
     """
-    if trial.output is None or not trial.sample.references:
-        return Score.unscored(sample_fault(trial.sample, {}) or "there is no answer to score")
+    if why := unscorable(trial):
+        return Score.unscored(why)
     blocks = blocks_of(trial.output)
     if not blocks or blocks[0].text == "":
         return Score(LOWEST, evidence={"asked": [], "reason": "the answer is empty, or begins with an empty text"})

@@ -8,9 +8,9 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part
 from mmeval.judge import Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import ImageQuestion, image_questions, sample_fault, structure_fault, tokens_of
+from mmeval.metrics.judged.isg.graph import ImageQuestion, image_questions, structure_fault, tokens_of, unscorable
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
-from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.program import JudgePrompt, Program, Role
@@ -24,7 +24,6 @@ Prompt: TypeAlias = Annotated[Written, JudgePrompt("picture", "question")]
     version="1",
     source="ISG (ICLR 2025), image level; official: its released script de504cdd",
     profiles={"official": {"reading": "official", "dependencies": "never_asked"}},
-    check=sample_fault,
     supposed=as_the_reference,
 )
 def isg_image(
@@ -50,8 +49,8 @@ def isg_image(
     ``analyze_first`` asks for the reason before the verdict. Evidence: the ids of the questions that were ``asked``,
     the ``verdicts`` by id, and why the others were not asked.
     """
-    if trial.output is None or not trial.sample.references:
-        return Score.unscored(sample_fault(trial.sample, {}) or "there is no answer to score")
+    if why := unscorable(trial):
+        return Score.unscored(why)
     rows = image_questions(trial.sample, reading)
     if not rows and reading == "robust":
         return Score.inapplicable("the row has no questions about pictures")
@@ -71,5 +70,5 @@ def _put(
     if shown is None or shown.media is None or not row.words:
         why = f"{row.image or 'no picture':.40} is no picture of this answer" if row.words else "it has no words"
         return GraphQuestion(row.id, None, row.parents, why)
-    values = {"picture": Interleaved((shown,)), "question": row.words}
+    values: Material = {"picture": Interleaved((shown,)), "question": row.words}
     return GraphQuestion(row.id, Question(judge, form, prompt, values), row.parents)

@@ -42,7 +42,7 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     found: Mapping[str, Any] = result if isinstance(result, Mapping) and "error" not in result else {}
     if reading == "official":
         right = found.get("structure") is True
-        image = _yes_share(_rows(found.get("image")), reading) or 0.0
+        image: float | None = _yes_share(_rows(found.get("image")), reading) or 0.0
     else:
         found = small_keys(found) if blocks else {}
         right = found.get("structure", found.get("structural")) is True

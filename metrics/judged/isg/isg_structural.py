@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import sample_fault, structure_fault, structure_of
+from mmeval.metrics.judged.isg.graph import structure_fault, structure_of, unscorable
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
@@ -16,7 +16,6 @@ MOST_LETTERS = 200
     version="1",
     source="ISG (ICLR 2025), structural level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
-    check=sample_fault,
 )
 def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     """1 when the answer's texts and pictures come in the order of the golden answer, else 0.
@@ -26,8 +25,8 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     every block but text counts as a picture, and a row whose questions that script cannot read is a 0. Evidence: both
     orders, a letter for each block, and the reason of a 0.
     """
-    if trial.output is None or not trial.sample.references:
-        return Score.unscored(sample_fault(trial.sample, {}) or "there is no answer to score")
+    if why := unscorable(trial):
+        return Score.unscored(why)
     fault = structure_fault(trial, reading)
     sides = {"found": trial.output, "wanted": trial.sample.references[0]}
     orders = {name: structure_of(side, reading)[:MOST_LETTERS] for name, side in sides.items()}

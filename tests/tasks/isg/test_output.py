@@ -198,7 +198,7 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
 def test_what_has_no_place_is_said(tmp_path: Path) -> None:
     own = Trial(sample(), output=Interleaved((text_part("t"),)))
     foreign = Trial(Sample("1", (user("x"),)), output=Interleaved((text_part("t"),)))
-    gone = Trial(Sample("2", (user("x"),), fault="row 2: bad"), error=ErrorInfo("invalid_request", "bad"))
+    gone = Trial(Sample("2", (user("x"),), fault="row 2: bad"), error=ErrorInfo("bad_sample", "bad"))
     done = write_output(AnsweredRun("m", (task(own, gone), task(foreign, name="other"))), tmp_path)
     assert (done.answers, len(done.gaps)) == (1, 2)
     with pytest.raises(UsageError, match="other"):

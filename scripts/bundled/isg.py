@@ -6,17 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, YELLOW, bars, disc, over, png, square, triangle
+from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, YELLOW, disc, over, png, square, triangle
 
 FOLDER = "tasks/isg/bundled"
 PICTURES = {
     "lamp": over(disc(32, 20, 12, RED), square(26, 32, 12, BLACK)),
     "sketch": over(disc(32, 20, 12, BLACK), square(26, 32, 12, BLACK)),
-    "blue": over(disc(32, 20, 12, BLUE), square(26, 32, 12, BLACK)),
     "house": over(triangle(RED), square(20, 40, 20, YELLOW)),
     "hill": triangle(GREEN),
     "sun": disc(44, 16, 10, YELLOW),
-    "steps": bars(16, 32, 48),
     "box": square(16, 16, 32, BLUE),
 }
 
@@ -41,14 +39,14 @@ ROWS = (
     Row(
         "Art Style Transfer",
         ("lamp", "Repaint this red lamp in two styles, pencil and watercolour, each followed by one sentence."),
-        ("sketch", "A pencil sketch.", "blue", "A watercolour."),
+        ("sketch", "A pencil sketch.", "box", "A watercolour."),
         (*CAPTIONS, "i1 is a pencil sketch of q1", "i2 is a watercolour of q1"),
         ("i1 lamp", "i1 lamp=black", "i2 lamp"),
     ),
     Row(
         "Scene Attribute Transfer",
         ("hill", "Show this hill first at sunrise, then at night. Write a short note after each picture."),
-        ("sun", "The hill at sunrise.", "steps", "The hill by night."),
+        ("sun", "The hill at sunrise.", "house", "The hill by night."),
         (*CAPTIONS, "i1 is a sunrise version of q1"),
         ("i1 sun", "i1 sun=yellow", "i2 hill"),
     ),
@@ -62,7 +60,7 @@ ROWS = (
     Row(
         "Portrait Variation",
         ("lamp", "Make two new portraits of this lamp: in blue, in black. Add a caption after each."),
-        ("blue", "Now in blue.", "sketch", "Now in black."),
+        ("box", "Now in blue.", "sketch", "Now in black."),
         (*CAPTIONS, "i1 shows the same lamp as q1", "i2 shows the same lamp as q1"),
         ("i1 lamp", "i1 lamp=blue", "i2 lamp", "i2 lamp=black"),
     ),
@@ -75,14 +73,14 @@ ROWS = (
     ),
     Row(
         "Animation Images",
-        ("lamp", "blue", "The first is the start, the second the end. Give two pictures in between, each with a line."),
-        ("sketch", "The colour begins to go.", "blue", "Almost at the end."),
+        ("lamp", "box", "The first is the start, the second the end. Give two pictures in between, each with a line."),
+        ("sketch", "The colour begins to go.", "box", "Almost at the end."),
         (*CAPTIONS, "i2 is the next stage after i1"),
     ),
     Row(
         "Attribute Transfer",
         ("box", "Show in three pictures how the box fills. Write a caption after each."),
-        ("steps", "A little is in it.", "box", "Half of it is full.", "house", "It is full."),
+        ("house", "A little is in it.", "box", "Half of it is full.", "house", "It is full."),
         (*CAPTIONS, "t3 describes i3", "i3 is a fuller state after i2"),
         ("i1 box", "i2 box", "i3 box", "i3 box=full"),
     ),
@@ -134,20 +132,20 @@ ROWS = (
     Row(
         "Scientific",
         ("hill", "What makes this shape? Begin with a text, alternate with two pictures, and end with a picture."),
-        ("Wind piles up sand.", "steps", "On the other side it slides down.", "hill"),
+        ("Wind piles up sand.", "house", "On the other side it slides down.", "hill"),
         ("t1 gives an overview of all", "t2 is related to i2"),
     ),
     Row(
         "Prediction",
         ("lamp", "The lamp is switched off. Show what happens: one description, then three pictures in a row."),
-        ("The lamp goes dark.", "lamp", "blue", "sketch"),
+        ("The lamp goes dark.", "lamp", "box", "sketch"),
         ("t1 is a prediction from q1", "i2 happens after i1", "i3 happens after i2"),
         ("i1 lamp", "i2 lamp", "i3 lamp", "i3 lamp=dark"),
     ),
     Row(
         "painting",
         ("hill", "Show in two steps how to paint this hill, each with a sentence."),
-        ("steps", "Draw its height.", "hill", "Fill in the colour."),
+        ("house", "Draw its height.", "hill", "Fill in the colour."),
         (*CAPTIONS, "i2 is the next stage after i1"),
         ("i1 hill", "i2 hill", "i2 hill=green"),
     ),
@@ -181,7 +179,7 @@ ROWS = (
     Row(
         "Historical",
         ("house", "Which building is this, and why does it matter? Begin with a text, alternate with two pictures."),
-        ("This is the first house of the town.", "house", "The town grew around it.", "steps"),
+        ("This is the first house of the town.", "house", "The town grew around it.", "house"),
         ("t1 is related to i1", "t2 is related to i2"),
     ),
 )
@@ -242,7 +240,7 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
 def isg() -> dict[str, bytes]:
     """The rows, their pictures and the judge file, by path from the root of the checkout."""
     rows = [row_of(number, row) for number, row in enumerate(ROWS)]
-    pictures = {f"{FOLDER}/images/{name}.png": png(paint) for name, paint in PICTURES.items()}
+    pictures = {f"{FOLDER}/images/{name}.png": png(paint, 32) for name, paint in PICTURES.items()}
     data, judged = rows, [_judged(row) for row in rows]
     return {f"{FOLDER}/ISG-Bench.jsonl": _lines(data), f"{FOLDER}/golden_0_21_judge.jsonl": _lines(judged), **pictures}
 
@@ -257,11 +255,7 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     ]
     image = [{**question, "judge": {"Judge": "Yes", "Reason": ""}} for question in asked]
     result = {"structure": True, "image": image, "block": block, "holistic": {"overall_score": 8}}
-    return {
-        **{key: row[key] for key in ("id", "Category", "Query", "Golden")},
-        "output": row["Golden"],
-        "result": result,
-    }
+    return {"id": row["id"], "Category": row["Category"], "output": row["Golden"], "result": result}
 
 
 def _asked(one: str, other: str, relation: str) -> str:
