@@ -156,8 +156,7 @@ def metric(
     Such metrics are scored by a process of their own, which loads each model once.
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric. ``range`` may be a function of the ranges
-    of its pieces, which only a derived metric has, and of the switches. With ``takes_missing`` a derived metric also
-    gets the pieces that are unavailable or inapplicable.
+    of its pieces and of the switches. With ``takes_missing`` it also gets the pieces that are not there.
 
     ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics read neither the question nor a
     reference: ``mmeval validate`` then does not expect lower scores for the references of other samples. ``looks_at``

@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
+from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.program import Call, Role
 from mmeval.records import Response, Sample, Score, Trial, user
 from tests.support.judging import driven
 from tests.support.pictures import even, medium
+from tests.support.tiny_media import picture
 
 RED, BLUE, GREEN = (medium(even(8, 8, colour)) for colour in ((255, 0, 0), (0, 0, 255), (0, 255, 0)))
 TI = (text_part("A cup."), media_part(RED))
@@ -271,6 +273,26 @@ def test_the_whole_answer_is_shown_between_the_task_and_the_golden_one() -> None
 def test_an_empty_answer_costs_no_call(answer: tuple[Part, ...]) -> None:
     done = judged("isg_holistic", trial(answer=answer))
     assert (done.score.value, done.calls) == (1, [])
+
+
+NO_PICTURE = Media.from_bytes(b"This is no picture.", "a.png")
+
+
+def test_a_file_that_is_no_picture_is_a_block_at_which_nobody_looks() -> None:
+    damaged = trial(graph([pair()], [about(0)]), (text_part("A cup."), media_part(NO_PICTURE, "image")))
+    assert [values(metric, damaged) for metric in ("isg_structural", "isg_block", "isg_image")] == [
+        [1, 1],
+        [1, 1],
+        [0, 0],
+    ]
+    (call,) = judged("isg_holistic", damaged, '{"overall_score": 2}').calls
+    assert shown(call)[1] == [GREEN.read(), RED.read()]
+
+
+def test_a_webp_is_sent_as_what_it_is() -> None:
+    webp = Media.from_bytes(picture("WEBP"))
+    (call,) = judged("isg_image", trial(graph(image=[about(0)]), (text_part("A cup."), media_part(webp))), YES).calls
+    assert b"data:image/webp;base64" in encode_messages(call.request.messages, ["image"])
 
 
 def test_the_overall_score_in_both_profiles() -> None:

@@ -69,6 +69,11 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
     return found
 
 
+def is_shown(part: Part) -> bool:
+    """Whether a judge can look at a block: a text, or a file that is a picture."""
+    return part.kind == "text" or (part.media is not None and part.media.mime.startswith("image/"))
+
+
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
     """The kinds of the blocks in order, a letter each: ``TITI``.
     Official: all that is no text counts as a picture; else each kind has its own letter."""

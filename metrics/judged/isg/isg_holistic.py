@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-from mmeval.content import Interleaved, text_part
+from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import blocks_of, structure_fault, unscorable
+from mmeval.metrics.judged.isg.graph import blocks_of, is_shown, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import is_unknown, said
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
 from mmeval.metrics.judged.material import as_the_reference, asked_of
@@ -57,7 +57,7 @@ def isg_holistic(
         return Score(LOWEST, evidence={"asked": [], "reason": fault})
     values = {
         "query": _in_lines(asked_of(trial.sample)),
-        "answer": _in_lines(trial.output),
+        "answer": _in_lines(trial.output or Interleaved()),
         "golden": _in_lines(trial.sample.references[0]) if with_golden else "",
     }
     (verdict,) = yield from ask_verdicts(
@@ -73,9 +73,10 @@ def isg_holistic(
 
 
 def _in_lines(content: Interleaved) -> Interleaved:
-    """The blocks with a line for each text."""
-    parts = (
-        (text_part(f"{' '.join((p.text or '').splitlines())}\n") if p.kind == "text" else replace(p, raw=""))
-        for p in blocks_of(content)
-    )
-    return Interleaved(tuple(parts))
+    """The blocks with a line for each text, without files that are no pictures."""
+    shown = (part for part in blocks_of(content) if part.kind != "image" or is_shown(part))
+    return Interleaved(tuple(_line(part) if part.kind == "text" else replace(part, raw="") for part in shown))
+
+
+def _line(part: Part) -> Part:
+    return text_part(f"{' '.join((part.text or '').splitlines())}\n")

@@ -8,7 +8,14 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part
 from mmeval.judge import Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import ImageQuestion, image_questions, structure_fault, tokens_of, unscorable
+from mmeval.metrics.judged.isg.graph import (
+    ImageQuestion,
+    image_questions,
+    is_shown,
+    structure_fault,
+    tokens_of,
+    unscorable,
+)
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.pictures.asking import Written
@@ -67,7 +74,7 @@ def _put(
     row: ImageQuestion, blocks: Mapping[str, Part], judge: Role, form: ReplyForm, prompt: Written
 ) -> GraphQuestion:
     shown = blocks.get(row.image)
-    if shown is None or shown.media is None or not row.words:
+    if shown is None or shown.kind != "image" or not is_shown(shown) or not row.words:
         why = f"{row.image or 'no picture':.40} is no picture of this answer" if row.words else "it has no words"
         return GraphQuestion(row.id, None, row.parents, why)
     values: Material = {"picture": Interleaved((shown,)), "question": row.words}

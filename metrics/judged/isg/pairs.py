@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
-from mmeval.metrics.judged.isg.graph import BlockQuestion, block_questions, tokens_of
+from mmeval.metrics.judged.isg.graph import BlockQuestion, block_questions, is_shown, tokens_of
 from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.reading import Lost
 from mmeval.program import JudgePrompt, Program, Role
@@ -81,8 +81,8 @@ def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
     for token in (question.subject, question.object):
         if token not in blocks:
             return f"{token:.40} is no block"
-        if blocks[token].dangling:
-            return f"{token} has no picture"
+        if not is_shown(blocks[token]):
+            return f"{token} holds no picture"
     return ""
 
 
