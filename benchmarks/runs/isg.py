@@ -1,7 +1,7 @@
 """What ISG-Bench's judge costs: answers of five blocks, each asked about six pairs and twelve pictures, in two waves.
 
 The bare client sends the same requests, in the same waves. CPU is that of whole processes, in which mmeval also reads,
-stores and scores the answers.
+stores and scores the answers; the page of a run has figures of its own (report_page).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _ours(folder: Path, url: str, run: str, count: int) -> list[str]:
     return [
         *(sys.executable, "-m", "mmeval", "--tasks", "isg_howto", "--data_dir", str(folder / "data")),
         *("--model", "reference", "--judge", "openai,model=j", "--judge_base_url", url, "--limit", str(count)),
-        *("--max_connections", str(CONNECTIONS), "--output_path", str(folder / run)),
+        *("--max_connections", str(CONNECTIONS), "--output_path", str(folder / run), "--report", "false"),
     ]
 
 
