@@ -23,7 +23,7 @@ from benchmarks.server import serving
 from mmeval.results import StoredRun
 from mmeval.tasks.isg.layout import layout
 
-SIZE = 2**16
+SIZE = 2**18
 CONNECTIONS = 8
 PAIRS = (
     *(("text1", "img1"), ("text2", "img2"), ("text3", "img2")),
