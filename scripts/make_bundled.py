@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from scripts.bundled.isg import isg
+from scripts.bundled.ueval import ueval
 from scripts.mmmg_bundled import mmmg
 from scripts.synthetic_media import (
     BLACK,
@@ -33,7 +35,6 @@ from scripts.synthetic_media import (
     triangle,
     wav,
 )
-from scripts.ueval_bundled import ueval
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -327,7 +328,7 @@ RUBRICS: tuple[dict[str, Any], ...] = (
 
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg(), **ueval(), **example()}
+    return {**unim(), **mmmg(), **isg(), **ueval(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:

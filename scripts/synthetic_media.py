@@ -59,11 +59,13 @@ def over(*painters: Painter) -> Painter:
     return lambda x, y: next((index for paint in painters if (index := paint(x, y)) != WHITE), WHITE)
 
 
-def png(paint: Painter) -> bytes:
-    """An RGB picture. Its data are stored, not compressed, since compressors differ in their bytes."""
-    rows = b"".join(b"\x00" + b"".join(bytes(PALETTE[paint(x, y)]) for x in range(SIDE)) for y in range(SIDE))
+def png(paint: Painter, side: int = SIDE) -> bytes:
+    """An RGB picture, ``side`` pixels on each side, which divide SIDE.
+    Its data are stored, not compressed, since compressors differ in their bytes."""
+    steps = range(0, SIDE, SIDE // side)
+    rows = b"".join(b"\x00" + b"".join(bytes(PALETTE[paint(x, y)]) for x in steps) for y in steps)
     chunks = (
-        _chunk(b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)),
+        _chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
         _chunk(b"IDAT", _stored(rows)),
         _chunk(b"IEND", b""),
     )

@@ -171,7 +171,7 @@ def _load(kind: str, name: str) -> object:
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
     low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
-    spread = f"{low}..{high}" if metric.range_of is None else "of its pieces"
+    spread = f"{low}..{high}" if metric.range_of is None or not metric.derived else "of its pieces"
     arrow = "↑" if metric.higher_is_better else "↓"
     needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
     return [cell(name), cell(metric.version), spread, arrow, cell(needs, limit=200), cell(owner)]

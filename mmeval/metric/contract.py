@@ -24,7 +24,7 @@ from mmeval import plugins
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import PluginError, UsageError
 from mmeval.metric.model import HubModel, written_fault
-from mmeval.metric.signature import SCORES, signature_of
+from mmeval.metric.signature import SCORES, Signature, signature_of
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -43,7 +43,7 @@ Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
 Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
 RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
-"""The range of a derived metric, from those of its pieces and its switches."""
+"""The range of a metric, from those of its pieces (of a metric that is derived) and its switches."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Whether higher is better, where it depends on a metric's switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
@@ -57,9 +57,9 @@ class Metric:
     numbers that it gives, ``needs`` the modules that it imports (each as ``module:extra``; a function of the switches
     gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
     once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
-    switches, the reason why no answer could be scored. ``range_of`` gives the range of a derived metric where it
-    depends on its pieces, ``direction_of`` whether higher is better where it depends on switches; one that
-    ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer for a dry run. One that is
+    switches, the reason why no answer could be scored. ``range_of`` gives the range where it depends on switches,
+    and on the pieces of a derived metric, ``direction_of`` whether higher is better where it depends on switches; one
+    that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer for a dry run. One that is
     ``reference_free`` reads the answer alone, so that it may give the right answer to another question the same score.
     ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are the values of switches with which its number
     does not compare with published ones."""
@@ -92,7 +92,7 @@ class Metric:
     @property
     def derived(self) -> bool:
         """Whether it is computed from other scores of a trial, and never reads the answer."""
-        return next(iter(inspect.signature(self.function).parameters)) == SCORES
+        return _reads_scores(self.function)
 
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
@@ -155,8 +155,8 @@ def metric(
     With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is returned for each, in order.
     Such metrics are scored by a process of their own, which loads each model once.
 
-    Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
-    ranges of its pieces. With ``takes_missing`` it also gets the pieces that are unavailable or inapplicable.
+    Else the first argument is ``trial``, or ``scores`` of a derived metric. ``range`` may be a function of the ranges
+    of its pieces and of the switches. With ``takes_missing`` it also gets the pieces that are not there.
 
     ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics read neither the question nor a
     reference: ``mmeval validate`` then does not expect lower scores for the references of other samples. ``looks_at``
@@ -166,12 +166,12 @@ def metric(
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         signature = signature_of(given, function, batch)
-        if takes_missing and next(iter(inspect.signature(function).parameters)) != SCORES:
+        if takes_missing and not _reads_scores(function):
             raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
         return Metric(
             name=given,
             function=function,
-            range=(-math.inf, math.inf) if callable(range) else range,
+            range=_range_of(function, range, signature),
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -192,6 +192,17 @@ def metric(
         )
 
     return describe
+
+
+def _reads_scores(function: Callable[..., Any]) -> bool:
+    return next(iter(inspect.signature(function).parameters)) == SCORES
+
+
+def _range_of(function: Callable[..., Any], written: Range | RangeOf, signature: Signature) -> Range:
+    """The range with the default switches; that of a derived metric is unknown without its pieces."""
+    if not callable(written):
+        return written
+    return (-math.inf, math.inf) if _reads_scores(function) else written({}, signature.switches)
 
 
 def load_metric(name: str) -> Metric:

@@ -17,7 +17,12 @@ REPLIES = (
     {"coherence": 4, "style_consistency": 5},
     {"criteria_met": True},
 )
-"""What a kind judge says to each of our metrics, by the first field of the reply that is asked for."""
+OF_ISG = {
+    '"Judge": <a number': {"Judge": 9},
+    '"Judge": <"yes" or "no">': {"Judge": "Yes"},
+    '"overall_score": <': {"overall_score": 8},
+}
+"""What it says on the levels of ISG-Bench, by words of the form."""
 
 
 @contextmanager
@@ -26,9 +31,10 @@ def judge_server(folder: Path, says: Mapping[str, Any] | None = None, **options:
     its reply. All other prompts get one of ``REPLIES``."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "replies.jsonl"
-    told = [{"contains": words, "reply": _written(said)} for words, said in (says or {}).items()]
-    usual = [{"contains": f'"{next(iter(values))}": <', "reply": _written(values)} for values in REPLIES]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in (*told, *usual)))
+    own = says or {}
+    usual = {**OF_ISG, **{f'"{next(iter(values))}": <': values for values in REPLIES}}
+    told = [{"contains": words, "reply": _written(said)} for words, said in {**own, **usual, **own}.items()]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in told))
     with MockServer(replies=str(file), **options) as server:
         yield server
 

@@ -99,3 +99,12 @@ def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
     assert (bound.sample_fault(given.sample), bound.sample_fault(trial(None).sample)) == ("", "too few")
     assert (plain.sample_fault(given.sample), plain.supposed(given)) == ("", given)
     assert bound.supposed(given) == replace(given, output=words)
+
+
+def test_a_range_may_follow_from_the_switches() -> None:
+    @metric(range=lambda _pieces, switches: (0, 10 if switches["wide"] else 1), version="1", source="here")
+    def spread(_trial: Trial, *, wide: bool = False) -> float:
+        return 7.0 if wide else 1.0
+
+    assert [bind(spread, {"wide": wide}).metric.range for wide in (False, True)] == [(0, 1), (0, 10)]
+    assert spread.range == (0, 1)

@@ -1,0 +1,216 @@
+"""The blocks of an answer, and the questions about them that a row of ISG-Bench carries under ``predict``.
+
+The questions were written by a model and come in many shapes. Each is read here without failing the row, and
+:func:`irregularities` names what was odd.
+
+    {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
+     "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from mmeval.content import Interleaved, Part
+from mmeval.metrics.judged.material import asked_of
+from mmeval.metrics.judged.reading import Reading
+from mmeval.records import Sample, Trial
+
+CATEGORY, GRAPH = "category", "predict"
+"""The labels of a sample that hold its subtask, in the spelling of the data, and its questions."""
+BLOCK_QUESTIONS, IMAGE_QUESTIONS = "block_qa", "image_qa"
+ALL = "<all>"
+UNLABELLED = object()
+_LISTS = ((BLOCK_QUESTIONS, "questions"), (IMAGE_QUESTIONS, "questions"), ("block_tuple", ""), ("image_tuple", ""))
+
+
+class BlockQuestion(NamedTuple):
+    """A question about two blocks, by its number in the row from 0."""
+
+    number: int
+    subject: str
+    object: str
+    words: str
+
+
+class ImageQuestion(NamedTuple):
+    """A question about one picture; ``parents`` are the ids of those that must be answered with yes before.
+    ``words`` are empty where the row has none."""
+
+    id: int | str
+    image: str
+    words: str
+    parents: tuple[int | str, ...]
+
+
+def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
+    """The blocks as they stand, blank ones included; hidden reasoning is none."""
+    return () if content is None else tuple(part for part in content.parts if part.kind != "reasoning")
+
+
+def tokens_of(trial: Trial) -> dict[str, Part]:
+    """The blocks of the question and the answer by their tokens."""
+    return tokens_between(asked_of(trial.sample), trial.output)
+
+
+def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, Part]:
+    """The blocks by their tokens, numbered by side and kind from 1.
+    A block that is neither text nor picture has none."""
+    found: dict[str, Part] = {}
+    for side, parts in (("query", blocks_of(query)), ("gen", blocks_of(answer))):
+        seen: Counter[str] = Counter()
+        for part in parts:
+            if part.kind in ("text", "image"):
+                kind = "img" if part.kind == "image" else "text"
+                seen[kind] += 1
+                found[f"<{side}_{kind}{seen[kind]}>"] = part
+    return found
+
+
+def is_shown(part: Part) -> bool:
+    """Whether a judge can look at a block: a text, or a file that is a picture."""
+    return part.kind == "text" or (part.media is not None and part.media.mime.startswith("image/"))
+
+
+def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
+    """The kinds of the blocks in order, a letter each: ``TITI``.
+    Official: all that is no text counts as a picture; else each kind has its own letter."""
+    official = reading == "official"
+    return "".join("T" if p.kind == "text" else "I" if official else p.kind[0].upper() for p in blocks_of(content))
+
+
+def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False) -> str:
+    """Why an answer has not the structure of the golden one; empty where it has.
+    Official oddity: questions that the released script cannot read are such a reason, too. With ``pictures_alone`` a
+    row that has no questions about blocks has not lost them: only those about pictures may have been given."""
+    wanted = structure_of(trial.sample.references[0], reading)
+    found = structure_of(trial.output, reading)
+    if not found:
+        return "the answer is empty"
+    if found != wanted:
+        return f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+    predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
+    if reading != "official" or predict is UNLABELLED:
+        return ""
+    if pictures_alone and isinstance(predict, Mapping):
+        predict = {BLOCK_QUESTIONS: {"questions": []}, **predict}
+    return ended_early(predict)
+
+
+def unscorable(trial: Trial) -> str:
+    """Why a trial cannot be scored at all; empty when it can."""
+    if trial.output is None:
+        return "there is no answer to score"
+    return "" if trial.sample.references else "the golden answer is missing"
+
+
+def block_questions(sample: Sample) -> list[BlockQuestion]:
+    """The questions about pairs of blocks, a text for each piece that is one and else an empty one."""
+    rows = listed(_predict(sample).get(BLOCK_QUESTIONS))
+    return [
+        BlockQuestion(n, *(_text(row, key) for key in ("subject", "object", "Question"))) for n, row in enumerate(rows)
+    ]
+
+
+def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
+    """The questions about pictures; one without an id is called by its number, as ``#3``.
+    Official oddity: of an object the first list counts, whatever it is called."""
+    asked = _predict(sample).get(IMAGE_QUESTIONS)
+    if reading == "official" and isinstance(asked, Mapping):
+        asked = next(iter(asked.values()), None)
+    found: list[ImageQuestion] = []
+    for number, row in enumerate(listed(asked)):
+        written, parents = (row.get("id"), row.get("Preliminary")) if isinstance(row, Mapping) else (None, None)
+        ahead = parents if isinstance(parents, list | tuple) else [parents]
+        own = written if is_id(written) else f"#{number}"
+        found.append(ImageQuestion(own, _text(row, "image"), _text(row, "Question"), tuple(filter(is_id, ahead))))
+    return found
+
+
+def is_id(value: Any) -> TypeGuard[int | str]:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def listed(value: Any) -> Sequence[Any]:
+    """The list of a bare list, or of an object: that of ``questions``, else the first one."""
+    if isinstance(value, Mapping):
+        value = next((v for v in (value.get("questions"), *value.values()) if isinstance(v, list | tuple)), None)
+    return value if isinstance(value, list | tuple) else ()
+
+
+def ended_early(predict: Any) -> str:
+    """Official oddity: what in a row's questions ends a sample of the right structure with an exception; else empty.
+    Such a sample has the lowest values of all four levels."""
+    if not isinstance(predict, Mapping):
+        return "the released script ends here: the row has no questions"
+    asked = predict.get(BLOCK_QUESTIONS)
+    if not isinstance(asked, Mapping) or not isinstance(asked.get("questions"), list | tuple):
+        return "the released script ends here: block_qa has no questions"
+    if IMAGE_QUESTIONS not in predict:
+        return ""
+    asked = predict[IMAGE_QUESTIONS]
+    rows = next(iter(asked.values()), None) if isinstance(asked, Mapping) else asked
+    if not isinstance(rows, list | tuple):
+        return "the released script ends here: image_qa has no list"
+    if not all(isinstance(row, Mapping) and "id" in row and "Preliminary" in row for row in rows):
+        return "the released script ends here: a question of image_qa lacks id or Preliminary"
+    return ""
+
+
+def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
+    """What is odd about the questions of a row whose blocks, with the golden answer, are these."""
+    if not isinstance(predict, Mapping):
+        yield "predict is missing"
+        return
+    if "structural" in predict and "structure" not in predict:
+        yield 'predict has the older key "structural"'
+    for name, key in _LISTS:
+        value = predict.get(name)
+        if value is None and key:
+            yield f"{name} is missing"
+        elif isinstance(value, Mapping) and key and key not in value:
+            yield f"{name} has its list under {', '.join(map(repr, value)) or 'no key'}"
+        elif not isinstance(value, Mapping | list | tuple) and value is not None:
+            yield f"{name} is no list"
+    for number, row in enumerate(listed(predict.get(BLOCK_QUESTIONS))):
+        lacks = [key for key in ("subject", "object", "Question") if not _text(row, key)]
+        yield from (f"block question {number} lacks {key}" for key in lacks)
+        ends = {_text(row, key) for key in ("subject", "object")} - {"", ALL, *blocks}
+        yield from (f"block question {number} is about {_short(end)!r}, which is no block" for end in sorted(ends))
+    yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
+
+
+def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> Iterator[str]:
+    ids = Counter(row["id"] for row in rows if isinstance(row, Mapping) and is_id(row.get("id")))
+    for number, row in enumerate(rows):
+        where = f"image question {number}"
+        if not isinstance(row, Mapping):
+            yield f"{where} is no object"
+            continue
+        yield from (f"{where} lacks {key}" for key in ("image", "Question") if not _text(row, key))
+        if _text(row, "image") and row["image"] not in blocks:
+            yield f"{where} is about {_short(row['image'])!r}, which is no block"
+        if not is_id(row.get("id")) or ids[row["id"]] > 1:
+            yield f"{where} has no id of its own"
+        parents = row.get("Preliminary")
+        if not isinstance(parents, list | tuple):
+            yield f"{where} has no list Preliminary"
+            continue
+        strange = [parent for parent in parents if not is_id(parent) or parent not in ids or parent == row.get("id")]
+        yield from (f"{where} depends on {parent!r:.40}, which is no other question" for parent in strange)
+
+
+def _predict(sample: Sample) -> Mapping[str, Any]:
+    found = sample.metadata.get(GRAPH)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(row: Any, key: str) -> str:
+    value = row.get(key) if isinstance(row, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,82 @@
+"""ISG-Bench's fourth level: how good is the whole answer, beside the golden one?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, TypeAlias
+
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.judge import UNREAD, Question, ask_verdicts
+from mmeval.metric import metric
+from mmeval.metrics.judged.isg.graph import blocks_of, is_shown, structure_fault, unscorable
+from mmeval.metrics.judged.isg.pairs import is_unknown, said
+from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
+from mmeval.metrics.judged.material import as_the_reference, asked_of
+from mmeval.metrics.judged.pictures.asking import Written
+from mmeval.metrics.judged.reading import Lost, Reading
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
+
+Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]
+
+
+@metric(
+    range=scale,
+    version="1",
+    source="ISG (ICLR 2025), holistic level; official: its released script de504cdd",
+    profiles={"official": {"reading": "official"}},
+    supposed=as_the_reference,
+)
+def isg_holistic(
+    trial: Trial,
+    judge: Role,
+    *,
+    reading: Reading = "robust",
+    lost: Lost = "unscored",
+    analyze_first: bool = False,
+    with_golden: bool = True,
+    prompt: Prompt = "isg_holistic",
+) -> Program[Score]:
+    """A judge's overall score of the whole answer, which it sees beside the task and the golden answer.
+
+    Range 1 to 10, higher is better. It is judged whether or not the structure is right. 1 without a call for an answer
+    that is empty, or begins with an empty text. The overall score counts as the judge gives it; those of the five
+    dimensions are evidence. ``with_golden: false`` does not show the golden answer (paper, ablation).
+
+    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks again after any other reply;
+    ``official`` takes numbers as they are. Without a verdict it is unscored, with bounds; ``lost: wrong`` makes it 1
+    where replies came that could not be used.
+    ``analyze_first`` asks for the words before the numbers. Evidence: the overall score, and the ``dimensions``.
+    """
+    if why := unscorable(trial):
+        return Score.unscored(why)
+    blocks = blocks_of(trial.output)
+    if not blocks or blocks[0].text == "":
+        return Score(LOWEST, evidence={"asked": [], "reason": "the answer is empty, or begins with an empty text"})
+    if reading == "official" and (fault := structure_fault(trial, reading)).startswith("the released script"):
+        return Score(LOWEST, evidence={"asked": [], "reason": fault})
+    values = {
+        "query": _in_lines(asked_of(trial.sample)),
+        "answer": _in_lines(trial.output or Interleaved()),
+        "golden": _in_lines(trial.sample.references[0]) if with_golden else "",
+    }
+    (verdict,) = yield from ask_verdicts(
+        [Question(judge, whole_form(reading, analyze_first=analyze_first), prompt, values)]
+    )
+    evidence = {"asked": [0], **said(verdict)}
+    if is_unknown(verdict, lost):
+        bounds = (LOWEST, HIGHEST)
+        return Score(status="unscored", reason=verdict.lost, evidence=evidence, bounds=bounds, cause=verdict.cause)
+    value = verdict.values.get(OVERALL)
+    unread = {UNREAD: 1} if verdict.lost else {}
+    return Score(LOWEST if value is None else value, evidence={**evidence, **unread})
+
+
+def _in_lines(content: Interleaved) -> Interleaved:
+    """The blocks with a line for each text, without files that are no pictures."""
+    shown = (part for part in blocks_of(content) if part.kind != "image" or is_shown(part))
+    return Interleaved(tuple(_line(part) if part.kind == "text" else replace(part, raw="") for part in shown))
+
+
+def _line(part: Part) -> Part:
+    return text_part(f"{' '.join((part.text or '').splitlines())}\n")

@@ -1,0 +1,81 @@
+"""ISG-Bench's third level: do the pictures hold what the task asks for?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
+
+from mmeval.content import Interleaved, Part
+from mmeval.judge import Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
+from mmeval.metric import metric
+from mmeval.metrics.judged.isg.graph import (
+    ImageQuestion,
+    image_questions,
+    is_shown,
+    structure_fault,
+    tokens_of,
+    unscorable,
+)
+from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
+from mmeval.metrics.judged.material import Material, as_the_reference
+from mmeval.metrics.judged.pictures.asking import Written
+from mmeval.metrics.judged.reading import Lost, Reading
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
+
+Prompt: TypeAlias = Annotated[Written, JudgePrompt("picture", "question")]
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="ISG (ICLR 2025), image level; official: its released script de504cdd",
+    profiles={"official": {"reading": "official", "dependencies": "never_asked"}},
+    supposed=as_the_reference,
+)
+def isg_image(
+    trial: Trial,
+    judge: Role,
+    *,
+    reading: Reading = "robust",
+    dependencies: Dependencies = "followed",
+    lost: Lost = "unscored",
+    analyze_first: bool = False,
+    prompt: Prompt = "isg_image",
+) -> Program[Score]:
+    """The share of the questions about the pictures to which a judge says yes.
+
+    Range 0 to 1, higher is better. 0 without a call where the order of the blocks is not that of the golden answer;
+    inapplicable to a row without questions, which ``reading: official`` counts as 0. A question whose picture is not
+    there is no. With ``dependencies: followed`` a question is asked after a yes to those that it names, and is no after
+    a no; ``never_asked`` does as the released script, where each that names another is no.
+
+    ``reading: robust`` takes every reply with a ``Judge``, of which a text that begins with yes is yes; ``official``
+    only a text that is exactly yes, and a reply without it is no. Where no verdict came a question is unknown, with
+    those below it, and the score is unscored, with bounds; ``lost: wrong`` counts replies that cannot be used as no.
+    ``analyze_first`` asks for the reason before the verdict. Evidence: the ids of the questions that were ``asked``,
+    the ``verdicts`` by id, and why the others were not asked.
+    """
+    if why := unscorable(trial):
+        return Score.unscored(why)
+    rows = image_questions(trial.sample, reading)
+    if not rows and reading == "robust":
+        return Score.inapplicable("the row has no questions about pictures")
+    fault = structure_fault(trial, reading, pictures_alone=True)
+    if fault or not rows:
+        return Score(0.0, evidence={"asked": [], "reason": fault or "the row has no questions about pictures"})
+    blocks, form = tokens_of(trial), yes_form(reading, analyze_first=analyze_first)
+    questions = [_put(row, blocks, judge, form, prompt) for row in rows]
+    graph = yield from ask_graph(questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong")
+    return graph.share()
+
+
+def _put(
+    row: ImageQuestion, blocks: Mapping[str, Part], judge: Role, form: ReplyForm, prompt: Written
+) -> GraphQuestion:
+    shown = blocks.get(row.image)
+    if shown is None or shown.kind != "image" or not is_shown(shown) or not row.words:
+        why = f"{row.image or 'no picture':.40} is no picture of this answer" if row.words else "it has no words"
+        return GraphQuestion(row.id, None, row.parents, why)
+    values: Material = {"picture": Interleaved((shown,)), "question": row.words}
+    return GraphQuestion(row.id, Question(judge, form, prompt, values), row.parents)

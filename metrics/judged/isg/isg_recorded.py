@@ -1,0 +1,92 @@
+"""ISG-Bench's four levels as a judge file of the released script has recorded them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.metric import MetricScores, metric
+from mmeval.metrics.judged.isg.graph import blocks_of, image_questions
+from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
+from mmeval.metrics.judged.reading import Reading
+from mmeval.records import Score, Trial
+
+OUTPUTS = ("isg_recorded_structural", "isg_recorded_block", "isg_recorded_image", "isg_recorded_holistic")
+RESULT = "result"
+"""The label that holds what the judge file says of a sample."""
+
+
+def _range(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
+    return (min(0.0, scale({}, switches)[0]), scale({}, switches)[1])
+
+
+@metric(
+    range=_range,
+    version="1",
+    source="ISG (ICLR 2025); official: its released aggregator de504cdd",
+    outputs=OUTPUTS,
+    profiles={"official": {"reading": "official"}},
+)
+def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
+    """The four levels of an answer by the verdicts of a judge file, the label ``result``, without asking a judge.
+
+    ``isg_recorded_structural`` and ``_image`` are from 0 to 1, ``_block`` and ``_holistic`` from 1 to 10; higher is
+    better. Nothing is computed again: a question that was not asked is left out of the mean (block) or is no (image).
+    Without a result or an answer the levels are 0, 1, 0 and 1. ``reading: official`` takes the file as the released
+    aggregator does, oddities included; the answer then decides about the holistic level alone.
+    """
+    result = trial.sample.metadata.get(RESULT)
+    blocks = blocks_of(trial.output)
+    answered = bool(blocks) and not (blocks[0].kind == "text" and blocks[0].text == "")
+    found: Mapping[str, Any] = result if isinstance(result, Mapping) and "error" not in result else {}
+    if reading == "official":
+        right = found.get("structure") is True
+        image: float | None = _yes_share(_rows(found.get("image")), reading) or 0.0
+    else:
+        found = small_keys(found) if blocks else {}
+        right = found.get("structure", found.get("structural")) is True
+        rows = _rows(found.get("image"))
+        image = 0.0 if image_questions(trial.sample) and not (right and rows) else _yes_share(rows, reading)
+    block = _block(_rows(found.get("block")), reading) if right else LOWEST
+    levels = (float(right), block, image, _holistic(found.get("holistic"), reading) if answered else LOWEST)
+    return {
+        name: Score.inapplicable("the judge file has no questions for this level") if level is None else Score(level)
+        for name, level in zip(OUTPUTS, levels, strict=True)
+    }
+
+
+def _block(rows: Sequence[Any], reading: Reading) -> float | None:
+    """The mean of the recorded numbers; 1 without a usable one, None without questions.
+    Official oddity: a call that failed, and a value that is no number, make the whole sample 1."""
+    if not rows:
+        return None
+    judged = [row["VQA_judge_Score"] for row in rows if isinstance(row, Mapping) and "VQA_judge_Score" in row]
+    scores = [score_of(_read(one, reading), VERDICT, reading) for one in judged]
+    if reading == "official" and (None in judged or any(remark == "unfit" for _, remark in scores)):
+        return LOWEST
+    known = [score for score, _ in scores if score is not None]
+    return math.fsum(known) / len(known) if known else LOWEST
+
+
+def _yes_share(rows: Sequence[Any], reading: Reading) -> float | None:
+    if not rows:
+        return None
+    judged = (row.get("judge") if isinstance(row, Mapping) else None for row in rows)
+    return sum(says_yes(_read(one, reading), reading) for one in judged) / len(rows)
+
+
+def _holistic(recorded: Any, reading: Reading) -> float:
+    score, _ = score_of(_read(recorded, reading), OVERALL, reading)
+    return LOWEST if score is None else score
+
+
+def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
+    """A recorded reply, ready for its readings; what is no object has nothing."""
+    if not isinstance(recorded, Mapping):
+        return {}
+    return recorded if reading == "official" else small_keys(recorded)
+
+
+def _rows(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()

@@ -1,0 +1,115 @@
+"""Questions about pairs of blocks: how each is put to a judge, by the kinds of its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from mmeval.content import Interleaved, Part
+from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
+from mmeval.metrics.judged.isg.graph import BlockQuestion, block_questions, is_shown, tokens_of
+from mmeval.metrics.judged.pictures.asking import Written
+from mmeval.metrics.judged.reading import Lost
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Trial
+
+ImagesPrompt: TypeAlias = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
+TextsPrompt: TypeAlias = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
+TextImagePrompt: TypeAlias = Annotated[Written, JudgePrompt("text", "picture", "question", "scored")]
+
+
+class PairPrompts(NamedTuple):
+    """The prompts for two pictures, two texts, and one of each.
+    ``scored``: they ask for a number, else for yes or no."""
+
+    images: Written
+    texts: Written
+    text_image: Written
+    scored: str
+
+
+class PairVerdicts(NamedTuple):
+    """The verdicts by the number of their question, and why the others were not asked."""
+
+    given: Mapping[int, Verdict]
+    unasked: Mapping[int, str]
+
+    def unknown(self, lost: Lost) -> list[Verdict]:
+        """Those of which nothing is known, and which do not count as wrong."""
+        return [verdict for verdict in self.given.values() if is_unknown(verdict, lost)]
+
+    def evidence(self, lost: Lost) -> dict[str, Any]:
+        """The numbers of the questions that were asked, their verdicts, and why the others were not."""
+        unread = sum(bool(one.lost) and not is_unknown(one, lost) for one in self.given.values())
+        return {
+            "asked": list(self.given),
+            "verdicts": {str(number): said(verdict) for number, verdict in self.given.items()},
+            **({"not_asked": {str(number): why for number, why in self.unasked.items()}} if self.unasked else {}),
+            **({UNREAD: unread} if unread else {}),
+        }
+
+
+def is_unknown(verdict: Verdict, lost: Lost) -> bool:
+    """Whether nothing is known: the verdict is lost, and not one of unusable replies that count as wrong."""
+    return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
+
+
+def said(verdict: Verdict) -> dict[str, Any]:
+    """A verdict for evidence: what the judge said, or why nothing is known of it."""
+    (vote,) = verdict.votes or ({},)
+    return {**vote, **({"lost": verdict.lost} if verdict.lost else {})}
+
+
+def ask_pairs(trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts) -> Program[PairVerdicts]:
+    """Ask every question about two blocks that there are, all at the same time."""
+    blocks = tokens_of(trial)
+    asked: dict[int, Question] = {}
+    unasked: dict[int, str] = {}
+    for question in block_questions(trial.sample):
+        if fault := _fault(question, blocks):
+            unasked[question.number] = fault
+        else:
+            asked[question.number] = _put(question, blocks, judge, form, prompts)
+    verdicts = yield from ask_verdicts([*asked.values()])
+    return PairVerdicts(dict(zip(asked, verdicts, strict=True)), unasked)
+
+
+def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
+    for name, value in (("subject", question.subject), ("object", question.object), ("Question", question.words)):
+        if not value:
+            return f"it has no {name}"
+    for token in (question.subject, question.object):
+        if token not in blocks:
+            return f"{token:.40} is no block"
+        if not is_shown(blocks[token]):
+            return f"{token} holds no picture"
+    return ""
+
+
+def _put(
+    question: BlockQuestion, blocks: Mapping[str, Part], judge: Role, form: ReplyForm, prompts: PairPrompts
+) -> Question:
+    tokens = (question.subject, question.object)
+    first, second = (blocks[token] for token in tokens)
+    shown: Sequence[Any] = [part.text if part.kind == "text" else Interleaved((part,)) for part in (first, second)]
+    if first.kind == second.kind:
+        prompt = prompts.images if first.kind == "image" else prompts.texts
+        words = (
+            question.words if first.kind == "image" else _named(question.words, dict(zip(tokens, _TEXTS, strict=True)))
+        )
+        values = {"first": shown[0], "second": shown[1], "question": words}
+    else:
+        prompt, at = prompts.text_image, int(first.kind == "image")
+        words = _named(question.words, {tokens[at]: "`Text`"})
+        values = {"text": shown[at], "picture": shown[1 - at], "question": words}
+    return Question(judge, form, prompt, {**values, "scored": prompts.scored})
+
+
+_TEXTS = ("`Text 1`", "`Text 2`")
+
+
+def _named(words: str, names: Mapping[str, str]) -> str:
+    """A question with the texts that it is about under the names by which they are shown."""
+    for token, name in names.items():
+        words = words.replace(token, name)
+    return words

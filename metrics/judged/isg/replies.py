@@ -1,0 +1,185 @@
+"""The judge's replies about ISG-Bench's answers, and how they are read.
+
+    {"Judge": 7, "Reason": "..."}        a pair of blocks
+    {"Judge": "Yes", "Reason": "..."}    a picture
+    {"coherence": {"score": 7, "explanation": "..."}, ..., "overall_score": 7, "final_thoughts": "..."}
+
+``robust`` reads the object with prose and fences around it, its keys in any case, and refuses a reply without a usable
+value, after which the judge is asked again. ``official`` reads as the released script does: the whole reply is JSON
+with exact keys, and what it cannot use counts in its own way.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyError, ReplyForm, Text, Vote, YesNo, read_object, strict_json
+from mmeval.metrics.judged.reading import Reading
+
+VERDICT, REASON, OVERALL = "Judge", "Reason", "overall_score"
+LOWEST, HIGHEST = 1.0, 10.0
+DIMENSIONS = (
+    "coherence",
+    "content_accuracy",
+    "relevance_and_responsiveness",
+    "visual_textual_alignment",
+    "creativity_and_originality",
+)
+Remark = Literal["clamped", "absent", "unfit"]
+"""What is odd about a value: it was outside of the scale; there was none; or it is none that can be added up."""
+_NUMBER = re.compile(r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*")
+_YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ScoreForm(ReplyForm):
+    """A reply with one number under ``key``. A vote has it (None: no usable one), and the ``remark`` about it."""
+
+    key: str = VERDICT
+    reading: Reading = "robust"
+
+    def read(self, text: str) -> Vote:
+        found = reply_object(text, self.reading)
+        value, remark = score_of(found, self.key, self.reading)
+        if self.reading == "robust" and value is None:
+            raise ReplyError(f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number from 1 to 10")
+        return {self.key: value, **({"remark": remark} if remark else {}), **_words(found, self.reading)}
+
+
+@dataclass(frozen=True)
+class YesForm(ReplyForm):
+    """A reply with yes or no under ``Judge``."""
+
+    reading: Reading = "robust"
+
+    def read(self, text: str) -> Vote:
+        found = reply_object(text, self.reading)
+        if self.reading == "robust" and VERDICT.lower() not in found:
+            raise ReplyError(f"the reply has no {VERDICT}")
+        absent = {} if self.reading == "robust" or VERDICT in found else {"remark": "absent"}
+        return {VERDICT: says_yes(found, self.reading), **absent, **_words(found, self.reading)}
+
+
+@dataclass(frozen=True)
+class WholeForm(ScoreForm):
+    """The reply about a whole answer: its overall score, and those of the five dimensions as evidence."""
+
+    analyze_first: bool = False
+
+    @property
+    def asked(self) -> str:
+        number = "<a number from 1 to 10>"
+        one = self._object({"score": number, "explanation": "<one sentence>"})
+        whole = self._object({OVERALL: number, "final_thoughts": "<one or two sentences>"})
+        each = "".join(f'"{name}": {one}, ' for name in DIMENSIONS)
+        return f"{{{each}{whole[1:]}"
+
+    def _object(self, pair: Mapping[str, str]) -> str:
+        """Two keys with what is asked for, the words first where the judge is to analyze first."""
+        keys = [f'"{key}": {asked}' for key, asked in pair.items()]
+        return "{" + ", ".join(reversed(keys) if self.analyze_first else keys) + "}"
+
+    def read(self, text: str) -> Vote:
+        found = reply_object(text, self.reading)
+        scores = {name: score_of(found, name, "robust")[0] for name in DIMENSIONS}
+        return {**super().read(text), "dimensions": {name: one for name, one in scores.items() if one is not None}}
+
+
+def scale(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
+    """The range of a score. Official oddity: numbers outside of the scale count as they are."""
+    return (-math.inf, math.inf) if switches["reading"] == "official" else (LOWEST, HIGHEST)
+
+
+def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
+    """The reply with a score of a pair of blocks."""
+    return ScoreForm(
+        _ordered(Number(VERDICT, LOWEST, HIGHEST, whole=False), analyze_first=analyze_first),
+        example=f'{{"{VERDICT}": 10}}',
+        reading=reading,
+    )
+
+
+def yes_form(reading: Reading, *, analyze_first: bool) -> YesForm:
+    """The reply with yes or no."""
+    fields = _ordered(YesNo(VERDICT), analyze_first=analyze_first)
+    return YesForm(fields, example=f'{{"{VERDICT}": "Yes"}}', reading=reading)
+
+
+def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
+    """The reply about a whole answer."""
+    return WholeForm(
+        (Number(OVERALL, LOWEST, HIGHEST, whole=False),),
+        example=f'{{"{OVERALL}": 10}}',
+        key=OVERALL,
+        reading=reading,
+        analyze_first=analyze_first,
+    )
+
+
+def reply_object(text: str, reading: Reading) -> Mapping[str, Any]:
+    """The object of a reply: robust with its keys in small letters, official as it stands, or empty."""
+    if reading == "official":
+        whole = strict_json(text)
+        return whole if isinstance(whole, dict) else {}
+    return small_keys(read_object(text))
+
+
+def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:
+    """With the keys in small letters; of several that are alike then the first counts."""
+    small: dict[str, Any] = {}
+    for key, value in found.items():
+        small.setdefault(str(key).casefold(), value)
+    return small
+
+
+def score_of(found: Mapping[str, Any], key: str, reading: Reading) -> tuple[float | None, Remark | None]:
+    """The number under a key, and what is odd about it; without a usable one None.
+
+    Official oddity: numbers are taken as they are, true is 1, and a value that cannot be added up is *unfit*, which
+    there makes the whole sample's score 1.
+    """
+    value = found.get(key if reading == "official" else key.casefold())
+    if reading == "official":
+        if isinstance(value, int | float) and math.isfinite(value):
+            return float(value), None
+        return None, "unfit" if key in found else "absent"
+    if isinstance(value, Mapping):
+        value = small_keys(value).get("score")
+    number = _number(value)
+    if number is None:
+        return None, "unfit" if key.casefold() in found else "absent"
+    clamped = min(max(number, LOWEST), HIGHEST)
+    return clamped, None if clamped == number else "clamped"
+
+
+def says_yes(found: Mapping[str, Any], reading: Reading) -> bool:
+    """Whether the verdict is yes. Official: only a text that is exactly ``yes``, in any case."""
+    if reading == "official":
+        value = found.get(VERDICT)
+        return isinstance(value, str) and value.lower() == "yes"
+    value = found.get(VERDICT.lower())
+    return value is True or (isinstance(value, str) and _YES.match(value) is not None)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        read = _NUMBER.fullmatch(value)
+        return float(read[1]) if read else None
+    if isinstance(value, int):
+        return float(max(min(value, 10**9), -(10**9)))
+    return value if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _ordered(verdict: Number | YesNo, *, analyze_first: bool) -> tuple[Text | Number | YesNo, ...]:
+    return (Text(REASON), verdict) if analyze_first else (verdict, Text(REASON))
+
+
+def _words(found: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+    value = found.get(REASON if reading == "official" else REASON.lower())
+    return {REASON: value[:MAX_TEXT_CHARS]} if isinstance(value, str) else {}

@@ -1,0 +1,61 @@
+"""The averages in ISG-Bench's tables, from the values of its samples.
+
+A category's value is the mean of its samples, not of its subtasks; the average is the plain mean of the categories with
+a value (paper, tables 3 to 7). The released script prints no average, and its category table has a 0 where a category
+has no value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, category_of
+
+Row = Mapping[str, Any]
+"""A sample: its ``category``, as the data spell its subtask, and its value on each level (None: it has none)."""
+Levels: TypeAlias = "dict[str, float | None]"
+
+
+class Averages(TypedDict):
+    """The values of each category, in the tables' order, and their mean, by level."""
+
+    categories: dict[str, Levels]
+    average: Levels
+
+
+def roll_up(rows: Sequence[Row], profile: Literal["standard", "official"] = "standard") -> Averages:
+    """The averages of samples; a sample without a value on a level is left out of that level's mean.
+
+    Official oddities: Semantic Segmentation is left out, and a category without a value has 0, which counts in the
+    average; only that of the pictures is without VQA. Raises UnknownNameError for an unknown category.
+    """
+    official = profile == "official"
+    by_category: dict[str, list[Row]] = {}
+    for row in rows:
+        if not (official and row["category"] == SEMANTIC):
+            by_category.setdefault(category_of(row["category"]), []).append(row)
+    categories: dict[str, Levels] = {}
+    for name in CATEGORIES:
+        if official or name in by_category:
+            own = by_category.get(name, [])
+            means = {level: mean(row[level] for row in own) for level in LEVELS}
+            categories[name] = {level: value or 0.0 for level, value in means.items()} if official else means
+    return {"categories": categories, "average": average_of(categories, official=official)}
+
+
+def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
+    """The plain mean of the categories on each level; one without a value is left out."""
+    return {
+        level: mean(
+            values[level] for name, values in categories.items() if not (official and (level, name) == ("image", "vqa"))
+        )
+        for level in LEVELS
+    }
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that exist; None without any."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

@@ -1,0 +1,162 @@
+"""The tables of ISG-Bench's paper: each level by category; in the official profile also the released script's table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mmeval.judge import UNREAD
+from mmeval.metrics.judged.isg.graph import CATEGORY
+from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
+from mmeval.results import Cell, Table, counted_by, result_of
+from mmeval.tasks.isg.averages import average_of, roll_up
+from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
+
+if TYPE_CHECKING:
+    from mmeval.results import StoredRun, StoredTask
+
+JUDGED = tuple(f"isg_{level}" for level in LEVELS)
+PARTIAL = " (partial)"
+WITHOUT_SEMANTIC = "Dec. without Semantic"
+RELEASED_ORDER = ("structural", "image", "block", "holistic")
+"""The columns of the released aggregator's table."""
+SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the released script forgets."
+UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
+
+
+@dataclass
+class Found:
+    """What a run says of ISG-Bench: a row for each answer with its value on each level, and what was lost."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    lost: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    suspended: set[str] = field(default_factory=set)
+
+
+def layout(run: StoredRun) -> Iterator[Table]:
+    """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge files; none without any."""
+    judged = [task for task in run.tasks if task.name in TASKS]
+    recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
+    for tasks, numbers, by in ((judged, JUDGED, _judges(run, judged)), (recorded, RECORDED, "a judge file")):
+        found = Found()
+        for task in tasks:
+            _add(found, run, task, numbers)
+        if found.rows or found.lost:
+            yield from _level_tables(found, by)
+        if found.rows and any(_is_official(run, task) for task in tasks):
+            yield _released_table(found, by)
+
+
+def _add(found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str]) -> None:
+    is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
+    by_level = dict(zip(LEVELS, numbers, strict=True))
+    for level, number in by_level.items():
+        result = result_of(run, task, number)
+        found.suspended |= {level} if result is not None and result.suspended else set()
+    for index, repeat, row, category in _scored(task):
+        if not is_counted(index, repeat):
+            continue
+        if row["status"] != "ok":
+            found.lost.update(LEVELS)
+            continue
+        scores = {level: row["scores"].get(number) for level, number in by_level.items()}
+        found.rows.append({"category": category, **{level: _value(found, level, one) for level, one in scores.items()}})
+
+
+def _scored(task: StoredTask) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
+    """The score rows of a task with the category of each."""
+    if task.name in TASKS:
+        yield from ((row["i"], row["n"], row, TASKS[task.name]) for row in task.score_rows())
+        return
+    for one in task.trials():
+        if one is not None and one.scores is not None:
+            category = one.sample.get("metadata", {}).get(CATEGORY)
+            yield one.index, one.repeat, one.scores, str(category)
+
+
+def _value(found: Found, level: str, score: Mapping[str, Any] | None) -> float | None:
+    if score is None:
+        return None
+    found.lost[level] += score["status"] not in ("scored", "inapplicable")
+    evidence = score.get("evidence", {})
+    found.asked[level] += len(evidence.get("asked", ()))
+    found.unread[level] += evidence.get(UNREAD, 0)
+    value: float | None = score.get("value")
+    return value
+
+
+def _level_tables(found: Found, by: str) -> Iterator[Table]:
+    rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
+    categories = roll_up(rows)["categories"]
+    average = average_of(categories)
+    semantic = roll_up([row for row in rows if row["category"] != SEMANTIC])["categories"].get("decomposition", {})
+    columns = [names.column for names in CATEGORIES.values()]
+    for level in LEVELS:
+        if not found.lost[level] and all(row[level] is None for row in rows) and level not in found.suspended:
+            continue
+        values = {name: categories.get(name, {}).get(level) for name in CATEGORIES}
+        lacks = [name for name, value in values.items() if value is None and (level, name) != ("image", "vqa")]
+        yield Table(
+            f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
+            (
+                f"Avg.{PARTIAL if lacks else ''}",
+                *columns,
+                WITHOUT_SEMANTIC,
+                "Lost",
+            ),
+            ((average[level], *values.values(), semantic.get(level), _lost(found, level)),),
+            (*_notes(found, level, lacks), *([SEMANTIC_NOTE] if level == LEVELS[0] else [])),
+            digits=3,
+        )
+
+
+def _lost(found: Found, level: str) -> str:
+    """Answers without a value, and their share."""
+    count, whole = found.lost[level], len(found.rows) + found.lost["structural"]
+    return f"{count} ({count / whole:.1%})" if count else "0"
+
+
+def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
+    if lacks:
+        yield f"Partial: without {', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
+    if found.unread[level]:
+        yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)
+
+
+def _released_table(found: Found, by: str) -> Table:
+    averages = roll_up(found.rows, profile="official")
+    rows: list[tuple[Cell, ...]] = [
+        (CATEGORIES[name].released, *(values[level] for level in RELEASED_ORDER))
+        for name, values in averages["categories"].items()
+    ]
+    derived = (averages["average"][level] for level in RELEASED_ORDER)
+    return Table(
+        f"ISG-Bench, the released script's categories: {by}",
+        ("Category", "structure", "image", "block", "holistic"),
+        (*rows, ("derived average", *derived)),
+        ("The released script prints no average; this one has eight categories, and seven for the pictures.",),
+        digits=4,
+    )
+
+
+def _numbers(run: StoredRun, task: StoredTask) -> set[str]:
+    return {name for entry in _entries(run, task) for name in entry.get("outputs", ())}
+
+
+def _is_official(run: StoredRun, task: StoredTask) -> bool:
+    return any(entry.get("switches", {}).get("reading") == "official" for entry in _entries(run, task))
+
+
+def _entries(run: StoredRun, task: StoredTask) -> Sequence[Mapping[str, Any]]:
+    return [*run.ours.get("metrics", {}).get(task.name, {}).values()]
+
+
+def _judges(run: StoredRun, tasks: Sequence[StoredTask]) -> str:
+    """The judges of the tasks, as they were served."""
+    rows = [row for task in tasks for row in run.ours.get("judges", {}).get(task.name, ())]
+    names = sorted({str(row.get("served") or row.get("asked")) for row in rows})
+    return f"judged by {' and '.join(names)}" if names else "no judge"

@@ -1,0 +1,130 @@
+"""Reads ISG-Bench's rows: ``ISG-Bench.jsonl``, with a folder ``images`` or the archive ``images.zip`` beside it.
+
+    {"id": "0000", "Category": "Prediction", "predict": {...},
+     "Query": [{"type": "text", "content": "..."}, {"type": "image", "content": "images/0000_q1.png"}],
+     "Golden": [...]}
+
+``Query`` is asked and ``Golden`` is the reference, block by block. The labels are ``category``, ``predict`` (the
+questions, :mod:`mmeval.metrics.judged.isg.graph`), ``paths`` (those of the pictures, as the data write them), and
+``irregularities``: what is odd about the row and was read all the same. With the option ``judge_file``, the name of a
+file of the released judge script or a pattern of it, ``result`` is what that file says of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, read_jsonl, row_files, unpacked
+from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
+from mmeval.metrics.judged.isg.graph import CATEGORY, GRAPH, irregularities, tokens_between
+from mmeval.metrics.judged.isg.isg_recorded import RESULT
+from mmeval.records import Sample, user
+from mmeval.tasks.isg.subtasks import TASKS
+
+FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
+PATHS, IRREGULARITIES = "paths", "irregularities"
+OPTIONS = ("data_file", "judge_file")
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
+
+
+def load(source: DataSource) -> InterleavedDataset:
+    """The rows. Raises MissingDataError without the file, UnknownNameError for an unknown option."""
+    for option in source.options:
+        if option not in OPTIONS:
+            raise UnknownNameError("option of the loader 'isg'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}.")
+    named = {"data_file": source.options.get("data_file", FILE)}
+    pattern = source.options.get("judge_file")
+    results = None if pattern is None else _results(source.folder, str(pattern))
+    files = row_files(replace(source, options=named))
+    root = source.folder.absolute()
+    packed = not (root / FOLDER).is_dir() and (root / ARCHIVE).is_file()
+    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None)
+    return InterleavedDataset(files=files, root=root, read=reader.read)
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Makes samples of rows; ``results`` are those of a judge file by id, None where there is none.
+    ``archive`` is the folder of the pictures that came packed, with the folder ``images`` in it or without."""
+
+    results: Mapping[str, Any] | None = None
+    archive: Path | None = None
+    _names: dict[Path, Mapping[str, str]] = field(default_factory=dict)
+
+    def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+        """One row as a sample. Raises UsageError for one that cannot be asked."""
+        if isinstance(row, UsageError):
+            raise row
+        if not isinstance(row, dict):
+            raise UsageError("is no object with keys")
+        category, predict = row.get("Category"), row.get("predict")
+        labels = {CATEGORY: category if isinstance(category, str) else "", GRAPH: predict}
+        odd: list[str] = [] if category in TASKS.values() else [f"Category {category!r:.80} is no subtask"]
+        try:
+            query, golden = (Interleaved(tuple(self._blocks(row, key, resolve, odd))) for key in ("Query", "Golden"))
+        except UsageError as error:
+            raise RowError(str(error), labels=labels) from None
+        sample_id = row.get("id", position)
+        if isinstance(sample_id, bool) or not isinstance(sample_id, str | int) or sample_id == "":
+            raise UsageError(f'"id" is {sample_id!r:.80}; write a text or a whole number')
+        odd += irregularities(predict, tokens_between(query, golden))
+        paths = {
+            key: [block["content"] for block in row[key] if block["type"] == "image"] for key in ("Query", "Golden")
+        }
+        recorded = {} if self.results is None else {RESULT: self.results.get(str(sample_id))}
+        return Sample(
+            id=str(sample_id),
+            input=(user(*query.parts),),
+            references=(golden,),
+            metadata={**labels, PATHS: paths, **({IRREGULARITIES: odd} if odd else {}), **recorded},
+        )
+
+    def _blocks(self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]) -> Iterator[Part]:
+        blocks = row.get(key)
+        if not isinstance(blocks, list) or not blocks:
+            raise UsageError(f'"{key}" has no blocks')
+        for number, block in enumerate(blocks, 1):
+            kind, content = (block.get("type"), block.get("content")) if isinstance(block, dict) else (None, None)
+            if kind not in ("text", "image") or not isinstance(content, str):
+                raise UsageError(f'block {number} of "{key}" is neither a text nor a picture')
+            if kind == "text":
+                yield text_part(content)
+            else:
+                yield media_part(self._picture(content, f'"{key}"', resolve, odd), "image")
+
+    def _picture(self, path: str, where: str, resolve: MediaFolder, odd: list[str]) -> Media:
+        """The picture at a path, else the one of the same name with another ending."""
+        if self.archive is not None:
+            inner = self.archive / FOLDER
+            start = inner if inner.is_dir() else self.archive
+            resolve, path = MediaFolder(self.archive, start), path.removeprefix(f"{FOLDER}/")
+        try:
+            return resolve(path, where)
+        except UsageError:
+            near = self._in(resolve.root / resolve.prefix / Path(path).parent).get(Path(path).stem)
+            if near is None:
+                raise
+        odd.append(f"{path} is the file {near}")
+        return resolve(str(Path(path).with_name(near)), where)
+
+    def _in(self, folder: Path) -> Mapping[str, str]:
+        """The pictures in a folder: their names by the name without its ending."""
+        if folder not in self._names:
+            files = sorted(folder.iterdir()) if folder.is_dir() else []
+            self._names[folder] = {file.stem: file.name for file in files if file.suffix.lower() in _SUFFIXES}
+        return self._names[folder]
+
+
+def _results(folder: Path, pattern: str) -> dict[str, Any]:
+    """What a judge file says of each sample; of an id that stands again the last row counts.
+    Raises MissingDataError unless there is exactly one such file."""
+    found = [file for file in sorted(folder.glob(pattern)) if file.is_file()] if "/" not in pattern else []
+    if len(found) != 1:
+        some = f"{', '.join(file.name for file in found[:5])}; name one of them" if found else "there is none"
+        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {some}")
+    rows = (row.values for row in read_jsonl(found[0]))
+    return {str(row.get("id")): row.get("result") for row in rows if isinstance(row, dict)}

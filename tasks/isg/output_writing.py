@@ -1,0 +1,203 @@
+"""Writes answers in the files of ISG-Bench's own scripts, and of a scored run their judge file.
+
+outputs.jsonl                 the answers with ``Query`` and ``Golden`` (:mod:`mmeval.tasks.isg.output_reading`)
+outputs_0_<n>_judge.jsonl     the same lines with the verdicts of the four levels
+outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in other/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Media, media_part, suffix_for, text_part
+from mmeval.errors import UsageError
+from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
+from mmeval.metrics.judged.isg.graph import BLOCK_QUESTIONS, CATEGORY, GRAPH, IMAGE_QUESTIONS, listed
+from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
+from mmeval.records import Sample, Score, Trial, content_digest, digest
+from mmeval.tasks.isg.loader import PATHS
+from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
+from mmeval.wording import counted, file_name
+
+JUDGED = "_0_{}_judge.jsonl"
+SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model.
+
+    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
+    two tasks have different answers to one id; MissingDataError and CorruptMediaError for a medium of the run that is
+    missing or changed.
+    """
+    writer = _Writer(folder)
+    foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
+    if not writer.lines:
+        raise UsageError(
+            f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of ISG-Bench"
+        )
+    writer.close()
+    left_out = (f"{name} is no task of ISG-Bench, and was left out" for name in foreign)
+    return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+
+
+class _Writer:
+    """Collects the lines of each repeat, and writes the media of an answer at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lines: dict[int, dict[str, dict[str, Any]]] = {}
+        self.counts: Counter[str] = Counter()
+        self._judged: dict[int, dict[str, dict[str, Any]]] = {}
+        self._digests: dict[tuple[int, str], str] = {}
+        self._folder = folder
+
+    def add(self, one: ScoredTrial) -> bool:
+        """Take a trial; false if it has no place."""
+        trial, sample = one.trial, one.trial.sample
+        if sample.fault:
+            self.counts["faulty"] += 1
+            return True
+        if not {CATEGORY, PATHS} <= sample.metadata.keys():
+            return False
+        lines = self.lines.setdefault(trial.repeat, {})
+        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
+        if self._digests.setdefault((trial.repeat, sample.id), told) != told:
+            raise UsageError(
+                f"two tasks have different answers to {sample.id}, repeat {trial.repeat}, and the layout has one place "
+                "for both; export one of them with --tasks"
+            )
+        if sample.id not in lines:
+            lines[sample.id] = self._line(trial)
+        if any(name in one.scores for name in SCORES):
+            judged = {} if trial.output is None or trial.output.empty else {"result": result_of(one)}
+            self._judged.setdefault(trial.repeat, {})[sample.id] = {**lines[sample.id], **judged}
+        return True
+
+    def close(self) -> None:
+        """Write the files of answers and of verdicts."""
+        for repeat, lines in self.lines.items():
+            name = REPEAT.format(repeat) if repeat else OUTPUTS
+            self._write(name, lines)
+            if repeat in self._judged:
+                self._write(Path(name).stem + JUDGED.format(len(lines)), self._judged[repeat])
+
+    def gaps(self) -> Iterator[str]:
+        said = (
+            ("failed", f"the model had failed; their output is null, and {OWN!r} says why"),
+            ("faulty", "the sample is damaged and was not asked; no line"),
+        )
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+
+    def notes(self) -> Iterator[str]:
+        said = (
+            ("exact", f"more than texts and pictures; its parts stand under {OWN!r}"),
+            ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
+        )
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+
+    def _write(self, name: str, lines: Mapping[str, Mapping[str, Any]]) -> None:
+        with (self._folder / name).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n" for line in lines.values())
+
+    def _line(self, trial: Trial) -> dict[str, Any]:
+        sample = trial.sample
+        asked = Interleaved(tuple(part for message in sample.input for part in message.content.parts))
+        head = {"id": sample.id, "Category": sample.metadata[CATEGORY], "Query": _written(asked, sample, "Query")}
+        head["Golden"] = _written(sample.references[0], sample, "Golden") if sample.references else []
+        own: dict[str, Any] = {"left_out": list(trial.left_out)} if trial.left_out else {}
+        if trial.output is None:
+            assert trial.error is not None
+            self.counts["failed"] += 1
+            return {**head, "output": None, OWN: {"error": trial.error.to_json(), **own}}
+        self.counts["answers"] += 1
+        self.counts["repeats"] += trial.repeat > 0
+        output, files = trial.output, dict[str, str]()
+        pictures = output.media("image")
+        for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
+            kind = "outputs" if medium in pictures else "other"
+            files[medium.sha256] = self._put(medium, f"{kind}/{_stem(trial)}_g{number}")
+        blocks = [
+            {"type": part.kind, "content": part.text if part.media is None else files[part.media.sha256]}
+            for part in output.parts
+            if part.kind != "reasoning"
+        ]
+        plain = tuple(
+            text_part(part.text or "") if part.media is None else media_part(part.media, part.kind)
+            for part in output.parts
+            if part.kind != "reasoning"
+        )
+        if plain != output.parts:
+            self.counts["exact"] += 1
+            own |= {"of": seal(blocks), "parts": exact_parts(output, files)}
+        return {**head, "output": blocks, **({OWN: own} if own else {})}
+
+    def _put(self, medium: Media, stem: str) -> str:
+        name = f"{stem}{suffix_for(medium.mime)}"
+        file = self._folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(medium.read())
+        self.counts["media"] += 1
+        return name
+
+
+def result_of(one: ScoredTrial) -> dict[str, Any]:
+    """The levels of a trial as the released judge script writes them; a verdict that is lost is null."""
+    structural, block, image, holistic = (one.scores.get(name) for name in SCORES)
+    right = structural is not None and structural.value == 1
+    result: dict[str, Any] = {"structure": right}
+    if right and block is not None:
+        result["block"] = [*_block_rows(one.trial.sample, block)]
+    if right and image is not None:
+        result["image"] = [*_image_rows(one.trial.sample, image)]
+    return {**result, "holistic": _holistic(holistic)}
+
+
+def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
+    verdicts = score.evidence.get("verdicts", {})
+    for number, row in enumerate(listed(sample.metadata[GRAPH].get(BLOCK_QUESTIONS))):
+        said = verdicts.get(str(number))
+        yield {**(row if isinstance(row, dict) else {}), **({} if said is None else {"VQA_judge_Score": _reply(said)})}
+
+
+def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
+    """The questions with what the judge said; the evidence has them in the order of the row."""
+    said, verdicts = score.evidence.get("said", {}), score.evidence.get("verdicts", {})
+    unasked = score.evidence.get("not_asked", {})
+    rows = listed(sample.metadata[GRAPH].get(IMAGE_QUESTIONS))
+    for row, (name, verdict) in zip(rows, verdicts.items(), strict=False):
+        reply = {"Judge": "Yes" if verdict == "yes" else "No", REASON: said.get(name, {}).get(REASON, "")}
+        judged = {} if name in unasked else {"judge": None if verdict == "unknown" else reply}
+        yield {**(row if isinstance(row, dict) else {}), **judged}
+
+
+def _holistic(score: Score | None) -> dict[str, Any] | None:
+    if score is None or OVERALL not in score.evidence:
+        return None
+    scores = score.evidence.get("dimensions", {})
+    said = {name: {"score": scores[name], "explanation": ""} for name in DIMENSIONS if name in scores}
+    return {**said, OVERALL: score.evidence[OVERALL], "final_thoughts": ""}
+
+
+def _reply(said: Mapping[str, Any]) -> dict[str, Any] | None:
+    return None if "lost" in said else {VERDICT: said.get(VERDICT), REASON: said.get(REASON, "")}
+
+
+def _written(content: Interleaved, sample: Sample, key: str) -> list[dict[str, Any]]:
+    """Blocks in the form of the data, pictures by the data's own paths."""
+    paths = iter(sample.metadata[PATHS].get(key, ()))
+    return [
+        {"type": part.kind, "content": (part.text or "") if part.media is None else next(paths, "")}
+        for part in content.parts
+    ]
+
+
+def _stem(trial: Trial) -> str:
+    name = trial.sample.id
+    stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
+    return f"{stem}_repeat{trial.repeat}" if trial.repeat else stem

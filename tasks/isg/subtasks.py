@@ -1,0 +1,84 @@
+"""ISG-Bench's eight categories and their 21 subtasks, in the spellings of the data and of the released aggregator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mmeval.errors import UnknownNameError
+
+
+class CategoryNames(NamedTuple):
+    """A category: its column in the paper's tables, its name in the released aggregator's, and its subtasks.
+    Of a subtask the spelling in the data, with the name of its task here behind ``isg_``."""
+
+    column: str
+    released: str
+    subtasks: Mapping[str, str]
+
+
+CATEGORIES: Mapping[str, CategoryNames] = {
+    "style": CategoryNames(
+        "Style",
+        "Style Transer",  # as the released aggregator writes it
+        {
+            "Art Style Transfer": "art_style_transfer",
+            "Scene Attribute Transfer": "scene_attribute_transfer",
+            "Photo Variation": "photo_variation",
+            "Portrait Variation": "portrait_variation",
+        },
+    ),
+    "progressive": CategoryNames(
+        "Prog.",
+        "Progressive",
+        {
+            "Animation Text-Image": "text_animation",
+            "Animation Images": "image_animation",
+            "Attribute Transfer": "attribute_transfer",
+        },
+    ),
+    "3d": CategoryNames(
+        "3D",
+        "3D Scene",
+        {"multi-Perspective Scene Generation": "multi_view_scene", "3D_object": "multi_angle_object"},
+    ),
+    "decomposition": CategoryNames(
+        "Dec.",
+        "Image Decomposition",
+        {
+            "Realistic Object Detection": "realistic_decomposition",
+            "Imaginary Object Detection": "synthetic_decomposition",
+            "Semantic Segmentation": "semantic_decomposition",
+        },
+    ),
+    "itc": CategoryNames("I-T C.", "Image-Text Complementation", {"HowTo": "howto", "Scientific": "scientific"}),
+    "temporal": CategoryNames(
+        "Temp.", "Temporal Prediction", {"Prediction": "real_world_simulation", "painting": "painting"}
+    ),
+    "story": CategoryNames(
+        "VST",
+        "Visual Story Telling",
+        {
+            "visual storytelling image": "image_storytelling",
+            "visual storytelling text": "text_storytelling",
+            "visual storytelling text-image": "image_text_storytelling",
+        },
+    ),
+    "vqa": CategoryNames("VQA", "VQA", {"Object_VQA": "object_qa", "Historical": "historical"}),
+}
+"""In the order of the paper's tables."""
+SEMANTIC = "Semantic Segmentation"
+"""The subtask that the released aggregator forgets."""
+LEVELS = ("structural", "block", "image", "holistic")
+TASKS: Mapping[str, str] = {
+    f"isg_{task}": name for names in CATEGORIES.values() for name, task in names.subtasks.items()
+}
+"""The spelling in the data by the name of the task."""
+_OF_SUBTASK = {name: category for category, names in CATEGORIES.items() for name in names.subtasks}
+
+
+def category_of(subtask: str) -> str:
+    """The category of a subtask, as the data spell it. Raises UnknownNameError."""
+    if subtask not in _OF_SUBTASK:
+        raise UnknownNameError("subtask of ISG-Bench", subtask, _OF_SUBTASK)
+    return _OF_SUBTASK[subtask]

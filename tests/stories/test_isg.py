@@ -1,0 +1,149 @@
+"""ISG-Bench from end to end: on the bundled rows, and on whole samples with a judge whose every word is known."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.cli import Ended, mmeval, results, run_folder
+from tests.support.judges import OF_ISG, judge, judge_server
+from tests.support.mock_openai_server import MockServer
+from tests.support.tiny_media import picture
+
+CALLS = 115
+"""Those about the bundled rows: 63 pairs, 53 pictures and 21 answers, of which 22 are equal to others."""
+PLAIN = {words: json.dumps(said) for words, said in OF_ISG.items()}
+"""Replies without prose around them, as the released script needs them."""
+PARITY: dict[str, Any] = json.loads((Path(__file__).parents[1] / "tasks" / "isg" / "parity.json").read_text("utf-8"))
+REPLIES = json.loads((Path(__file__).parents[1] / "metrics" / "judged" / "isg" / "parity.json").read_text("utf-8"))
+COLOURS = ("black", "blue", "cyan", "gold", "gray", "green", "navy", "pink", "red", "white")
+LEVELS = ("structural", "block", "image", "holistic")
+WRONG = json.dumps({f"isg_{level}": {"lost": "wrong"} for level in LEVELS[1:]})
+
+
+class Left(NamedTuple):
+    """What a command left behind."""
+
+    done: Ended
+    output: Path
+
+    def values(self, task: str = "isg") -> dict[str, float | None]:
+        rows = results(self.output)["mmeval"]["results"]
+        return {row["metric"]: row["value"] for row in rows if (row["task"], row["slice"]) == (task, "")}
+
+
+def run(output: Path, *words: str | Path, tasks: str = "isg") -> Left:
+    data = () if "--data_dir" in words else ("--data", "bundled")
+    return Left(mmeval("--tasks", tasks, *data, "--output_path", output, "--report", "false", *words), output)
+
+
+def asked(server: MockServer) -> int:
+    return int(server.stats()["requests"])
+
+
+def levels(structural: float | None, *judged: float | None) -> dict[str, float | None]:
+    return dict(zip((f"isg_{level}" for level in LEVELS), (structural, *judged), strict=True))
+
+
+def test_the_golden_answers_have_the_structure_and_an_empty_one_costs_no_call(tmp_path: Path) -> None:
+    with judge_server(tmp_path) as server:
+        best = run(tmp_path / "best", "--model", "reference", *judge(server))
+        assert (best.done.code, asked(server)) == (0, CALLS)
+        nothing = run(tmp_path / "nothing", "--model", "empty", *judge(server))
+        assert (nothing.done.code, asked(server)) == (0, CALLS)
+    assert (best.values(), nothing.values()) == (levels(1, 9, 1, 8), levels(0, 1, 0, 1))
+    assert (best.values("isg_vqa")["isg_image"], nothing.values("isg_vqa")["isg_image"]) == (None, None)
+
+
+def test_the_structure_needs_no_judge(tmp_path: Path) -> None:
+    left = run(tmp_path / "runs", "--model", "reference")
+    assert (left.done.code, left.values()["isg_structural"]) == (0, 1)
+
+
+def test_the_official_profile_asks_nothing_that_was_answered(tmp_path: Path) -> None:
+    with judge_server(tmp_path, PLAIN) as server:
+        run(tmp_path / "runs", "--model", "reference", *judge(server))
+        folder, before = run_folder(tmp_path / "runs", "reference"), asked(server)
+        again = mmeval("score", folder, "--profile", "official", *judge(server))
+        assert (again.code, asked(server)) == (0, before)
+    assert 0 < (Left(again, tmp_path / "runs").values()["isg_image"] or 0) < 1
+    table = mmeval("report", folder, "--layout", "isg", "--format", "csv")
+    assert ["Style Transer" in table.out, "derived average" in table.out] == [True, True]
+
+
+def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_without_a_judge(tmp_path: Path) -> None:
+    says = {"it describes this image": {"Judge": 4}, "Is there a lamp": {"Judge": "No"}}
+    with judge_server(tmp_path, says) as server:
+        first = run(tmp_path / "runs", "--model", "reference", *judge(server))
+        folder, out = run_folder(first.output, "reference"), tmp_path / "out"
+        exported = mmeval("export", folder, "--format", "isg", "--output_path", out)
+        (place,) = out.iterdir()
+        replay = ("--model", "replay", "--model_args", f"format=isg,path={place}")
+        replayed = run(tmp_path / "replayed", *replay, *judge(server))
+    assert (exported.code, replayed.values()) == (0, first.values())
+    assert 1 < (first.values()["isg_block"] or 0) < 9
+    data = tmp_path / "data"
+    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    (data / "images").mkdir(parents=True)
+    for file in (bundled / "ISG-Bench.jsonl", *(bundled / "images").iterdir(), place / "outputs_0_21_judge.jsonl"):
+        (data / file.relative_to(bundled if bundled in file.parents else place)).write_bytes(file.read_bytes())
+    recorded = run(tmp_path / "recorded", *replay, "--data_dir", data, tasks="isg_recorded")
+    table = mmeval("report", run_folder(tmp_path / "recorded", "replay"), "--layout", "isg", "--format", "csv")
+    judged = mmeval("report", folder, "--layout", "isg", "--format", "csv")
+    assert (recorded.done.code, len(cells(judged.out))) == (0, 37)
+    assert cells(table.out) == cells(judged.out)
+
+
+def cells(table: str) -> dict[tuple[str, str], str]:
+    """The values of the four tables by level and column, without what is lost."""
+    rows = [row for row in csv.reader(io.StringIO(table)) if row and row[0].startswith("ISG-Bench")]
+    return {(row[0].split(":")[0], row[-2]): row[-1] for row in rows if row[-2] != "Lost"}
+
+
+def test_the_bundled_judge_file_is_averaged_without_a_judge(tmp_path: Path) -> None:
+    left = run(tmp_path / "runs", "--model", "reference", tasks="isg_recorded")
+    values = [left.values("isg_recorded")[f"isg_recorded_{level}"] for level in LEVELS]
+    assert (left.done.code, values) == (0, [1, 9, 1, 8])
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """The samples of the specification as a data set, with the answers of a model."""
+    data = tmp_path / "data"
+    (data / "images").mkdir(parents=True)
+    for colour in COLOURS:
+        (data / "images" / f"{colour}.png").write_bytes(picture(colour=colour))
+    for name, rows in (("ISG-Bench", PARITY["data"]), ("outputs", PARITY["outputs"]), ("replies", REPLIES["replies"])):
+        (data / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return data
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+def test_whole_samples_have_their_averages_in_both_profiles(profile: str, whole: Path, tmp_path: Path) -> None:
+    with MockServer(replies=str(whole / "replies.jsonl")) as server:
+        replay = ("--model", "replay", "--model_args", f"format=isg,path={whole / 'outputs.jsonl'}")
+        how = ("--data_dir", whole, "--profile", profile, "--metric_args", WRONG)
+        left = run(tmp_path / "runs", *replay, *how, *judge(server))
+    assert left.done.code == 0
+    result = PARITY["averages"]["samples"][profile]["result"]
+    for name, wanted in result["categories"].items():
+        if name != "decomposition":  # no sample of it: no number here, and 0 in the released script's table
+            assert left.values(f"isg_{name}") == pytest.approx({f"isg_{level}": wanted[level] for level in LEVELS})
+    if profile == "standard":
+        assert left.values() == pytest.approx({f"isg_{level}": result["average"][level] for level in LEVELS})
+    table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
+    derived = [row for row in csv.reader(io.StringIO(table.out)) if "derived average" in row]
+    released = {"structural": "structure"}
+    wanted = {released.get(level, level): result["average"][level] for level in LEVELS}
+    assert {row[-2]: float(row[-1]) for row in derived} == pytest.approx(wanted if profile == "official" else {})
+
+
+def test_without_the_switch_a_lost_verdict_leaves_bounds(whole: Path, tmp_path: Path) -> None:
+    with MockServer(replies=str(whole / "replies.jsonl")) as server:
+        replay = ("--model", "replay", "--model_args", f"format=isg,path={whole / 'outputs.jsonl'}")
+        left = run(tmp_path / "runs", *replay, "--data_dir", whole, "--max_unscored", "9", *judge(server))
+    rows = {row["metric"]: row for row in results(left.output)["mmeval"]["results"] if row["task"] == "isg_temporal"}
+    assert (rows["isg_block"]["value"], rows["isg_block"]["bounds"]) == (None, [4.875, 7.125])

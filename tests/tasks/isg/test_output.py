@@ -1,0 +1,208 @@
+"""Answer files of ISG-Bench's scripts: read as they are, written without loss, and of a scored run the judge file."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, ScoredTrial, StoredAnswer
+from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
+from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
+from mmeval.tasks.isg.output_writing import write_output
+from tests.support.tiny_media import picture, wav
+
+RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
+TONE = Media.from_bytes(wav())
+TEXT = {"type": "text", "content": "t"}
+PREDICT = {
+    "block_qa": {"questions": [{"subject": "a", "object": "<all>"}, {"subject": "a", "object": "b", "Question": "?"}]},
+    "image_qa": [{"id": 0, "Question": "?"}, {"id": 1, "Question": "?", "Preliminary": [0]}],
+}
+
+
+def sample(id: str = "0001", **labels: Any) -> Sample:
+    own = {"category": "HowTo", "predict": PREDICT, "paths": {"Query": ["images/q.png"], "Golden": ["images/g.png"]}}
+    asked = (user("How?", media_part(RED, "image")),)
+    return Sample(id, asked, (Interleaved((text_part("So."), media_part(BLUE, "image"))),), {**own, **labels})
+
+
+def written(folder: Path, *lines: Any, name: str = "outputs.jsonl") -> Path:
+    for colour, shade in (("b", 1), ("c", 2)):
+        (folder / f"{colour}.png").write_bytes(picture(colour=shade))
+    (folder / name).write_text("\n".join(map(json.dumps, lines)))
+    return folder / name
+
+
+def answer(answers: OutputAnswers, id: str = "0001", repeat: int = 0) -> Response:
+    found = answers.answer("isg_howto", sample(id), repeat)
+    assert isinstance(found, StoredAnswer), found
+    return found.response
+
+
+def parts(response: Response) -> list[tuple[str, Any]]:
+    assert response.output is not None
+    return [(one.kind, one.text if one.media is None else one.media.read()) for one in response.output.parts]
+
+
+B = {"type": "image", "content": "b.png", "caption": "never shown"}
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ([TEXT, B], [("text", "t"), ("image", RED.read())]),
+        ([{"type": "text", "content": ""}, TEXT, TEXT], [("text", ""), ("text", "t"), ("text", "t")]),
+        ([{"type": "image", "content": None}], [("image", None)]),
+        ([], []),
+        (None, []),
+    ],
+    ids=["blocks", "texts stay as they are", "no file", "empty", "null"],
+)
+def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) -> None:
+    assert parts(answer(read_output(written(tmp_path, {"id": "0001", "output": output})))) == found
+
+
+def test_the_last_line_of_an_id_counts_and_one_without_an_id_is_passed_over(tmp_path: Path) -> None:
+    lines = [{"id": "0001", "output": []}, {"output": [TEXT]}, {"id": "0001", "output": [TEXT]}, {"id": "0002"}]
+    answers = read_output(written(tmp_path, *lines).parent)
+    assert (parts(answer(answers)), parts(answer(answers, "0002"))) == ([("text", "t")], [])
+    assert answers.answer("isg_howto", sample(), 0).place == AnswerPlace("outputs.jsonl", 2)
+    assert (len(answers.remarks), answers.counts) == (2, {"outputs.jsonl": 2})
+    assert isinstance(answers.answer("isg_howto", sample("0003"), 0), Absent)
+    assert isinstance(answers.answer("isg_howto", sample(), 1), Absent)
+
+
+def test_another_query_than_that_of_the_data_is_told(tmp_path: Path) -> None:
+    same = [{"type": "text", "content": "How?"}, {"type": "image", "content": "elsewhere.png"}]
+    lines = [{"id": "0001", "Query": same, "output": []}, {"id": "0002", "Query": [TEXT], "output": []}]
+    answers = read_output(written(tmp_path, *lines))
+    assert [answer(answers, id).warnings for id in ("0001", "0002")] == [(), (OTHER_QUERY,)]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["x", {"a": 1}, ["x"], [{"type": "smell", "content": "b.png"}], [{"type": "image", "content": 7}],
+     [{"type": "image", "content": "../b.png"}]],
+)  # fmt: skip
+def test_what_is_no_answer_is_refused(output: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        answer(read_output(written(tmp_path, {"id": "0001", "output": output})))
+
+
+def test_a_missing_picture_is_a_missing_answer_and_a_folder_without_answers_is_said(tmp_path: Path) -> None:
+    line = {"id": "0001", "output": [{"type": "image", "content": "gone.png"}]}
+    assert isinstance(read_output(written(tmp_path, line)).answer("isg_howto", sample(), 0), Absent)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingDataError, match=r"outputs\.jsonl"):
+        read_output(tmp_path / "empty")
+
+
+def test_the_digest_covers_the_lines_and_the_pictures(tmp_path: Path) -> None:
+    file = written(tmp_path, {"id": "0001", "output": [B]})
+    first = read_output(file).digest
+    (tmp_path / "b.png").write_bytes(picture(colour=9))
+    assert read_output(file).digest != first
+
+
+def task(*trials: Trial, scores: Sequence[dict[str, Score]] = (), name: str = "isg_howto") -> AnsweredTask:
+    def scored() -> Iterator[ScoredTrial]:
+        yield from map(ScoredTrial, trials, scores)
+
+    return AnsweredTask(name, lambda: iter(trials), scored if scores else None)
+
+
+def there_and_back(folder: Path, *trials: Trial) -> OutputAnswers:
+    write_output(AnsweredRun("m", (task(*trials),)), folder)
+    return read_output(folder)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        (text_part("So."), media_part(RED, "image")),
+        (media_part(RED, "image"), media_part(RED, "image"), text_part("")),
+        (Part("reasoning", "Hm.", raw="<think>Hm.</think>"), text_part("So.")),
+        (media_part(TONE), Part("image", media=BLUE, raw="<<image1>>", label="image1"), Part("code", "x = 1")),
+        (Part("image"), text_part("So.")),
+        (),
+    ],
+    ids=["blocks", "one picture twice", "reasoning", "other media", "no file", "nothing"],
+)
+def test_an_export_read_back_is_the_answer(output: tuple[Part, ...], tmp_path: Path) -> None:
+    trial = Trial(sample(), output=Interleaved(output), left_out=("image",))
+    found = answer(there_and_back(tmp_path, trial))
+    assert (found.output, found.left_out) == (trial.output, ("image",))
+
+
+def test_failures_repeats_and_odd_ids_come_back(tmp_path: Path) -> None:
+    failed = Trial(sample("a/../b"), error=ErrorInfo("timeout", "too late"))
+    again = Trial(sample("x y"), repeat=1, output=Interleaved((media_part(RED, "image"),)))
+    answers = there_and_back(tmp_path, failed, again)
+    error = answer(answers, "a/../b").error
+    assert error is not None
+    assert error.kind == "timeout"
+    assert answer(answers, "x y", 1).output == again.output
+    (line,) = map(json.loads, (tmp_path / "outputs.jsonl").read_text().splitlines())
+    assert line["output"] is None
+
+
+def test_a_line_has_query_and_golden_by_the_paths_of_the_data(tmp_path: Path) -> None:
+    there_and_back(tmp_path, Trial(sample(), output=Interleaved((text_part("t"), media_part(RED, "image")))))
+    (line,) = map(json.loads, (tmp_path / "outputs.jsonl").read_text().splitlines())
+    assert line == {
+        "id": "0001",
+        "Category": "HowTo",
+        "Query": [{"type": "text", "content": "How?"}, {"type": "image", "content": "images/q.png"}],
+        "Golden": [{"type": "text", "content": "So."}, {"type": "image", "content": "images/g.png"}],
+        "output": [TEXT, {"type": "image", "content": "outputs/0001_g1.png"}],
+    }
+    assert (tmp_path / "outputs" / "0001_g1.png").read_bytes() == RED.read()
+
+
+def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
+    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", (text_part("t"),)), ("0002", ()))]
+    image = {
+        "asked": [0],
+        "verdicts": {"0": "no", "1": "no"},
+        "not_asked": {"1": "0 is no"},
+        "said": {"0": {"Reason": "dark"}},
+    }
+    scores = {
+        "isg_structural": Score(1.0),
+        "isg_block": Score(7.0, evidence={"asked": [1], "verdicts": {"1": {"Judge": 7.0, "Reason": "so"}}}),
+        "isg_image": Score(0.0, evidence=image),
+        "isg_holistic": Score(6.0, evidence={"overall_score": 6.0, "dimensions": {"coherence": 5.0}}),
+    }
+    wrong = {"isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_holistic": Score(1.0)}
+    write_output(AnsweredRun("m", (task(*trials, scores=[scores, wrong]),)), tmp_path)
+    first, second = map(json.loads, (tmp_path / "outputs_0_2_judge.jsonl").read_text().splitlines())
+    assert first["result"] == {
+        "structure": True,
+        "block": [
+            {"subject": "a", "object": "<all>"},
+            {"subject": "a", "object": "b", "Question": "?", "VQA_judge_Score": {"Judge": 7.0, "Reason": "so"}},
+        ],
+        "image": [
+            {"id": 0, "Question": "?", "judge": {"Judge": "No", "Reason": "dark"}},
+            {"id": 1, "Question": "?", "Preliminary": [0]},
+        ],
+        "holistic": {"coherence": {"score": 5.0, "explanation": ""}, "overall_score": 6.0, "final_thoughts": ""},
+    }
+    assert ("result" in second, second["output"]) == (False, [])
+
+
+def test_what_has_no_place_is_said(tmp_path: Path) -> None:
+    own = Trial(sample(), output=Interleaved((text_part("t"),)))
+    foreign = Trial(Sample("1", (user("x"),)), output=Interleaved((text_part("t"),)))
+    gone = Trial(Sample("2", (user("x"),), fault="row 2: bad"), error=ErrorInfo("bad_sample", "bad"))
+    done = write_output(AnsweredRun("m", (task(own, gone), task(foreign, name="other"))), tmp_path)
+    assert (done.answers, len(done.gaps)) == (1, 2)
+    with pytest.raises(UsageError, match="other"):
+        write_output(AnsweredRun("m", (task(foreign, name="other"),)), tmp_path)
+    changed = Trial(sample(), output=Interleaved((text_part("u"),)))
+    with pytest.raises(UsageError, match="0001"):
+        write_output(AnsweredRun("m", (task(own), task(changed, name="isg_painting"))), tmp_path)
