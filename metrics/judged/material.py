@@ -38,16 +38,17 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
     With other content, as a model's would be: for ``@metric(supposed=...)`` where each item is asked about."""
     if not trial.sample.references:
         return trial.output or Interleaved()
-    parts = trial.sample.references[0].parts
-    return Interleaved(
-        tuple(part if part.media is None else replace(part, media=_another(part.media, trial)) for part in parts)
-    )
+    who = f"{trial.sample.id} {trial.repeat}"
+    return Interleaved(tuple(another(part, who) for part in trial.sample.references[0].parts))
 
 
-def _another(media: Media, trial: Trial) -> Media:
-    """A stand-in with a medium's bytes but another digest, different for each trial."""
-    told = hashlib.sha256(f"{media.sha256} {trial.sample.id} {trial.repeat}".encode()).hexdigest()
-    return Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
+def another(part: Part, name: str) -> Part:
+    """A part with a stand-in for its medium: the same bytes and another digest, different for each name."""
+    if (media := part.media) is None:
+        return part
+    told = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
+    same = Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
+    return replace(part, media=same)
 
 
 def asked_of(sample: Sample) -> Interleaved:

@@ -184,6 +184,26 @@ class Interleaved:
         again = tuple(_filled(parts, loose))
         return self if again == self.parts else Interleaved(again)
 
+    def blocks(self) -> Interleaved:
+        """The same answer as blocks: neighbouring texts as one, stripped, none of them blank.
+
+        Texts are joined as they are written, with a line break where they would run into each other. Hidden reasoning
+        parts no texts, and stands before the one that it stood in.
+        """
+        parts: list[Part] = []
+        for is_text, run in groupby(self.parts, key=lambda part: part.kind in ("text", "reasoning")):
+            members = list(run)
+            if not is_text:
+                parts += members
+                continue
+            words = ""
+            for text in (part.text or "" for part in members if part.kind == "text"):
+                glued = words and text and not words[-1].isspace() and not text[0].isspace()
+                words += f"\n{text}" if glued else text
+            parts += [part for part in members if part.kind == "reasoning"]
+            parts += [text_part(words.strip())] if words.strip() else []
+        return self if tuple(parts) == self.parts else Interleaved(tuple(parts))
+
     def to_json(self) -> list[dict[str, Any]]:
         return [part.to_json() for part in self.parts]
 

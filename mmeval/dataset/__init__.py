@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
+    from mmeval.dataset.archive import unpacked
     from mmeval.dataset.contract import Dataset, DataSource, Loader
     from mmeval.dataset.hub_cache import cached_snapshot
     from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder, read_sample
@@ -23,6 +24,7 @@ __all__ = [
     "read_jsonl",
     "read_sample",
     "row_files",
+    "unpacked",
     "with_media",
 ]
 

@@ -3,8 +3,8 @@
 Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
 stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are
 therefore estimates: a stand-in has no content unless a metric (``supposed``) or a call (``example``) provides one. A
-program is stopped at ``MAX_CALLS`` calls. Calls of judges are counted on at most ``JUDGED_SAMPLES`` samples of a task,
-evenly spread, and scaled.
+program is stopped at ``MAX_CALLS`` calls, that of a metric at ``MAX_VERDICTS``. Calls of judges are counted on at most
+``JUDGED_SAMPLES`` samples of a task, evenly spread, and scaled.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ T = TypeVar("T")
 
 MAX_CALLS = 200
 """The most calls of a program: on stand-ins an agent may never end."""
+MAX_VERDICTS = 10_000
+"""The most calls of a judged metric to one answer. How many it makes follows from its row, which may hold thousands."""
 JUDGED_SAMPLES = 1000
 MAX_SEEDED_BYTES = 2**26
 """A seed depends on the bytes of the media; larger media are not read to show it."""
@@ -92,7 +94,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
 
 
 class EndlessError(Exception):
-    """A program made more than :data:`MAX_CALLS` calls and was stopped."""
+    """A program made more calls than are followed and was stopped."""
 
 
 class _Forecaster:
@@ -145,7 +147,7 @@ class _Forecaster:
         scope = Scope(run.task.name, sample, repeat)
         try:
             with Caught(EndlessError, CallFailed) as failure:  # the run records it too
-                output = self.walk.drive(run.program(sample), scope, found.loads)
+                output = run.recorded(self.walk.drive(run.program(sample), scope, found.loads))
                 return Trial(sample, repeat, tuple(scope.exchanges), output, left_out=run.left_out(sample))
             found.note(f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
         except EndlessError:
@@ -198,7 +200,8 @@ class _Walk:
     def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
         """Drive a program to its result. Raises its errors, EndlessError after many calls."""
         sent: Any = None
-        for step in range(MAX_CALLS):
+        most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
+        for step in range(most):
             try:
                 asked = program.send(sent)
             except StopIteration as stop:
@@ -209,7 +212,7 @@ class _Walk:
                 sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
             else:
                 sent = [self._reply(c, scope, f"{step}.{i}", loads, shared=shared) for i, c in enumerate(asked)]
-            if len(scope.exchanges) > MAX_CALLS:
+            if len(scope.exchanges) > most:
                 break
         program.close()
         raise EndlessError

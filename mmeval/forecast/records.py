@@ -27,7 +27,7 @@ OTHER_PROBLEMS = "other reasons"
 @dataclass
 class TaskForecast:
     """The forecast of a task; ``rows`` are of its data set, ``loads`` by role.
-    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs stopped at ``MAX_CALLS``."""
+    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs stopped before their end."""
 
     task: Task
     rows: int

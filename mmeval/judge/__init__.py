@@ -7,15 +7,20 @@ from mmeval.doors import door
 if TYPE_CHECKING:
     from mmeval.judge.form import MAX_TEXT_CHARS, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
     from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object, strict_json
+    from mmeval.judge.question_graph import AnsweredGraph, Dependencies, GraphQuestion, GraphVerdict, ask_graph
     from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, ask_verdicts, combined, shown
 
 __all__ = [
     "MAX_CHARS",
     "MAX_TEXT_CHARS",
     "UNREAD",
+    "AnsweredGraph",
     "Choice",
     "Combine",
+    "Dependencies",
     "Field",
+    "GraphQuestion",
+    "GraphVerdict",
     "Number",
     "Question",
     "Repeats",
@@ -25,6 +30,7 @@ __all__ = [
     "Verdict",
     "Vote",
     "YesNo",
+    "ask_graph",
     "ask_verdicts",
     "combined",
     "read_object",

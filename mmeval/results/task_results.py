@@ -198,15 +198,17 @@ def _named(task: TaskNumbers, number: str, slice: str, aggregation: str) -> Iter
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
     """The groups' numbers, in the order of the groups.
-    A task that a group reaches twice, directly and through another group among its members, counts once."""
+    A task that a group reaches twice, directly and through another group among its members, counts once. A group among
+    the members weighs its own as it says itself; one that has no such number does as the group around it."""
     by_name = {group.name: group for group in groups}
+    by_size = {(group.name, m.metric): m.weight_by_size for group in groups for m in group.metrics}
     whole = {(result.task, result.metric): result for result in results if not result.slice}
 
     def of(group: Group, metric: str, weight_by_size: bool, counted: set[str]) -> Result | None:
         members: list[Result] = []
         for name in sorted(group.members, key=lambda name: name in by_name):  # its own tasks first: they are its own
             if name in by_name:
-                nested = of(by_name[name], metric, weight_by_size, counted)
+                nested = of(by_name[name], metric, by_size.get((name, metric), weight_by_size), counted)
                 members.extend([] if nested is None else [nested])
             elif (name, metric) in whole and name not in counted:
                 counted.add(name)

@@ -179,7 +179,7 @@ class Generation:
         error: ErrorInfo | None = None
         try:
             with Caught(MmevalError) as failure:  # of a prompt or protocol
-                output = _parsed(_answer(await self._broker.run(run.program(job.sample), scope), run), run)
+                output = run.recorded(await self._broker.run(run.program(job.sample), scope))
             if failure:
                 log.debug("%s failed", scope.name, exc_info=failure.error)
                 error = ErrorInfo("internal", failure.reason)
@@ -223,19 +223,6 @@ class Generation:
             program = self._runs[job.position].program(job.sample)
             return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
         return "open"
-
-
-def _answer(result: object, run: TaskRun) -> Interleaved:
-    if isinstance(result, Interleaved):
-        return result
-    raise TypeError(f"the protocol {run.task.protocol_name!r} returned {type(result).__name__}, not an answer")
-
-
-def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:
-    """The answer with placeholders read in the task's own spellings, if it names any."""
-    if not run.spellings or not any(mark in part.raw for part in output.parts for mark in "<#"):
-        return output
-    return output.respelled(run.spellings)
 
 
 def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.contract import AnyBackend, ProgramBackend, WholeAnswers
+from mmeval.backend.contract import AnyBackend, ProgramBackend, SampleBackend, WholeAnswers
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import PIECES
@@ -41,6 +41,7 @@ class TaskRun:
     spellings: tuple[str, ...] = ()
     gives: frozenset[PartKind] | None = None
     whole: bool = False
+    blocks: bool = False
     present: frozenset[str] = frozenset()
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
@@ -61,6 +62,15 @@ class TaskRun:
         task = self.task
         protocol = single if self.whole else task.protocol
         return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
+
+    def recorded(self, result: object) -> Interleaved:
+        """The answer as the task records a protocol's result: placeholders in its own spellings, and as blocks.
+        Raises TypeError for what is no answer."""
+        if not isinstance(result, Interleaved):
+            raise TypeError(f"the protocol {self.task.protocol_name!r} returned {type(result).__name__}, not an answer")
+        if self.spellings and any(mark in part.raw for part in result.parts for mark in "<#"):
+            result = result.respelled(self.spellings)
+        return result.blocks() if self.blocks else result
 
     def role(self, name: str) -> Role:
         """A role with the task file's generation parameters and the run's variants of it."""
@@ -114,9 +124,18 @@ def task_run(
     scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
     gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
-    whole = isinstance(backends.get(MODEL), WholeAnswers)
-    present = frozenset(backends)
-    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives, whole, present)
+    return TaskRun(
+        task,
+        plan,
+        TaskRecords(folder, task.name),
+        scores,
+        judged,
+        spellings,
+        gives,
+        whole=isinstance(backends.get(MODEL), WholeAnswers),
+        blocks=task.blocks and not isinstance(backends.get(MODEL), SampleBackend),
+        present=frozenset(backends),
+    )
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:

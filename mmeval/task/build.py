@@ -62,6 +62,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         numbers=combined_numbers(file, metrics),
         repeats=repeats,
         partial_output=keys.partial_output,
+        blocks=keys.blocks,
         missing_output=keys.missing_output,
         cluster_key=keys.cluster_key,
         breakdown=tuple(keys.breakdown),

@@ -263,6 +263,7 @@ class TaskKeys(_Keys):
         AfterValidator(_is_unique),
     ] = ["text"]
     partial_output: bool = False
+    blocks: bool = False
     placeholders: Annotated[list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)] = []
     filter: Annotated[dict[str, Any], AfterValidator(_is_filter)] = {}
     breakdown: NameList = []

@@ -115,6 +115,8 @@ class Task:
     repeats: int = 1
     partial_output: bool = False
     """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""
+    blocks: bool = False
+    """Whether a model's answer is recorded as blocks (:meth:`mmeval.content.Interleaved.blocks`)."""
     missing_output: float | None = None
     """The score of an empty answer, where the benchmark defines one; None: the metric scores it like any other."""
     cluster_key: str = ""

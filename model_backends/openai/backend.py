@@ -17,7 +17,9 @@ from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
+    ImageDetail,
     MaxTokensField,
+    ResponseFormat,
     Settings,
     capabilities_of,
     checked_base_url,
@@ -55,6 +57,10 @@ class OpenAIBackend:
     :param timeout: seconds for a whole call.
     :param send_seed: send a seed with chat requests.
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the official server.
+    :param image_detail: ``auto``, ``low`` or ``high``: how closely a chat model looks at pictures that are sent,
+        and what they cost; None: the server's default.
+    :param response_format: ``json_object`` for chat replies that are one JSON object; a server may refuse it where the
+        prompt does not speak of JSON.
     :param image_response_format: sent to the image endpoints when set; ``b64_json`` for servers that give links.
     :param max_reply_bytes: larger replies are errors.
     :param batch: ask chat requests by the server's Batch API: within a day, at half the price.
@@ -77,6 +83,8 @@ class OpenAIBackend:
         send_seed: bool = True,
         max_tokens_field: MaxTokensField = "max_tokens",
         image_response_format: str = "",
+        image_detail: ImageDetail | None = None,
+        response_format: ResponseFormat | None = None,
         max_reply_bytes: int = 2**28,
         organization: str = "",
         project: str = "",
@@ -100,6 +108,8 @@ class OpenAIBackend:
             send_seed=send_seed,
             max_tokens_field=checked_choice("max_tokens_field", max_tokens_field, MaxTokensField),
             image_response_format=str(image_response_format),
+            image_detail=image_detail and checked_choice("image_detail", image_detail, ImageDetail),
+            response_format=response_format and checked_choice("response_format", response_format, ResponseFormat),
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=_header_word("organization", organization),
             project=_header_word("project", project),

@@ -32,7 +32,8 @@ class ChatEndpoint:
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for parts or options it cannot carry."""
         seed = b', "seed": %d' % request.seed if self._settings.send_seed else b""
-        messages = encode_messages(request.messages, self._settings.capabilities.inputs)
+        own = self._settings
+        messages = encode_messages(request.messages, own.capabilities.inputs, own.image_detail)
         return Outgoing(PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages))
 
     def _opened(self, request: Request) -> bytes:
@@ -41,6 +42,8 @@ class ChatEndpoint:
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
         fields = {"model": self._settings.model, **parameters.sampling(request.params, self._settings)}
+        if self._settings.response_format:
+            fields["response_format"] = {"type": self._settings.response_format}
         opening = json.dumps(fields | self._wanted(request))[:-1].encode()
         self._opening = (request.params, request.wants, opening)
         return opening

@@ -26,14 +26,16 @@ _PICTURES = ("image/png", "image/jpeg")
 """The kinds of a document: it may be the picture of its page."""
 
 
-def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
-    """The value of ``messages``: a JSON list.
+def encode_messages(
+    messages: Sequence[Message], inputs: Collection[PartKind], image_detail: str | None = None
+) -> bytes:
+    """The value of ``messages``: a JSON list, where pictures have the ``image_detail``, if any.
     Raises CallError ``unsupported`` for a part that has no field.
 
     Only user messages may hold media there. The media of any other message (an earlier answer) move to the front of the
     next user message, in order, each announced by its placeholder's name.
     """
-    encoder = _Encoder(inputs)
+    encoder = _Encoder(inputs, image_detail)
     rows: list[Sequence[bytes]] = []
     carried: list[Part] = []
     for message in messages:
@@ -82,8 +84,9 @@ def _announced(content: Interleaved) -> Iterator[Part]:
 class _Encoder:
     """Encodes user messages, numbering files through the whole request."""
 
-    def __init__(self, inputs: Collection[PartKind]) -> None:
+    def __init__(self, inputs: Collection[PartKind], image_detail: str | None) -> None:
         self._inputs = inputs
+        self._detail = f', "detail": "{image_detail}"'.encode() if image_detail else b""
         self._documents = 0
 
     def user(self, parts: Sequence[Part]) -> Sequence[bytes]:
@@ -116,11 +119,11 @@ class _Encoder:
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"
             if part.media.mime in _PICTURES and "image" in self._inputs:
-                return _url_item(replace(part, kind="image"))
+                return _url_item(replace(part, kind="image"), self._detail)
             if part.media.mime.startswith("text/"):
                 return [_text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")]
             return [_file_item(part, name)]
-        return _url_item(part)
+        return _url_item(part, self._detail if part.kind == "image" else b"")
 
 
 def _text_row(role: str, text: str) -> bytes:
@@ -131,9 +134,9 @@ def _text_item(text: str) -> bytes:
     return json.dumps({"type": "text", "text": text}).encode()
 
 
-def _url_item(part: Part) -> Sequence[bytes]:
+def _url_item(part: Part, more: bytes) -> Sequence[bytes]:
     name = f"{part.kind}_url".encode()
-    return [b'{"type": "%b", "%b": {"url": ' % (name, name), data_uri(part), b"}}"]
+    return [b'{"type": "%b", "%b": {"url": ' % (name, name), data_uri(part), more, b"}}"]
 
 
 def _audio_item(part: Part) -> bytes:

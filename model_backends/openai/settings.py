@@ -19,6 +19,8 @@ OFFICIAL_URL = "https://api.openai.com/v1"
 
 EndpointChoice = Literal["chat", "images", "speech", "auto"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
+ImageDetail = Literal["auto", "low", "high"]
+ResponseFormat = Literal["json_object"]
 
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
 """The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar servers."""
@@ -53,6 +55,8 @@ class Settings:
     send_seed: bool
     max_tokens_field: MaxTokensField
     image_response_format: str
+    image_detail: ImageDetail | None
+    response_format: ResponseFormat | None
     max_reply_bytes: int
     organization: str
     project: str
@@ -79,7 +83,12 @@ class Settings:
             "send_seed": self.send_seed,
             "max_tokens_field": self.max_tokens_field,
         }
-        return identity | ({"image_response_format": self.image_response_format} if self.image_response_format else {})
+        given = {
+            "image_response_format": self.image_response_format,
+            "image_detail": self.image_detail,
+            "response_format": self.response_format,
+        }
+        return identity | {name: value for name, value in given.items() if value}
 
 
 def checked_base_url(given: str) -> str:

@@ -114,3 +114,21 @@ def test_replies_that_count_as_wrong_unread_are_counted_by_task(tmp_path: Path, 
             done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
     (said,) = [line for line in done.warnings if "count as wrong" in line]
     assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
+
+
+@pytest.mark.parametrize(("red", "found"), [({"verdict": "no"}, (0, 1 / 3, 2)), ("I am a teapot", (3, None, 4))])
+def test_a_graph_of_questions_asks_what_is_below_a_yes_alone(tmp_path: Path, red: Any, found: Any) -> None:
+    (tmp_path / "a.png").write_bytes(RED.read())
+    questions = [
+        {"id": "scene", "question": "Is there a square?", "part": "image1"},
+        {"id": "bright", "question": "Is its red bright?", "parents": ["red"], "part": "image1"},
+        {"id": "red", "question": "Is the square red?", "parents": ["scene"], "part": "image1"},
+    ]
+    file = cases(tmp_path, [{"files": ["a.png"], "metadata": {"questions": questions}}])
+    with judge_server(tmp_path, {"square red": red}) as server:
+        done = mmeval("metric", "question_graph", "--cases", file, *judge(server, response_format="json_object"))
+        sent = server.stats()["requests"]
+    score = json.loads(done.out)
+    assert (done.code, score["value"], score["evidence"]["asked"]) == (found[0], found[1], ["scene", "red"])
+    assert sent == found[2]  # what is unreadable is asked three times
+    assert list(score["evidence"]["not_asked"]) == ["bright"]

@@ -53,6 +53,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.rows(*levels, folder="tasks/levels")
         made.rows("oui", folder="tasks/oui")
         made.rows("silence", folder="tasks/silence")
+        made.rows({"input": " padded words\n"}, folder="tasks/padded")
         made.rows({"input": "before <GEN_0> after"}, folder="tasks/placed")
         made.rows({"input": "question 0", "reference": "no"}, folder="tasks/wrong_data")
         made.task("wrong", dataset_path="wrong_data")
@@ -116,6 +117,12 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
         "--log_samples",
         lambda left: [part["type"] for part in left.samples()[0]["parts"][0]],
         ["text", "image", "text"],
+    ),
+    "task.blocks": (
+        {"dataset_path": "padded", "blocks": True},
+        "--log_samples",
+        lambda left: [part["text"] for part in left.samples()[0]["parts"][0]],
+        ["padded words"],
     ),
     "task.filter": ({"filter": {"level": "l1"}}, "", asked, ["question 1"]),
     "task.breakdown": (

@@ -16,12 +16,9 @@ from mmeval.metrics.judged.pictures.replies import (
     yes_no_form,
 )
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
-from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.metrics.judged.reading import UNREADABLE, Lost, Reading
 from mmeval.program import Call, JudgePrompt, Program, Role
 
-Lost = Literal["unscored", "wrong"]
-"""What a question without a usable reply does: the release counts it as answered wrongly. A question without any reply
-(the judge failed or refused) is unscored in both cases."""
 Word = Literal["yes", "no"]
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from mmeval.content import Interleaved, Media, text_part
 from mmeval.judge import Repeats
 from mmeval.metric import Metric, SampleCheck, Supposed, metric
-from mmeval.metrics.judged.pictures.asking import Asking, Lost
+from mmeval.metrics.judged.pictures.asking import Asking
 from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
-from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
 from mmeval.program import Program, Role

@@ -8,7 +8,8 @@ sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:
 - ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
 
 ``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the folder that paths start from
-(``media_folder``, default: that of the row file) and the placeholder ``spellings`` of texts.
+(``media_folder``, default: that of the row file), the zip that the media are in (``media_archive``, then paths start
+in it, or in its ``media_folder``) and the placeholder ``spellings`` of texts.
 
 A row:
 
@@ -49,6 +50,7 @@ from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Interleaved
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
 from mmeval.content.written import ContentReader
+from mmeval.dataset.archive import unpacked
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
 from mmeval.dataset.loaders.row import DataRow
@@ -56,7 +58,7 @@ from mmeval.dataset.loaders.row_files import RowScan, read_json, read_jsonl, row
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
 
-OPTIONS = ("data_file", "media", "media_folder", "spellings")
+OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
 _NEAR = 0.8
@@ -77,11 +79,13 @@ def load(source: DataSource) -> InterleavedDataset:
     for name in spellings:
         if name not in SPELLINGS:
             raise UnknownNameError("placeholder spelling", name, SPELLINGS)
-    folder = source.options.get("media_folder")
+    root, folder = source.folder.absolute(), source.options.get("media_folder")
+    if archive := source.options.get("media_archive"):
+        root, folder = unpacked(path_inside(root, str(archive))), folder or ""
     return InterleavedDataset(
         files=row_files(source),
-        root=source.folder.absolute(),
-        media_folder=None if folder is None else path_inside(source.folder.absolute(), str(folder)),
+        root=root,
+        media_folder=None if folder is None else path_inside(root, str(folder)),
         spellings=spellings,
         media=media_names(source.options.get("media", {})),
     )

@@ -125,6 +125,22 @@ def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answ
     assert [answer.empty for answer in (*nothing, *something)] == [True] * 3 + [False] * 3
 
 
+def test_blocks_are_stripped_joined_and_never_blank() -> None:
+    picture, thought, code = (
+        Part("image", raw="<image1>", label="image1"),
+        Part("reasoning", text="hm"),
+        Part("code", "x"),
+    )
+    texts = [text_part(text) for text in (" \n", " A", "hare ", "\nruns.\n", "")]
+    answer = Interleaved((texts[0], picture, *texts[1:3], thought, *texts[3:], code, texts[0], picture, texts[4]))
+    made = answer.blocks()
+    assert made.parts == (picture, thought, text_part("A\nhare \nruns."), code, picture)
+    assert made.blocks() is made
+    assert Interleaved((texts[0],)).blocks().parts == ()
+    many = Interleaved(tuple(text_part("word ") for _ in range(20_000)))
+    assert len(many.blocks().parts) == 1
+
+
 def test_reasoning_is_cut_out_of_a_text() -> None:
     cut = {"x<t>a</t>b<t> c </t>d": (["a", "c"], "xbd"), "x<t>a": (["a"], "x"), "<t>": ([""], ""), "": ([], "")}
     cut |= {"a</t>b<t>c</t>d": (["a", "c"], "bd"), "<t>a<t>b</t>c</t>d": (["a<t>b</t>c"], "d")}

@@ -18,7 +18,7 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
-from mmeval.task.task import Selection, Task
+from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support.task_folder import installed
 from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
 
@@ -107,6 +107,17 @@ def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeyp
     assert not load(found).estimated
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
+
+
+def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
+    chain = [{"id": at, "question": f"{at}?", "parents": [at - 1] if at else []} for at in range(300)]
+    rows = [
+        sample("a", questions=chain),
+        sample("b", questions=["x", {"question": "y", "part": "image2", "parents": [1]}]),
+    ]
+    graph = replace(task(rows=rows, metrics=("question_graph",)), wanted=FixedKinds(("text", "image")))
+    found = ahead(tmp_path, graph, roles=JUDGE)
+    assert (calls(found)["judge"], found.tasks[0].endless) == ((302, 0), 0)
 
 
 def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_path: Path) -> None:

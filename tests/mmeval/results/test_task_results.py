@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.aggregate.summary import combine
 from mmeval.errors import PluginError
 from mmeval.records.score import Result, Score
 from mmeval.results.task_results import TaskNumbers, group_results, task_results, unscored_reasons
@@ -81,6 +82,34 @@ WHOLE = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
 )
 def test_tasks_count_once(groups: list[Group], members: list[Result], expected: dict[str, tuple[float, int]]) -> None:
     assert {one.task: (one.value, one.scored) for one in group_results(groups, members)} == expected
+
+
+def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
+    """Of 30 and 10 trials: a mean of samples in the category, and a plain mean of categories around it."""
+
+    def of(weigh: bool, inner: tuple[GroupMetric, ...], b: Result) -> dict[str, Result]:
+        groups = [
+            Group("outer", "Outer", ("a", "inner"), (GroupMetric("m", weigh),)),
+            Group("inner", "Inner", ("b", "c"), inner),
+        ]
+        return {one.task: one for one in group_results(groups, [a, b, c])}
+
+    a = replace(named("a", 0.5, 20), stderr=0.1, ci95=(0.3, 0.7), bounds=(0.5, 0.5))
+    b = replace(named("b", 1.0, 30), stderr=0.2, ci95=(0.6, 1.0), bounds=(1.0, 1.0))
+    c = replace(named("c", 0.0, 10), stderr=0.4, ci95=(0.0, 0.8), bounds=(0.0, 0.0))
+    by_size = (GroupMetric("m", weight_by_size=True),)
+    found = of(False, by_size, b)
+    assert (found["inner"].value, found["outer"].value) == (0.75, 0.625)
+    assert (found["inner"].weights, found["outer"].weights) == ({"b": 0.75, "c": 0.25}, {"a": 0.5, "inner": 0.5})
+    nested = combine("outer", "m", [a, found["inner"]], weight_by_size=False)
+    assert found["outer"] == nested
+    assert found["inner"].stderr == pytest.approx((0.15**2 + 0.1**2) ** 0.5)
+    assert of(True, (GroupMetric("m"),), b)["outer"].value == pytest.approx((20 * 0.5 + 40 * 0.5) / 60)
+    assert of(True, (), b)["outer"].value == pytest.approx((20 * 0.5 + 40 * 0.75) / 60)
+    lost = replace(named("b", None, 30), scored=0, unscored=30, bounds=(0.0, 1.0))
+    gone = of(False, by_size, lost)
+    assert (gone["inner"].value, gone["inner"].bounds) == (None, (0.0, 0.75))
+    assert (gone["outer"].value, gone["outer"].bounds) == (None, (0.25, 0.625))
 
 
 def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.create import create_backend
-from mmeval.content.parts import PartKind
+from mmeval.content.parts import Interleaved, PartKind, text_part
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.run.task_run import score_definition, scoring_plan, task_run
@@ -24,6 +24,18 @@ def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(tmp
         toy = replace(task(), wanted=lambda sample, kinds=wanted: kinds, partial_output=partial)  # type: ignore[misc]
         run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), {MODEL: writer}, scoring=False)
         assert run.wanted(Sample("s", ())) == asked
+
+
+def test_answers_of_a_model_are_recorded_as_blocks_and_those_made_elsewhere_as_they_are(tmp_path: Path) -> None:
+    answer = Interleaved((text_part(" a\n"), text_part("b "), text_part(" ")))
+    toy = replace(task(), blocks=True)
+    for name, texts in (("toy", ["a\nb"]), ("reference", [" a\n", "b ", " "]), ("empty", [" a\n", "b ", " "])):
+        backends = {MODEL: create_backend(name, {})}
+        run = task_run(tmp_path, toy, scoring_plan(toy, tmp_path), backends, scoring=False)
+        assert [part.text for part in run.recorded(answer).parts] == texts
+        run.close()
+    run = task_run(tmp_path, task(), scoring_plan(toy, tmp_path), {MODEL: Toy()}, scoring=False)
+    assert run.recorded(answer) is answer
 
 
 GEMINI = "{judge: gemini}"

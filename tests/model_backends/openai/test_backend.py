@@ -136,11 +136,12 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
     changes: list[dict[str, Any]] = [
         *({"model": "other"}, {"revision": "2"}, {"base_url": "http://localhost:9/v1"}, {"endpoint": "auto"}),
         *({"outputs": "text+image"}, {"send_seed": False}, {"max_tokens_field": "max_completion_tokens"}),
-        {"image_response_format": "b64_json"},
+        *({"image_response_format": "b64_json"}, {"image_detail": "low"}, {"response_format": "json_object"}),
     ]
     given: dict[str, Any] = {"model": "m", "base_url": LOCAL}
     before = OpenAIBackend(**given).identity
     assert [change for change in changes if OpenAIBackend(**{**given, **change}).identity == before] == []
+    assert {"image_detail", "response_format"} & {*before} == set(), "runs of earlier versions go on"
     other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text")
     assert other.identity == before == json.loads(json.dumps(before))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -156,6 +157,7 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
         (UsageError, [{"model": ""}, {"max_reply_bytes": "many"}, {"send_seed": "maybe"}]),
         (UsageError, [{"organization": "two words"}, {"project": "ü"}]),
         (UnknownNameError, [{"endpoint": "chatt"}, {"max_tokens_field": "max"}]),
+        (UnknownNameError, [{"image_detail": "medium"}, {"response_format": "json"}]),
         (MissingDataError, [{"base_url": ""}]),
     ],
 )

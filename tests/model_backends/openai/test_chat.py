@@ -9,7 +9,7 @@ from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.transport import Received
 from mmeval.records import Request, Response, Usage
-from tests.support.openai_calls import PNG, WAV, data_uri, request
+from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}
 SOUND = {"id": "a", "data": data_uri(WAV, "").partition(",")[2], "transcript": "spoken words"}
@@ -50,6 +50,16 @@ def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
     assert found == [(1, False, 1.0), (2, True, 1.0), (1, False, 1.0), (7, False, 0.5)]
     spoken = sent(request("q", wants=("text", "audio"), options={"audio.voice": "verse"}), outputs="text+audio")
     assert (spoken["modalities"], spoken["audio"]) == (["text", "audio"], {"voice": "verse", "format": "wav"})
+
+
+def test_pictures_have_their_detail_and_replies_are_json_on_request() -> None:
+    asked = request("q", medium(PNG), medium(WAV))
+    with_detail = sent(asked, image_detail="low", response_format="json_object")
+    _, image, sound = with_detail["messages"][0]["content"]
+    assert (image["image_url"]["detail"], "detail" in sound["input_audio"]) == ("low", False)
+    assert with_detail["response_format"] == {"type": "json_object"}
+    plain = sent(asked)
+    assert ("response_format" in plain, plain["messages"][0]["content"][1]["image_url"].keys()) == (False, {"url"})
 
 
 def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:

@@ -1,4 +1,5 @@
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,19 @@ def test_paths_start_from_the_row_file_or_the_named_folder(tmp_path: Path) -> No
     beside = load(DataSource("t", tmp_path, name="img"))
     named = load(DataSource("t", tmp_path, options={"media_folder": "img"}))
     assert [read(next(iter(rows))) for rows in (beside, named)] == [PNG, PNG]
+
+
+def test_media_of_an_archive_are_found_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("in/a.png", PNG)
+    for path, options in (("in/a.png", {}), ("a.png", {"media_folder": "in"})):
+        (made,) = dataset(tmp_path, picture(path), media_archive="all.zip", **options)
+        assert read(made) == PNG
+    with pytest.raises(RowError):
+        next(iter(dataset(tmp_path, picture("img/a.png"), media_archive="all.zip")))
+    with pytest.raises(UsageError):
+        dataset(tmp_path, picture("a.png"), media_archive="../all.zip")
 
 
 def test_links_of_a_hub_snapshot_lead_to_its_own_blobs_only(tmp_path: Path) -> None:

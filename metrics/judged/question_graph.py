@@ -1,0 +1,166 @@
+"""Question graphs: the row's yes-or-no questions, of which some are asked only after a yes to others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mmeval.content import PART_KINDS, Interleaved, Part, canonical_label, label_kind
+from mmeval.errors import written_instead
+from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ReplyForm, Text, YesNo, ask_graph, shown
+from mmeval.metric import metric
+from mmeval.metrics.judged.material import another, as_the_reference, asked_of
+from mmeval.metrics.judged.reading import Lost
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Sample, Score, Trial
+
+FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
+MOST_PARTS = 10_000
+"""Of each kind, in the answer of a dry run, as a row may name any number."""
+_KEYS = {"id", "question", "parents", "part"}
+
+
+@dataclass(frozen=True)
+class RowQuestion:
+    """One question of a row; ``part`` is the label of what it is about, empty for the whole answer."""
+
+    id: str | int
+    text: str
+    parents: tuple[str | int, ...] = ()
+    part: str = ""
+
+
+def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    """Why a row's questions cannot be used; empty when they can."""
+    label = switches["questions"]
+    if label not in sample.metadata:
+        return f"the row has no label {label!r} for its questions{written_instead(label, sample.metadata)}"
+    try:
+        read_questions(sample.metadata[label])
+    except ValueError as error:
+        return f"the row's questions under {label!r} cannot be used: {error}"
+    return ""
+
+
+def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
+    """An answer with every part that a question is about: the reference, else as many as are asked about."""
+    if graph_fault(trial.sample, switches):
+        return trial.output or Interleaved()
+    wanted = {one.part for one in read_questions(trial.sample.metadata[switches["questions"]])} - {""}
+    reference = as_the_reference(trial, switches)
+    if wanted <= parts_by_label(reference).keys():
+        return reference
+    made = parts_by_label(trial.output or Interleaved())
+    parts: list[Part] = []
+    for kind in PART_KINDS:
+        numbers = [int(label.removeprefix(kind)) for label in wanted if label_kind(label) == kind]
+        if first := made.get(f"{kind}1"):
+            apart = [Part("code", text="")] if kind == "text" else []  # else the texts would be one
+            for number in range(min(max(numbers, default=1), MOST_PARTS)):
+                parts += [another(first, f"{trial.sample.id} {trial.repeat} {number}"), *apart]
+    return Interleaved(tuple(parts))
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="our own, with the prompt of the same name",
+    check=graph_fault,
+    supposed=_supposed,
+)
+def question_graph(
+    trial: Trial,
+    judge: Role,
+    *,
+    questions: str = "questions",
+    dependencies: Dependencies = "followed",
+    lost: Lost = "unscored",
+    show_input: bool = False,
+    repeats: Repeats = 1,
+    prompt: Annotated[str | Mapping[str, Any], JudgePrompt("answer", "input", "question", "shown")] = "question_graph",
+) -> Program[Score]:
+    """The share of the row's questions to which a judge answers yes.
+
+    Range 0 to 1, higher is better. ``questions`` names the row's label that holds them: a list of texts, or of mappings
+    with ``question`` and any of ``id`` (the number in the list if not given), ``parents`` (ids of the questions that
+    must be yes before this one is asked) and ``part`` (``image2``: the second picture of the answer, which is shown
+    alone; the whole answer if not given). Neighbouring texts count as one part. The sample's input is shown too with
+    ``show_input``. With ``repeats`` each question is asked as often, and the majority decides.
+
+    Below a question that is no all are no, and are not asked. So is a question in a cycle, and one about a part that
+    the answer does not have; questions about a kind that the model was not asked for are left out. With
+    ``dependencies: never_asked`` no question with parents is asked; all of them are no.
+
+    A verdict that is lost, or of which the judge is not sure, leaves the trial unscored, with those below it; its
+    bounds are the share with all of these as no, and as yes. With ``lost: wrong`` a question is no of which no reply
+    can be read. A row without a list is unscored, one with an empty list is inapplicable.
+
+    Evidence: ``asked`` in order, the ``verdicts`` by id, why one was ``not_asked``, what the judge ``said``, and
+    ``faults`` of the graph.
+    """
+    if fault := graph_fault(trial.sample, {"questions": questions}):
+        return Score.unscored(fault)
+    every = read_questions(trial.sample.metadata[questions])
+    rows = [one for one in every if label_kind(one.part) not in trial.left_out]
+    if not rows:
+        return Score.inapplicable(
+            "the row has no questions" if not every else "the model was not asked for what they are about"
+        )
+    unasked = {one.id for one in every} - {one.id for one in rows}
+    answer = trial.output or Interleaved()
+    parts = parts_by_label(answer)
+    asked = asked_of(trial.sample) if show_input else ""
+    graph: list[GraphQuestion] = []
+    for one in rows:
+        seen, parents = _seen(answer, parts, one.part), [parent for parent in one.parents if parent not in unasked]
+        if isinstance(seen, str):
+            graph.append(GraphQuestion(one.id, None, parents, seen))
+            continue
+        values = {"answer": seen, "input": asked, "question": one.text, "shown": "part" if one.part else "answer"}
+        graph.append(GraphQuestion(one.id, Question(judge, FORM, prompt, values), parents))
+    found = yield from ask_graph(graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats)
+    return found.share()
+
+
+def _seen(answer: Interleaved, parts: Mapping[str, Part], label: str) -> Interleaved | str:
+    """What the judge is shown of an answer, or why there is nothing to show."""
+    if not label:
+        return "the answer is empty" if answer.empty else shown(answer)
+    part = parts.get(label)
+    return f"the answer has no {label}" if part is None or part.dangling else Interleaved((part,))
+
+
+def parts_by_label(answer: Interleaved) -> dict[str, Part]:
+    """The parts of an answer by kind and number (``image2``); neighbouring texts are one part."""
+    seen: Counter[str] = Counter()
+    found: dict[str, Part] = {}
+    for part in answer.blocks().parts:
+        if part.kind != "reasoning":
+            seen[part.kind] += 1
+            found[f"{part.kind}{seen[part.kind]}"] = part
+    return found
+
+
+def read_questions(rows: Any) -> list[RowQuestion]:
+    """The questions of a row. Raises ValueError that says what is wrong with them."""
+    if not isinstance(rows, list | tuple):
+        raise ValueError("it is no list of questions")
+    return [_row(item, number) for number, item in enumerate(rows, start=1)]
+
+
+def _row(item: Any, number: int) -> RowQuestion:
+    row: Any = {"question": item} if isinstance(item, str) else item
+    if not isinstance(row, Mapping) or row.keys() - _KEYS:
+        raise ValueError(f"question {number} is no text and no mapping of {', '.join(sorted(_KEYS))}")
+    text, id, parents, part = row.get("question"), row.get("id"), row.get("parents"), row.get("part")
+    id, parents, part = number if id is None else id, () if parents is None else parents, "" if part is None else part
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"question {number} has no text")
+    if not isinstance(parents, list | tuple) or not all(type(one) in (int, str) for one in (id, *parents)):
+        raise ValueError(f"question {number} has an id or parents that are no text and no whole number")
+    label = canonical_label(part) if isinstance(part, str) else ""
+    if part and (label_kind(label) not in PART_KINDS or not label[-1:].isdigit()):
+        raise ValueError(f"question {number} has the part {part!r:.40}; it must be a kind and a number, such as image1")
+    return RowQuestion(id, text, tuple(parents), label)
