@@ -290,6 +290,7 @@ class GroupMetricKeys(_Keys):
     metric: str
     aggregation: Literal["mean"] = "mean"
     weight_by_size: bool = False
+    absent: Literal["left_out", "zero"] = "left_out"
 
 
 class GroupKeys(_Keys):

@@ -154,6 +154,8 @@ class GroupMetric:
 
     metric: str
     weight_by_size: bool = False
+    counts_absent: bool = False
+    """Whether a member that the model cannot do counts 0 (``absent: zero``); else it is left out."""
 
 
 @dataclass(frozen=True)

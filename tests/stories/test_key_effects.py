@@ -58,6 +58,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.rows({"input": "question 0", "reference": "no"}, folder="tasks/wrong_data")
         made.task("wrong", dataset_path="wrong_data")
         made.task("twice", repeats=2)
+        made.task("models", output_modalities=["text", "3d"])
         made.task("many", metric_list=[{"metric": "toy_pair"}])
         monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda repo, revision: made.tasks / repo / revision)
         yield made
@@ -250,6 +251,11 @@ GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
         {"aggregate_metric_list": [{"metric": "exact_match", "weight_by_size": True}]},
         lambda left: left.values["both.exact_match"],
         0.75,
+    ),
+    "aggregate_metric_list.absent": (
+        {"task": ["tiny", "models"], "aggregate_metric_list": [{"metric": "exact_match", "absent": "zero"}]},
+        lambda left: left.values["both.exact_match"],
+        0.5,
     ),
 }
 """The keys of a group of ``tiny`` (three right answers) and ``wrong`` (one wrong answer), what is seen."""
