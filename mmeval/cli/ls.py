@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         from mmeval.task.index import TaskIndex
 
         _print(_BENCHMARK_HEADERS, _benchmark_rows(TaskIndex(settings["include_path"].value)))
-        print_text("\nmmeval ls tasks unim lists the tasks of one benchmark, '*' those of all\n")
+        print_text("\nmmeval ls tasks NAME lists the tasks of a benchmark, mmeval ls tasks '*' all tasks\n")
         return 0
     pattern = "*" if args.pattern is None else args.pattern
     if args.what in FROM_FILES:

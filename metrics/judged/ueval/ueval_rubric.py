@@ -11,9 +11,9 @@ from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.asking import Lost, Written
+from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
-from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
 from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
 from mmeval.program import JudgePrompt, Program, Role
