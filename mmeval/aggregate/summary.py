@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mmeval.aggregate import statistics
-from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.aggregators import mean, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import Sureness
 from mmeval.records.score import Result
@@ -32,8 +32,8 @@ def summarise(
     """
     options = options or {}
     estimate = _sound(aggregator, options)(scores)
-    # The bounds need the value alone, for which the mean need not compute its standard error.
-    quick = {**options, "interval": "bootstrap"} if aggregator is mean else options
+    # The bounds need the value alone, for which a mean need not compute its standard error.
+    quick = {**options, "interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
     clusters = len(set(scores.clusters))
     sure = Sureness()
     if estimate.value is not None and clusters > 1 and not suspended:

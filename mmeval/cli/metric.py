@@ -205,6 +205,7 @@ def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] |
     """A result as JSON: the first output's fields, and ``outputs`` if it has several."""
     rows = {
         name: {"value": score.value, "status": score.status, "reason": score.reason, "evidence": score.evidence}
+        | ({} if score.weight == 1 else {"weight": score.weight})
         for name, score in scores.items()
     }
     row: dict[str, Any] = {**(labels or {}), **rows[metric.outputs[0]]}

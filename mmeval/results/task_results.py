@@ -109,9 +109,10 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             elif score is None:
                 column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
             elif score["status"] == "scored" and score["value"] is not None:
-                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
+                weight = score.get("weight", 1.0)
+                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels, weight=weight)
             else:
-                known = Score.from_json(score) if {"bounds", "evidence"} & score.keys() else score["status"]
+                known = Score.from_json(score) if {"bounds", "evidence", "weight"} & score.keys() else score["status"]
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 
