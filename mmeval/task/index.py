@@ -82,6 +82,9 @@ class TaskIndex:
     @cached_property
     def files(self) -> TaskFiles:
         """The reader of the files of this index, with their includes."""
+        return self._reader()
+
+    def _reader(self) -> TaskFiles:
         from mmeval.task.include import TaskFiles
 
         return TaskFiles([root.folder for root in self._roots])
@@ -167,10 +170,11 @@ class TaskIndex:
 
     def _entries(self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None) -> Iterator[IndexEntry]:
         """The tasks and groups among files. Others are templates, which may have tags."""
+        reader = self._reader()  # not ``files``, whose errors name a file as the user does
         for file in files:
             scan = None if cache is None else cache.scan(file)
             if scan is None:
-                scan = scan_file(file, self.files)
+                scan = scan_file(file, reader)
                 if cache is not None:
                     cache.add(scan)
             if scan.name or scan.problem:
