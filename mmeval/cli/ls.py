@@ -7,7 +7,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -64,7 +64,7 @@ class _Broken(NamedTuple):
     problem: MmevalError
 
 
-ListingRows: TypeAlias = Iterator[list[str] | _Broken]
+ListingRows: TypeAlias = Iterable[list[str] | _Broken]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
 """Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
 
@@ -102,7 +102,11 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
 
     index = TaskIndex(include_path)
     for kind in kinds:
-        rows = _tag_rows(index, pattern) if kind == "tags" else _entry_rows(index, pattern, groups=kind == "groups")
+        rows = [
+            *(_tag_rows(index, pattern) if kind == "tags" else _entry_rows(index, pattern, groups=kind == "groups"))
+        ]
+        if not rows and pattern != "*":
+            raise UnknownNameError(kind.removesuffix("s"), pattern, index.names(), f"'mmeval ls {kind}' lists them.")
         _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), rows)
     return 0
 
@@ -115,7 +119,7 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
             yield _Broken(entry.name, entry.owner, entry.problem)
         elif not entry.is_group:
             found.setdefault((entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []).append(entry)
-    for (name, owner), entries in found.items():
+    for (name, owner), entries in sorted(found.items()):
         versions = dict.fromkeys(entry.version for entry in entries)
         licences = dict.fromkeys(re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;") for entry in entries)
         about = [cell(some(list(texts), 2), limit=_MAX_LICENCE) for texts in (versions, licences)]

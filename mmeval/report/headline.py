@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mmeval.records.score import Result
 from mmeval.report.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     """One row for each group and task, in the order given; slices have none.
 
-    Numbers made of others that nothing else is made of, such as the total of a benchmark, come first, then those listed
-    first. The first one with a value is taken, of several runs that with most values; a partial value is none. Where
-    none has a value it is the first row.
+    Totals come first (made of other numbers, and part of none), then the numbers listed first. The first one with a
+    value is taken, also where it lost a part of its trials; of several runs, the one with most values. A partial value
+    is none. Where none has a value it is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -29,6 +30,10 @@ def _headline(rows: Sequence[NumberRow]) -> NumberRow:
 
 
 def _values(row: NumberRow) -> int:
-    """In how many runs a row has a value that nothing is missing from."""
-    known = (result is not None and result.value is not None for result in row.results)
+    """In how many runs a row has a value that nothing is missing from, or lost a part of what it would be made of."""
+    known = (result is not None and (result.value is not None or _is_lost(result)) for result in row.results)
     return sum(value and not partial for value, partial in zip(known, row.partial, strict=True))
+
+
+def _is_lost(result: Result) -> bool:
+    return result.scored > 0 and result.failed + result.unscored > 0

@@ -190,7 +190,7 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
         (result,) = row.results
         assert result is not None
         lost = result.failed + result.unscored
-        if lost and result.value is not None and result.bounds is not None and not row.is_group:
+        if lost and result.scored and result.bounds is not None and not row.is_group:
             low, high = map(_number, result.bounds)
             them = "it" if lost == 1 else "them"
             name = printable(row.alias, limit=200)
@@ -214,7 +214,7 @@ def last_lines(outcome: RunOutcome, context: ReportContext, *, results: Path, pa
         *([_laid("tables", [f"mmeval report {folder}", f"--layout {layouts}"], width)] if layouts else []),
         _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
         *([_laid("data", ["mmeval prepare", *tasks], width)] if settings.get("data") == "bundled" else []),
-        _laid("next", ["mmeval --tasks", *tasks, *again, f"--baseline {folder}", "--model NAME"], width),
+        _laid("next", ["mmeval --tasks", *tasks, *again, f"--baseline {folder}", "--model BACKEND"], width),
     ]
     return "\n" + "".join(f"{line}\n" for line in lines)
 

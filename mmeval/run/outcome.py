@@ -78,5 +78,6 @@ def last_line(outcome: RunOutcome) -> str:
     counts = outcome.counts
     lost = [f"{counted(counts.failed, 'trial')} failed"] if counts.failed else []
     lost += [f"{counts.unscored:,} unscored"] if counts.unscored else []
-    why = "no trial could be asked" if counts.none_asked else ", ".join(lost) or "scoring was suspended"
+    unfinished = "not all trials are made" if outcome.unfinished else "scoring was suspended"
+    why = "no trial could be asked" if counts.none_asked else ", ".join(lost) or unfinished
     return f"exit code {EXIT_INCOMPLETE}: {why}; the lines above say why, and what to do"

@@ -37,8 +37,9 @@ def chosen(*documents: dict[str, Any]) -> list[tuple[str, str, str]]:
         ([benchmark({}), {}], "total"),
         ([document(result("a", "x", **NO_JUDGE), result("a", "y"), result("a", "z"))], "y"),
         ([document(result("a", "x", **NO_JUDGE), result("a", "y", **NO_JUDGE))], "x"),
+        ([document(result("a", "x", value=None, scored=3, unscored=1), result("a", "y"))], "x"),
     ],
-    ids=["total", "no judge", "two runs", "one without judge", "one unfinished", "first with a value", "none"],
+    ids=["total", "no judge", "two runs", "one without judge", "one unfinished", "first with a value", "none", "lost"],
 )
 def test_a_total_stands_for_its_task_else_the_first_number(given: Sequence[dict[str, Any]], metric: str) -> None:
     assert chosen(*given) == [("a", metric, "")]

@@ -156,7 +156,7 @@ def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None
     assert "mmeval report 'my runs/m' --layout paper" in lines[3]
     narrow = last_lines(made, context, **given, width=40)
     commands = re.findall(r"^(?:tables|more|next) +((?:.*\\\n)*.*)$", narrow, re.MULTILINE)
-    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == ["paper", "markdown", "NAME"]
+    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == ["paper", "markdown", "BACKEND"]
 
 
 def test_another_model_is_asked_for_the_same_samples() -> None:
