@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.aggregate.aggregators import Spread, macro_mean, mean, median, repeat_means, repeats, spread
+    from mmeval.aggregate.aggregators import (
+        Spread,
+        macro_mean,
+        mean,
+        median,
+        repeat_means,
+        repeats,
+        spread,
+        weighted_mean,
+    )
     from mmeval.aggregate.scores import Estimate, ScoreRow, Scores
     from mmeval.aggregate.statistics import weighted_mean_stderr
     from mmeval.aggregate.summary import summarise
@@ -22,6 +31,7 @@ __all__ = [
     "repeats",
     "spread",
     "summarise",
+    "weighted_mean",
     "weighted_mean_stderr",
 ]
 

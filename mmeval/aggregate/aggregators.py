@@ -1,4 +1,4 @@
-"""Aggregators: mean, median, macro mean, and the mean with an error by repeats.
+"""Aggregators: mean, weighted mean, median, macro mean, and the mean with an error by repeats.
 
 The interval of ``repeats`` is that of papers that answer every sample a few times: how much the number would change if
 the same samples were answered again. The interval of ``mean``, clustered by sample, is how much it would change with
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from mmeval.aggregate import statistics
-from mmeval.aggregate.scores import Estimate, Scores, cluster_sums
+from mmeval.aggregate.scores import ClusterSums, Estimate, Scores, cluster_sums
 
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval over repeats in standard errors, as papers round it. Over four repeats Student's t
@@ -37,14 +37,26 @@ def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analyt
     Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
     there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
     """
-    totals, counts = cluster_sums(scores)
-    n = sum(counts)
+    return _mean(cluster_sums(scores), interval)
+
+
+def weighted_mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
+    """The mean in which each score counts by its weight, with a clustered standard error.
+
+    That is the mean over the things that stand behind the scores, such as the steps of all mazes. Without any it has no
+    value.
+    """
+    return _mean(cluster_sums(scores, weighted=True), interval)
+
+
+def _mean(sums: ClusterSums, interval: Literal["analytic", "bootstrap"]) -> Estimate:
+    n = sum(sums.counts)
     if not n:
         return Estimate(None)
-    value = math.fsum(totals) / n
-    if len(totals) < 2 or interval == "bootstrap":
+    value = math.fsum(sums.totals) / n
+    if len(sums.totals) < 2 or interval == "bootstrap":
         return Estimate(value)
-    return Estimate(value, statistics.mean_stderr(totals, counts))
+    return Estimate(value, statistics.mean_stderr(sums.totals, sums.counts))
 
 
 def median(scores: Scores) -> Estimate:

@@ -1,6 +1,6 @@
 """Estimates the error of any aggregator by drawing clusters of trials again.
 
-The mean and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
+Means and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
 rows of that draw, which is slow: so it gets fewer draws where there are many rows.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from mmeval.aggregate.aggregators import mean, median
+from mmeval.aggregate.aggregators import mean, median, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Averaged, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 
@@ -29,6 +29,8 @@ ROWS = 500_000
 """Rows that an aggregator is given for one number, all draws together: about half a second."""
 BOOTSTRAP_SEED = 0
 """The same scores always give the same interval, whichever run or later scoring computes it."""
+_WEIGHTED: Mapping[Aggregator, bool] = {mean: False, weighted_mean: True}
+"""The means, and whether scores count in them by their weights."""
 DRAWN_AT_ONCE = 1 << 20
 """Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
 
@@ -39,9 +41,9 @@ def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any],
     An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
     ``FEWEST_DRAWS``. Nothing is known where the value of a draw is unknown.
     """
-    if aggregator is mean:
+    if aggregator in _WEIGHTED:
         clusters = dict.fromkeys(scores.clusters)
-        return bootstrap(_means(scores, clusters), len(clusters), iterations)
+        return bootstrap(_means(scores, clusters, weighted=_WEIGHTED[aggregator]), len(clusters), iterations)
     if aggregator is median:
         return _medians(scores, iterations)
     places = [*scores.by_cluster().values()]
@@ -55,15 +57,15 @@ def resample_together(numbers: Sequence[Averaged], iterations: int, *, skip: boo
     have a value by one of them, others of all clusters.
     """
     first = numbers[0].scores
-    if all(number.aggregator is mean for number in numbers):
+    if all(number.aggregator in _WEIGHTED for number in numbers):
         clusters = dict.fromkeys(cluster for number in numbers for cluster in number.scores.clusters)
-        statistics = [_means(number.scores, clusters) for number in numbers]
+        statistics = [_means(one.scores, clusters, weighted=_WEIGHTED[one.aggregator]) for one in numbers]
     else:
         clusters = dict.fromkeys(places := first.by_cluster())
         iterations = _fewer(iterations, len(numbers) * len(first))
         statistics = [
-            _means(scores, clusters)
-            if aggregator is mean
+            _means(scores, clusters, weighted=_WEIGHTED[aggregator])
+            if aggregator in _WEIGHTED
             else _one_by_one(scores, aggregator, options, [*places.values()])
             for _, scores, aggregator, options in numbers
         ]
@@ -82,12 +84,13 @@ def _fewer(iterations: int, rows: int) -> int:
     return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
 
 
-def _means(scores: Scores, clusters: Iterable[str]) -> Statistic:
+def _means(scores: Scores, clusters: Iterable[str], *, weighted: bool) -> Statistic:
     """The mean of each draw of ``clusters``; NaN where no drawn one has a value."""
     number = {cluster: place for place, cluster in enumerate(clusters)}
     places = [number[cluster] for cluster in scores.clusters]
-    totals = np.bincount(places, weights=scores.values, minlength=len(number))
-    counts = np.bincount(places, minlength=len(number))
+    weights = np.asarray(scores.weights) if weighted else np.ones(len(places))
+    totals = np.bincount(places, weights=weights * scores.values, minlength=len(number))
+    counts = np.bincount(places, weights=weights, minlength=len(number))
 
     def statistic(drawn: Draws) -> Values:
         with np.errstate(invalid="ignore"):

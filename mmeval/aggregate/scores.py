@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from array import array
 from collections import Counter
@@ -28,7 +29,7 @@ _NO_LABELS: Mapping[str, Any] = {}
 class ScoreRow(NamedTuple):
     """One trial's score by one metric; ``value`` is None unless it is ``scored``.
     ``faulty`` is a failed trial that could not be asked because of its own data. A scored one without a value has
-    ``evidence``, of which an aggregator makes a number of all."""
+    ``evidence``, of which an aggregator makes a number of all. ``weight`` is how many things stand behind the score."""
 
     sample: str
     repeat: int
@@ -38,6 +39,7 @@ class ScoreRow(NamedTuple):
     labels: Mapping[str, Any]
     faulty: bool = False
     evidence: Mapping[str, Any] = _NO_LABELS
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Estimate:
 
 
 Aggregator = Callable[..., Estimate]
-"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
+"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``.
+One with a keyword ``profile`` is told that of the task."""
 
 
 class Averaged(NamedTuple):
@@ -83,6 +86,7 @@ class Scores:
         "_samples",
         "_statuses",
         "_values",
+        "_weights",
         "higher_is_better",
         "range",
         "switches",
@@ -97,6 +101,7 @@ class Scores:
     ) -> None:
         self.range, self.higher_is_better, self.switches = range, higher_is_better, switches or {}
         self._values = array("d")
+        self._weights = array("d")
         self._statuses = bytearray()
         self._repeats = array("H")
         self._samples: list[str] = []
@@ -129,18 +134,35 @@ class Scores:
         if isinstance(score, Score) and score.value is None and status == "scored":
             self._known[len(self)] = score.evidence
         value = math.nan if isinstance(score, str) or score.value is None else score.value
-        self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels)
+        weight = 1.0 if isinstance(score, str) else score.weight
+        self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels, weight=weight)
 
     def add_value(
-        self, sample: str, repeat: int, value: float, *, cluster: str = "", labels: Mapping[str, Any] | None = None
+        self,
+        sample: str,
+        repeat: int,
+        value: float,
+        *,
+        cluster: str = "",
+        labels: Mapping[str, Any] | None = None,
+        weight: float = 1.0,
     ) -> None:
         """Add one trial's score where it is known to be a value, as nearly all are."""
-        self._add(sample, repeat, value, _SCORED, cluster=cluster, labels=labels)
+        self._add(sample, repeat, value, _SCORED, cluster=cluster, labels=labels, weight=weight)
 
     def _add(
-        self, sample: str, repeat: int, value: float, code: int, *, cluster: str, labels: Mapping[str, Any] | None
+        self,
+        sample: str,
+        repeat: int,
+        value: float,
+        code: int,
+        *,
+        cluster: str,
+        labels: Mapping[str, Any] | None,
+        weight: float,
     ) -> None:
         self._values.append(value)
+        self._weights.append(weight)
         self._statuses.append(code)
         self._repeats.append(repeat)
         self._samples.append(sample)
@@ -163,12 +185,18 @@ class Scores:
                 self._labels[i],
                 i in self._faulty,
                 self._known.get(i, _NO_LABELS) if is_scored else _NO_LABELS,
+                self._weights[i],
             )
 
     @property
     def values(self) -> list[float]:
         """The values that exist, in order."""
         return list(compress(self._values, self._is_scored()))
+
+    @property
+    def weights(self) -> list[float]:
+        """How many things stand behind each of the values, in the same order."""
+        return list(compress(self._weights, self._is_scored()))
 
     @property
     def clusters(self) -> list[str]:
@@ -214,6 +242,7 @@ class Scores:
         """Some of the rows, by their places, in this order."""
         part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
+        part._weights.extend(map(self._weights.__getitem__, places))
         part._statuses.extend(map(self._statuses.__getitem__, places))
         part._repeats.extend(map(self._repeats.__getitem__, places))
         part._samples.extend(map(self._samples.__getitem__, places))
@@ -240,15 +269,19 @@ class Scores:
     def filled(self, end: Literal[0, 1]) -> Scores:
         """The rows with each failed or unscored trial at its lowest (0) or highest (1).
 
-        These are its own bounds where it has some, else the ends of the metric's range.
+        These are its own bounds where it has some, else the ends of the metric's range. One without a weight of its own
+        has the greatest, as nobody knows what stood behind it.
         """
         filled = self._empty()
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
+        filled._weights, greatest = self._weights[:], max(self._weights, default=1.0)
         for lost in _LOST.finditer(self._statuses):
             i = lost.start()
             filled._values[i] = self._known.get(i, self.range)[end]
             filled._statuses[i] = _SCORED
+            if filled._weights[i] == 1:
+                filled._weights[i] = greatest
         return filled
 
 
@@ -266,25 +299,29 @@ def load_aggregator(name: str) -> Aggregator:
 
 
 class ClusterSums(NamedTuple):
-    """Each cluster's sum and number of values, for a mean and its standard error."""
+    """Each cluster's sum and number of values, for a mean and its standard error.
+    Of ``weighted`` values the sums of the products and of the weights."""
 
     totals: array[float]
-    counts: array[int]
+    counts: array[float]
 
 
-def cluster_sums(scores: Scores) -> ClusterSums:
-    values, clusters = scores.values, scores.clusters
+def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
+    values, clusters = array("d", scores.values), scores.clusters
+    weights = array("d", scores.weights) if weighted else array("d", [1]) * len(values)
+    if weighted:
+        values = array("d", map(operator.mul, values, weights))
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
-        return ClusterSums(array("d", values), array("q", [1]) * len(values))
+        return ClusterSums(values, weights)
     places: dict[str, int] = {}
-    totals, counts = array("d"), array("q")  # a cluster is often a single sample: its sums should not be objects
-    for value, cluster in zip(values, clusters, strict=True):
+    totals, counts = array("d"), array("d")  # a cluster is often a single sample: its sums should not be objects
+    for value, weight, cluster in zip(values, weights, clusters, strict=True):
         place = places.setdefault(cluster, len(totals))
         if place == len(totals):
             totals.append(0.0)
-            counts.append(0)
+            counts.append(0.0)
         totals[place] += value
-        counts[place] += 1
+        counts[place] += weight
     return ClusterSums(totals, counts)
 
 

@@ -34,10 +34,11 @@ class Sureness(NamedTuple):
     bootstrap_iters: int = 0
 
 
-def mean_stderr(totals: Sequence[float], counts: Sequence[int]) -> float:
+def mean_stderr(totals: Sequence[float], counts: Sequence[float]) -> float:
     """The standard error of ``sum(totals) / sum(counts)``, a mean of clustered trials.
 
-    ``totals`` are the sums of the clusters' values, ``counts`` their numbers of trials, two clusters or more. This is
+    ``totals`` are the sums of the clusters' values, ``counts`` their numbers of trials, two clusters or more; of a
+    weighted mean the values times weights, and the weights. This is
     the cluster-robust (sandwich) error of a mean with the factor C / (C - 1) for C clusters; with one trial in each
     cluster it is the sample's standard deviation over the root of C. Source: Cameron and Miller, A Practitioner's Guide
     to Cluster-Robust Inference, 2015.

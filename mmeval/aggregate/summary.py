@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mmeval.aggregate import statistics
-from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.aggregators import mean, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import Sureness
 from mmeval.records.score import Result
@@ -32,8 +32,8 @@ def summarise(
     """
     options = options or {}
     estimate = _sound(aggregator, options)(scores)
-    # The bounds need the value alone, for which the mean need not compute its standard error.
-    quick = {**options, "interval": "bootstrap"} if aggregator is mean else options
+    # The bounds need the value alone, for which a mean need not compute its standard error.
+    quick = {**options, "interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
     clusters = len(set(scores.clusters))
     sure = Sureness()
     if estimate.value is not None and clusters > 1 and not suspended:
@@ -126,7 +126,12 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
     return (min(found[0], found[1]), max(found[0], found[1]))
 
 
-def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
+_ZERO: Mapping[str, Any] = {"value": 0.0, "stderr": 0.0, "ci95": (0.0, 0.0), "bounds": (0.0, 0.0)}
+
+
+def combine(
+    task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool, counts_absent: bool = False
+) -> Result:
     """A group's number: the mean of its tasks, weighted equally or by their trials.
 
     A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
@@ -135,15 +140,23 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     been scored, so that neither lost nor faulty ones change them. Bounds also weigh the faulty ones, as if these could
     have been scored.
 
+    Where it ``counts_absent``, no member is left out: one that the model cannot do counts 0, with the trials that it
+    would have, and one of which nothing is known (unavailable, inapplicable, faulty, not asked) leaves the group
+    without a value.
+
     Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
     the same weighted mean; None when a member has none.
     """
-    counted = [m for m in members if askable(m)]
-    shares = _shares([askable(m) for m in counted], weight_by_size=weight_by_size)
+    if counts_absent:
+        members = [replace(m, **_ZERO) if cannot_be_done(m) else m for m in members]
+    sizes = [m.unsupported if counts_absent and cannot_be_done(m) else askable(m) for m in members]
+    counted = [m for m, size in zip(members, sizes, strict=True) if counts_absent or size]
+    shares = _shares([size for size in sizes if counts_absent or size], weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
     sure = Sureness() if value is None else _group_sureness(counted, shares)
-    bounded = [m for m in members if askable(m) + m.faulty]
-    bound_shares = _shares([askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
+    with_faulty = [size + m.faulty for m, size in zip(members, sizes, strict=True)]
+    bounded = [m for m, size in zip(members, with_faulty, strict=True) if counts_absent or size]
+    bound_shares = _shares([size for size in with_faulty if counts_absent or size], weight_by_size=weight_by_size)
     low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
     high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
     return Result(
@@ -183,9 +196,17 @@ def askable(result: Result) -> int:
     return result.n - result.unsupported - result.unavailable - result.inapplicable - result.faulty
 
 
+def cannot_be_done(result: Result) -> bool:
+    """Whether the model cannot take or give what any of the trials asks, but for those that no model could be asked.
+    Of a group without a value that has weights, another member is unknown."""
+    is_unknown = result.value is None and bool(result.weights)
+    return result.unsupported > 0 and result.unsupported + result.faulty == result.n and not is_unknown
+
+
 def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
     sizes = [float(count) if weight_by_size else 1.0 for count in trials]
-    return [size / math.fsum(sizes) for size in sizes]
+    total = math.fsum(sizes) or 1.0  # 0 where nothing is known of any
+    return [size / total for size in sizes]
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:

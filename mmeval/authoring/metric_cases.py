@@ -39,6 +39,7 @@ class Case:
     files: tuple[str, ...] = ()
     answer: Any = None
     targets: tuple[Any, ...] = ()
+    candidates: tuple[Any, ...] = ()
     input: Any = None
     params: Mapping[str, Any] = field(default_factory=dict)
     profile: str = "standard"
@@ -58,7 +59,7 @@ class ReadyCase(NamedTuple):
 
 
 _TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
-_CASE_KEYS = ("files", "answer", "target", "input", "params", "profile", "metadata", "id", "name")
+_CASE_KEYS = ("files", "answer", "target", "candidates", "input", "params", "profile", "metadata", "id", "name")
 
 
 def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
@@ -79,6 +80,7 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
         files=tuple(map(str, _typed(values, "files", list) or ())),
         answer=values.get("answer"),
         targets=targets,
+        candidates=tuple(_typed(values, "candidates", list) or ()),
         input=values.get("input") if beside is None else beside,
         params=params,
         profile=_typed(values, "profile", str) or profile,
@@ -137,7 +139,9 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
     reader = ContentReader(lambda path, _: _media(folder, path))
     asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
     targets = tuple(reader.read(_written(item), "target") for item in case.targets)
-    return Trial(Sample("case", asked, targets, case.metadata), output=_output(case, folder, reader, looks_at))
+    candidates = tuple(reader.read(_written(item), "candidates") for item in case.candidates)
+    sample = Sample("case", asked, targets, case.metadata, candidates=candidates)
+    return Trial(sample, output=_output(case, folder, reader, looks_at))
 
 
 def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:

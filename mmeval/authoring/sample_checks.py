@@ -221,8 +221,7 @@ class SampleChecks:
             yield self._at(("output_modalities",), "answers", message, "warning")
 
     def _media(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
-        contents = [message.content for message in sample.input] + list(sample.references)
-        for part in (part for content in contents for part in content.parts):
+        for part in (part for content in sample.contents for part in content.parts):
             if part.media is None or (part.media.path is not None and part.media.path in self.media):
                 continue
             if part.media.path is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from mmeval.backend.capabilities import ANY, Capabilities
 from mmeval.backend.excerpt import (
@@ -121,10 +122,43 @@ def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeL
     return replace(message, content=replace(message.content, parts=tuple(parts)))
 
 
-def _frames(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+def routes_to_fewer(capabilities: Capabilities, *, video_frames: int, first_picture: bool) -> tuple[Route, ...]:
+    """The routes by which a model gets less of its inputs, where it does not take them all.
+
+    Without video it gets so many even frames of each (0: no frames), and where it takes a single picture, the first
+    one, or the first frame. There are none for a model that takes video and several pictures.
+    """
+    image = capabilities.inputs.get("image")
+    if image is None:
+        return ()
+    is_single = first_picture and image.max_items == 1
+    found: list[Route] = []
+    if "video" not in capabilities.inputs and is_single:
+        found.append(Route("video", "image", _first_frame, name="video->first_frame"))
+    elif "video" not in capabilities.inputs and video_frames:
+        frames = partial(_frames, count=video_frames)
+        found.append(Route("video", "image", frames, items=video_frames, name=f"video->{video_frames}_frames"))
+    if is_single:
+        found.append(Route("image", "image", _itself, name="image->first", only_first=True))
+    return tuple(found)
+
+
+def _itself(media: Media, _limits: DecodeLimits) -> tuple[list[Part], str]:
+    return [media_part(media)], "it"
+
+
+def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     from PIL import Image
 
-    frames = even_frames(media, FRAMES, limits=limits)
+    for frame in video(media, times=[0.0], limits=limits):
+        return [media_part(png(Image.fromarray(frame.rgb)))], "its first frame"
+    raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+def _frames(media: Media, limits: DecodeLimits, count: int = FRAMES) -> tuple[list[Part], str]:
+    from PIL import Image
+
+    frames = even_frames(media, count, limits=limits)
     shown = "1 frame" if len(frames) == 1 else f"{len(frames)} frames"
     return [media_part(png(Image.fromarray(frame.rgb))) for frame in frames], f"{shown}, without sound,"
 

@@ -78,8 +78,10 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
         return ""
     routes = _routes(call.convert, capabilities)
     kinds = call.request.kinds() & routes.keys()
-    used = (kind for kind in sorted(kinds) if kind not in capabilities.inputs or routes[kind].route.due)
-    names = [f"{routes[kind].name}.{routes[kind].route.version}" for kind in used]
+    named = [
+        routes[kind] for kind in sorted(kinds) if kind not in capabilities.inputs or _may_change(routes[kind].route)
+    ]
+    names = [f"{one.name}.{one.route.version}" for one in named]
     return digest(names)[:8] if names else ""
 
 
@@ -87,10 +89,13 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
     """The request with stand-ins for converted media, for a dry run. Reads nothing."""
     routes = _routes(call.convert, capabilities)
     away = {kind: named.route for kind, named in routes.items() if kind not in capabilities.inputs}
-    if not away.keys() & call.request.kinds():
+    first = [named.route.gives for named in routes.values() if named.route.only_first]
+    if not (away.keys() | {*first}) & call.request.kinds():
         return call.request
-    messages = (replace(one, content=_stood_in(one.content, away)) for one in call.request.messages)
-    return replace(call.request, messages=tuple(messages))
+    messages = tuple(replace(one, content=_stood_in(one.content, away)) for one in call.request.messages)
+    for kind in first:
+        messages = _first_alone(messages, kind)
+    return replace(call.request, messages=messages)
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,10 @@ class _Conversion:
     def request(self, request: Request) -> Request:
         """The request to send, with the digest of the original one. Raises _MediaError."""
         messages = tuple(self._message(message) for message in request.messages)
+        for named in self._routes.values():
+            if named.route.only_first and (count := _count(messages, named.route.gives)) > 1:
+                messages = _first_alone(messages, named.route.gives)
+                self.done.append(f"{named.name}: the first {named.route.gives} of {count}")
         if not self.done:
             return request
         made = Request(messages, request.params, request.wants, request.seed)
@@ -176,6 +185,30 @@ def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
     except (ContentError, MissingError) as changed:
         return _MediaError("internal", str(changed))
     return _MediaError("bad_media", str(error))
+
+
+def _count(messages: Sequence[Message], kind: PartKind) -> int:
+    return sum(len(message.content.media(kind)) for message in messages)
+
+
+def _first_alone(messages: Sequence[Message], kind: PartKind) -> tuple[Message, ...]:
+    """The messages without the media of a kind after the first one."""
+    made: list[Message] = []
+    is_later = False
+    for message in messages:
+        parts: list[Part] = []
+        for part in message.content.parts:
+            is_medium = part.kind == kind and part.media is not None
+            if not (is_medium and is_later):
+                parts.append(part)
+            is_later = is_later or is_medium
+        made.append(replace(message, content=Interleaved(tuple(parts))))
+    return tuple(made)
+
+
+def _may_change(route: Route) -> bool:
+    """Whether a route may change media of a kind that is taken."""
+    return route.due is not None or route.only_first
 
 
 def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:

@@ -11,8 +11,9 @@ fill the tags of a text answer in order.
 
 A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept.
 
-Each line of a cases file is a JSON object with any of files, answer, target, input, params, profile and metadata; id
-and name are returned. A list of texts, or of lists of parts, as target means several references. Relative paths
+Each line of a cases file is a JSON object with any of files, answer, target, candidates, input, params, profile and
+metadata; id and name are returned. A list of texts, or of lists of parts, as target means several references;
+candidates are a list of contents that are neither asked nor right, such as wrong pictures. Relative paths
 start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
 metric that gives several numbers. All lines are read before the first is scored.
 
@@ -205,6 +206,7 @@ def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] |
     """A result as JSON: the first output's fields, and ``outputs`` if it has several."""
     rows = {
         name: {"value": score.value, "status": score.status, "reason": score.reason, "evidence": score.evidence}
+        | ({} if score.weight == 1 else {"weight": score.weight})
         for name, score in scores.items()
     }
     row: dict[str, Any] = {**(labels or {}), **rows[metric.outputs[0]]}

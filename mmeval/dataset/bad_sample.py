@@ -47,7 +47,7 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
 
 def without_content(sample: Sample, reason: str) -> Sample:
     """A sample whose content cannot be recorded, as a bad one; an earlier fault stays."""
-    return replace(sample, input=(), references=(), fault=sample.fault or reason)
+    return replace(sample, input=(), references=(), candidates=(), fault=sample.fault or reason)
 
 
 def error_of(sample: Sample) -> ErrorInfo | None:

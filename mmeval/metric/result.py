@@ -36,6 +36,9 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
 def _checked(value: Any, metric: Metric) -> Score:
     """A value as a score; unscored if no number or outside the range that bounds use."""
     score = value if isinstance(value, Score) else Score(value=float(value))
+    if not 0 <= score.weight < math.inf:
+        reason = f"the metric gave the weight {score.weight}, which is no count"
+        score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)
     if score.status != "scored":
         return _bounded(score, metric.range)
     if score.value is None and score.evidence and AGGREGATION in metric.switches:

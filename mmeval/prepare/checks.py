@@ -81,7 +81,7 @@ def count(
             found.faults.append(sample.fault)
             found.bad_marks.add(mark)
             continue  # its media may be the fault
-        for content in (*(message.content for message in sample.input), *sample.references):
+        for content in sample.contents:
             for part in content.parts:
                 if part.media is not None:
                     _count_medium(part, part.media, seen, found, look)

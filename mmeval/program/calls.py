@@ -109,6 +109,8 @@ class Role:
     name: str
     params: GenerationParams = field(default_factory=GenerationParams)
     variants: Mapping[PartKind, Role] = field(default_factory=dict, hash=False)
+    convert: tuple[str | Route, ...] = ()
+    """The routes of each call that names none."""
 
     def ask(
         self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)
@@ -128,7 +130,7 @@ class Role:
     ) -> Call:
         """A call with whole messages."""
         request = Request(tuple(messages), params or self.params, tuple(wants))
-        return Call(self.name, request, accept, convert=tuple(convert))
+        return Call(self.name, request, accept, convert=tuple(convert) or self.convert)
 
     def variant(self, kind: PartKind) -> Role:
         """The role for a kind of medium: ``captioner.audio`` if the run has it, else this."""

@@ -1,4 +1,4 @@
-"""One sample of a task: its input, references and labels."""
+"""One sample of a task: its input, references, candidates and labels."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ class Message:
 class Sample:
     """One item of a task; ``metadata`` (labels, rubrics, ...) never goes to a model.
 
+    ``candidates`` are contents that are neither asked nor right answers, such as wrong pictures beside the right one:
+    only metrics see them.
+
     ``fault`` is why the sample cannot be put to a model, with the file and row to correct; empty for a sound one. A
     sample with a fault may have no input and lack labels.
     """
@@ -41,6 +44,7 @@ class Sample:
     references: tuple[Interleaved, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     fault: str = ""
+    candidates: tuple[Interleaved, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -49,15 +53,19 @@ class Sample:
 
         row = self.to_json()
         contents = [*(message_row["content"] for message_row in row["input"]), *row["references"]]
-        for part in (part for content in contents for part in content):
+        for part in (part for content in (*contents, *row.get("candidates", ())) for part in content):
             for place in ("path", "name"):  # the place of a medium does not change the sample
                 part.get("media", {}).pop(place, None)
         return line_digest(to_line(row))
 
     @property
+    def contents(self) -> tuple[Interleaved, ...]:
+        """All that it holds: of its input, references and candidates."""
+        return (*(m.content for m in self.input), *self.references, *self.candidates)
+
+    @property
     def has_media(self) -> bool:
-        contents = (*(m.content for m in self.input), *self.references)
-        return any(part.media is not None for content in contents for part in content.parts)
+        return any(part.media is not None for content in self.contents for part in content.parts)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,6 +74,7 @@ class Sample:
             "references": [answer.to_json() for answer in self.references],
             "metadata": self.metadata,
             **({"fault": self.fault} if self.fault else {}),
+            **({"candidates": [content.to_json() for content in self.candidates]} if self.candidates else {}),
         }
 
     @classmethod
@@ -76,6 +85,7 @@ class Sample:
             references=tuple(Interleaved.from_json(answer, media_root) for answer in row["references"]),
             metadata=row["metadata"],
             fault=row.get("fault", ""),
+            candidates=tuple(Interleaved.from_json(content, media_root) for content in row.get("candidates", ())),
         )
 
 

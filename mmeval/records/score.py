@@ -27,7 +27,8 @@ class Score:
     one without sound for the quality of sound. A scored one without a value has only evidence, of which an aggregator
     makes one number of all answers. Where a part of an unscored trial is known, such as a rubric with one
     lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` of an unscored one
-    is whether scoring it again can help."""
+    is whether scoring it again can help. ``weight`` is how many things stand behind it, such as the steps of a maze,
+    for an aggregator that counts these."""
 
     value: float | None = None
     status: ScoreStatus = "scored"
@@ -35,15 +36,20 @@ class Score:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     bounds: tuple[float, float] | None = None
     cause: Cause = "final"
+    weight: float = 1.0
 
     @classmethod
-    def unscored(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
-        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds)
+    def unscored(
+        cls, reason: str, *, bounds: tuple[float, float] | None = None, weight: float = 1.0, **evidence: Any
+    ) -> Score:
+        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, weight=weight)
 
     @classmethod
-    def lost(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
+    def lost(
+        cls, reason: str, *, bounds: tuple[float, float] | None = None, weight: float = 1.0, **evidence: Any
+    ) -> Score:
         """Unscored for a reason that may be gone when the trial is scored again."""
-        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause="lost")
+        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause="lost", weight=weight)
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:
@@ -64,6 +70,8 @@ class Score:
             row["bounds"] = list(self.bounds)
         if self.cause != "final":
             row["cause"] = self.cause
+        if self.weight != 1:
+            row["weight"] = self.weight
         return row
 
     @classmethod
@@ -75,6 +83,7 @@ class Score:
             evidence=row.get("evidence", {}),
             bounds=_pair(row.get("bounds")),
             cause=row.get("cause", "final"),
+            weight=row.get("weight", 1.0),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
+from mmeval.aggregate.summary import cannot_be_done
 from mmeval.records.score import Key, Result
 from mmeval.wording import some
 
@@ -60,7 +61,8 @@ class NumberReasons:
             return _without(self._fewer(result))
         if result.task not in self._members:
             return "; ".join((*self._lacking(result), *self._partial([result])))
-        return "; ".join((*self._unknown(result), *self._left_out(result), *self._partial(self._tasks(result))))
+        own = (*self._unknown(result), *self._as_zero(result), *self._left_out(result))
+        return "; ".join((*own, *self._partial(self._tasks(result))))
 
     def is_partial(self, result: Result) -> bool:
         """Whether a value, or that of one of a group's tasks, is without some pieces; a slice: without more of them."""
@@ -97,10 +99,17 @@ class NumberReasons:
 
     def _unknown(self, group: Result) -> Iterator[str]:
         """The tasks without which the group has no value, with the counts of their trials."""
-        counted = [member for member in self._own(group) if member.task in group.weights]
-        lost = [member for member in counted if member.value is None]
-        if group.value is None and 0 < len(lost) < len(counted):
-            yield f"no value without {some([_with_counts(member) for member in lost], MAX_NAMED)}"
+        own = [member for member in self._own(group) if member.task in group.weights]
+        lost = [_with_counts(member) for member in own if member.value is None and not cannot_be_done(member)]
+        lost += [f"{name} (not asked)" for name in group.weights if (name, group.metric) not in self._whole]
+        if group.value is None and 0 < len(lost) < len(group.weights):
+            yield f"no value without {some(lost, MAX_NAMED)}"
+
+    def _as_zero(self, group: Result) -> Iterator[str]:
+        """The members that the model cannot do, where the group counts them."""
+        zero = [one.task for one in self._own(group) if one.task in group.weights and cannot_be_done(one)]
+        if zero:
+            yield f"counted as 0: {some(zero, MAX_NAMED)}"
 
     def _left_out(self, group: Result) -> Iterator[str]:
         """The tasks whose samples are all bad."""

@@ -144,6 +144,13 @@ def _about_all(
     alias = {row.task: row.alias for row in rows} | {
         task.name: task.alias for task in (*selection, *selection.left_out)
     }
+    weighed = {
+        (name, row.metric)
+        for row in shown
+        for one in row.results
+        if row.is_group and one is not None and one.value is not None
+        for name in one.weights
+    }
     for tasks, what in (
         (ours["not_comparable"], f"{why}: no number compares with a paper's"),
         (
@@ -153,6 +160,10 @@ def _about_all(
         ([*ours["unfinished"]], "Not all trials are made"),
         ([*ours["left_out"]], "Left out, as their data are missing"),
         ([row.task for row in shown if any(row.partial)], "Made without some pieces"),
+        (
+            [row.task for row in rows if (row.task, row.metric) in weighed and row not in shown],
+            "Counted as 0 in a group, as the model cannot do it",
+        ),
     ):
         if tasks and everywhere.issubset(tasks):
             yield f"{what}."

@@ -17,7 +17,7 @@ from mmeval.errors import Caught, MmevalError, PluginError
 from mmeval.records.score import Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
-from mmeval.task.task import CombinedNumber, Group, Task
+from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,10 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             elif score is None:
                 column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
             elif score["status"] == "scored" and score["value"] is not None:
-                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
+                weight = score.get("weight", 1.0)
+                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels, weight=weight)
             else:
-                known = Score.from_json(score) if {"bounds", "evidence"} & score.keys() else score["status"]
+                known = Score.from_json(score) if {"bounds", "evidence", "weight"} & score.keys() else score["status"]
                 column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 
@@ -199,21 +200,26 @@ def _named(task: TaskNumbers, number: str, slice: str, aggregation: str) -> Iter
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
     """The groups' numbers, in the order of the groups.
     A task that a group reaches twice, directly and through another group among its members, counts once. A group among
-    the members weighs its own as it says itself; one that has no such number does as the group around it."""
+    the members weighs its own as it says itself; one that has no such number does as the group around it. Where absent
+    members count, one without the number is unknown: it was not asked."""
     by_name = {group.name: group for group in groups}
-    by_size = {(group.name, m.metric): m.weight_by_size for group in groups for m in group.metrics}
+    entries = {(group.name, entry.metric): entry for group in groups for entry in group.metrics}
     whole = {(result.task, result.metric): result for result in results if not result.slice}
 
-    def of(group: Group, metric: str, weight_by_size: bool, counted: set[str]) -> Result | None:
-        members: list[Result] = []
+    def of(group: Group, entry: GroupMetric, counted: set[str]) -> Result | None:
+        metric = entry.metric
+        members: dict[str, Result | None] = {}
         for name in sorted(group.members, key=lambda name: name in by_name):  # its own tasks first: they are its own
             if name in by_name:
-                nested = of(by_name[name], metric, by_size.get((name, metric), weight_by_size), counted)
-                members.extend([] if nested is None else [nested])
-            elif (name, metric) in whole and name not in counted:
+                members[name] = of(by_name[name], entries.get((name, metric), entry), counted)
+            elif name not in counted:
                 counted.add(name)
-                members.append(whole[name, metric])
-        return combine(group.name, metric, members, weight_by_size=weight_by_size) if members else None
+                members[name] = whole.get((name, metric))
+        if entry.counts_absent:
+            members = {name: found or Result(name, metric, None, n=0, scored=0) for name, found in members.items()}
+        known = [member for member in members.values() if member is not None]
+        by_size, absent = entry.weight_by_size, entry.counts_absent
+        return combine(group.name, metric, known, weight_by_size=by_size, counts_absent=absent) if known else None
 
-    found = (of(group, m.metric, m.weight_by_size, set()) for group in groups for m in group.metrics)
+    found = (of(group, entry, set()) for group in groups for entry in group.metrics)
     return [result for result in found if result is not None]

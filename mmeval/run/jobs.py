@@ -257,7 +257,7 @@ def _check_draw(options: RunOptions) -> None:
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
     """Store media that are in memory (a parquet column), to read the sample again."""
-    for content in (*(message.content for message in sample.input), *sample.references):
+    for content in sample.contents:
         for part in content.parts:
             if part.media is not None and part.media.path is None:
                 store.put(part.media)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend.contract import AnyBackend, ProgramBackend, SampleBackend, WholeAnswers
+from mmeval.backend.routes import routes_to_fewer
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import PIECES
 from mmeval.program.calls import MODEL, Program, Role
 from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
+from mmeval.program.route import Route
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -43,6 +45,8 @@ class TaskRun:
     whole: bool = False
     blocks: bool = False
     present: frozenset[str] = frozenset()
+    convert: tuple[Route, ...] = ()
+    """The routes by which the model gets fewer inputs than a sample has."""
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds to ask for; where the output may be partial, those the model can give.
@@ -61,7 +65,9 @@ class TaskRun:
         """What puts a sample to the model."""
         task = self.task
         protocol = single if self.whole else task.protocol
-        return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
+        return protocol(
+            Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL, convert=self.convert))
+        )
 
     def recorded(self, result: object) -> Interleaved:
         """The answer as the task records a protocol's result: placeholders in its own spellings, and as blocks.
@@ -135,6 +141,11 @@ def task_run(
         whole=isinstance(backends.get(MODEL), WholeAnswers),
         blocks=task.blocks and not isinstance(backends.get(MODEL), SampleBackend),
         present=frozenset(backends),
+        convert=()
+        if MODEL not in backends
+        else routes_to_fewer(
+            backends[MODEL].capabilities, video_frames=task.video_frames, first_picture=task.first_picture
+        ),
     )
 
 

@@ -70,6 +70,8 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         metadata=keys.metadata,
         roles={role: GenerationParams.from_mapping(params) for role, params in keys.roles.items()},
         input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
+        video_frames=keys.fewer_inputs.video_frames,
+        first_picture=keys.fewer_inputs.first_picture,
         layout=keys.layout,
         expected=UNSTATED if given.data == "bundled" else Expected(keys.expected.rows, keys.expected.samples),
         comparable=given.data != "bundled" and all(metric.bound.comparable for metric in metrics),

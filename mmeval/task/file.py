@@ -21,6 +21,7 @@ from mmeval.task.schema import (
     REFUSED,
     ByHandKeys,
     ExpectedKeys,
+    FewerInputsKeys,
     GroupKeys,
     GroupMetricKeys,
     NumberKeys,
@@ -36,6 +37,7 @@ Keys = TypeVar("Keys", bound=BaseModel)
 _INNER: dict[str, type[BaseModel]] = {
     "aggregate_metric_list": GroupMetricKeys,
     "expected": ExpectedKeys,
+    "fewer_inputs": FewerInputsKeys,
     "by_hand": ByHandKeys,
     "numbers": NumberKeys,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,13 +57,16 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
         metric = replace(metric, higher_is_better=keys.higher_is_better, direction_of=None)
     where = (*path, "aggregation")
     aggregator = plugin_at(load_aggregator, keys.aggregation.name, name_path(file, where))
-    check_options(aggregator, keys.aggregation.options, where)
-    check_values(aggregator, keys.aggregation.options, where)
+    options = keys.aggregation.options
+    if "profile" in inspect.signature(aggregator).parameters:
+        options = {"profile": overrides.profile or file.keys.profile, **options}
+    check_options(aggregator, options, where)
+    check_values(aggregator, options, where)
     bound = _bound(file, metric, keys, path, overrides)
     return TaskMetric(
         bound=bound,
         aggregation=keys.aggregation.name,
-        options=keys.aggregation.options,
+        options=options,
         unavailable=bound.unavailable(roles, word_for(file)),
         needs=bound.missing_needs(roles),
     )

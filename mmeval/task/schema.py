@@ -236,6 +236,13 @@ class ByHandKeys(_Keys):
     note: str = ""
 
 
+class FewerInputsKeys(_Keys):
+    """``fewer_inputs``: what a model gets that does not take all that a sample holds."""
+
+    video_frames: Annotated[int, Field(ge=0, le=1000)] = 0
+    first_picture: bool = False
+
+
 class TaskKeys(_Keys):
     """Every key of a task."""
 
@@ -256,6 +263,7 @@ class TaskKeys(_Keys):
     prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
     protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")
     input_modalities: Annotated[list[KindName], AfterValidator(_is_unique)] = []
+    fewer_inputs: FewerInputsKeys = FewerInputsKeys()
     output_modalities: Annotated[
         list[Annotated[str, AfterValidator(_is_wanted_kind)]],
         BeforeValidator(_as_list),
@@ -290,6 +298,7 @@ class GroupMetricKeys(_Keys):
     metric: str
     aggregation: Literal["mean"] = "mean"
     weight_by_size: bool = False
+    absent: Literal["left_out", "zero"] = "left_out"
 
 
 class GroupKeys(_Keys):

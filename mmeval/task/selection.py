@@ -174,7 +174,10 @@ class ChosenTasks:
             name=group.name,
             alias=group.keys.group_alias or group.name,
             members=tuple(dict.fromkeys(members)),
-            metrics=tuple(GroupMetric(m.metric, m.weight_by_size) for m in group.keys.aggregate_metric_list),
+            metrics=tuple(
+                GroupMetric(m.metric, m.weight_by_size, counts_absent=m.absent == "zero")
+                for m in group.keys.aggregate_metric_list
+            ),
             version=group.version,
             layout=group.keys.layout,
         )

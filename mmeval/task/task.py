@@ -127,6 +127,10 @@ class Task:
     """Generation parameters of other roles, such as the judge's, by name."""
     input_modalities: tuple[PartKind, ...] = ()
     """The kinds of part that samples hold; empty: not stated."""
+    video_frames: int = 0
+    """The even frames that a model without video gets of each video; 0: its samples are unsupported."""
+    first_picture: bool = False
+    """Whether a model that takes a single picture gets the first one; else its samples with several are unsupported."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Where the data come from, for the record: path, revision and commit."""
     layout: str = ""
@@ -154,6 +158,8 @@ class GroupMetric:
 
     metric: str
     weight_by_size: bool = False
+    counts_absent: bool = False
+    """Whether a member that the model cannot do counts 0 (``absent: zero``); else it is left out."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ class OpenAIBackend:
     :param revision: which weights the server runs, if you know; only part of the identity.
     :param outputs: kinds that the model gives, such as ``text+image``; empty: what the endpoint is for.
     :param inputs: kinds that the model takes; ``video`` is sent in the dialect of vLLM.
+    :param max_images: pictures that a request may hold; 0: any number.
     :param endpoint: ``chat``, ``images``, ``speech``, or ``auto``: images or speech for requests that want one picture
         or one sound and nothing else, chat for all others.
     :param timeout: seconds for a whole call.
@@ -78,6 +79,7 @@ class OpenAIBackend:
         revision: str = "",
         outputs: str | Sequence[str] = "",
         inputs: str | Sequence[str] = "text+image+audio+document",
+        max_images: int = 0,
         endpoint: EndpointChoice = "chat",
         timeout: float = 600,
         send_seed: bool = True,
@@ -103,7 +105,7 @@ class OpenAIBackend:
             base_url=address,
             revision=str(revision),
             endpoint=chosen,
-            capabilities=capabilities_of(chosen, inputs, outputs),
+            capabilities=capabilities_of(chosen, inputs, outputs, max_images),
             timeout=checked_positive("timeout", timeout),
             send_seed=send_seed,
             max_tokens_field=checked_choice("max_tokens_field", max_tokens_field, MaxTokensField),

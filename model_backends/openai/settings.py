@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from mmeval.backend import Capabilities
+from mmeval.backend import Capabilities, Limit
 from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 
@@ -160,16 +160,19 @@ def is_local(host: str) -> bool:
 
 
 def capabilities_of(
-    endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str]
+    endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str], max_images: int = 0
 ) -> Capabilities:
     """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
-    Inputs are limited to those of the endpoint; it also decides the default outputs."""
+    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any number); it also decides the
+    default outputs."""
     taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
     given_kinds = ", ".join(_OUTPUTS_OF[endpoint])
     given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives {given_kinds}.")
     mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
     own = Capabilities.of(taken, given, mode)
+    if max_images and "image" in taken:
+        own = replace(own, inputs={**own.inputs, "image": Limit(max_items=max_images)})
     return replace(own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS))
 
 

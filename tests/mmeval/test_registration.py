@@ -10,7 +10,9 @@ from mmeval.aggregate.scores import Estimate, Scores
 from mmeval.errors import AmbiguousNameError, PluginError, UsageError
 from mmeval.metric.contract import load_metric, metric
 from mmeval.model_backends.empty import EmptyBackend
+from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from tests.support.lm_eval_reader import read_samples
 from tests.support.task_folder import write_rows
 
 
@@ -90,6 +92,39 @@ def test_the_same_definition_again_replaces_the_earlier_one_and_another_is_refus
     with pytest.raises(UsageError) as caught:
         mmeval.register_aggregation("settled")(lambda scores: Estimate(3.0))
     assert caught.value.name == "settled"
+
+
+def test_scores_have_weights_and_an_aggregator_that_asks_is_told_the_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "data", *({"input": text} for text in ("one", "one two three", "bad")))
+
+    def heavy(trial: Trial) -> Score:
+        words = trial.sample.input[0].content.raw.split()
+        return Score(len(words) > 1, weight=-1 if words == ["bad"] else len(words))
+
+    def told(scores: Scores, *, profile: str, times: float = 1.0) -> Estimate:
+        return Estimate(times * (profile == "official"))
+
+    mmeval.register_metric("heavy")(heavy)
+    mmeval.register_metric("other")(lambda trial: 0.0)
+    mmeval.register_aggregation("told")(told)
+    listed = [
+        {"metric": "heavy", "aggregation": "weighted_mean"},
+        {"metric": "other", "aggregation": {"name": "told", "times": 0.5}},
+    ]
+    task = {"task": "steps", "dataset_path": "data", "metric_list": listed, "metadata": {"version": 1}}
+    values = []
+    for profile in ("standard", "official"):
+        found = mmeval.evaluate(
+            model="empty", tasks=task, score_workers=0, bootstrap_iters=0, log_samples=True, profile=profile
+        )
+        values.append([result.value for result in found.results])
+        assert [result.unscored for result in found.results] == [1, 0]
+    assert values == [[0.75, 0.0], [0.75, 0.5]]
+    rows = [row["scores"][0]["heavy"] for row in read_samples(next(tmp_path.rglob("samples_*.jsonl")))]
+    assert [row.get("weight") for row in rows] == [None, 3, None]
 
 
 def test_what_a_script_registers_works_in_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from mmeval.task.schema import (
     ByHandKeys,
     ExpectedKeys,
+    FewerInputsKeys,
     GroupKeys,
     GroupMetricKeys,
     MetricKeys,
@@ -17,6 +18,7 @@ from mmeval.task.schema import (
     PromptKeys,
     TaskKeys,
 )
+from tests.support import tiny_media
 from tests.support.bench import Bench, Left, set_up
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
@@ -26,6 +28,7 @@ KEYS = {
     "metric_list": list(MetricKeys.model_fields),
     "numbers": list(NumberKeys.model_fields),
     "expected": list(ExpectedKeys.model_fields),
+    "fewer_inputs": list(FewerInputsKeys.model_fields),
     "by_hand": list(ByHandKeys.model_fields),
     "group": list(GroupKeys.model_fields),
     "aggregate_metric_list": list(GroupMetricKeys.model_fields),
@@ -56,8 +59,17 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.rows({"input": " padded words\n"}, folder="tasks/padded")
         made.rows({"input": "before <GEN_0> after"}, folder="tasks/placed")
         made.rows({"input": "question 0", "reference": "no"}, folder="tasks/wrong_data")
+        seen = {"image1": "a.png", "image2": "b.png", "video1": "c.mp4"}
+        made.rows({"input": "question 0 <<video1>> <<image1>> <<image2>>", "media": seen}, folder="tasks/seen")
+        for name, content in (
+            ("a.png", tiny_media.picture()),
+            ("b.png", tiny_media.picture()),
+            ("c.mp4", tiny_media.clip()),
+        ):
+            (made.tasks / "seen" / name).write_bytes(content)
         made.task("wrong", dataset_path="wrong_data")
         made.task("twice", repeats=2)
+        made.task("models", output_modalities=["text", "3d"])
         made.task("many", metric_list=[{"metric": "toy_pair"}])
         monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda repo, revision: made.tasks / repo / revision)
         yield made
@@ -77,6 +89,13 @@ def names(left: Left) -> Any:
 
 def tokens(left: Left) -> Any:
     return {request.params.max_tokens for request in left.requests}
+
+
+def sent(left: Left) -> Any:
+    """The kinds of part of each request, and the routes that the answer names in its warnings."""
+    kinds = [[part.kind for part in request.messages[0].content.parts] for request in left.requests]
+    (warnings,) = left.samples()[0].get("warnings", [None])
+    return kinds, warnings and [warning.partition(":")[0] for warning in warnings]
 
 
 def row(left: Left) -> Mapping[str, Any]:
@@ -112,6 +131,19 @@ TASK: dict[str, tuple[dict[str, Any], str, Seen, Any]] = {
     "task.protocol": ({**BOTH, "protocol": "independent_passes"}, "--limit 1", wants, [("text",), ("image",)]),
     "task.output_modalities": ({"output_modalities": ["image"]}, "", wants, [("image",)] * 3),
     "task.partial_output": ({**BOTH, "partial_output": True}, "--model_args gives=text", wants, [("text",)] * 3),
+    "task.fewer_inputs": ({"dataset_path": "seen"}, "--log_samples", sent, ([], None)),
+    "fewer_inputs.video_frames": (
+        {"dataset_path": "seen", "fewer_inputs": {"video_frames": 3}},
+        "--log_samples",
+        sent,
+        ([["text", *["image"] * 3, "text", "image", "text", "image"]], ["video->3_frames"]),
+    ),
+    "fewer_inputs.first_picture": (
+        {"dataset_path": "seen", "fewer_inputs": {"first_picture": True}},
+        "--log_samples --model_args pictures=1",
+        sent,
+        ([["text", "image", "text", "text"]], ["video->first_frame", "image->first"]),
+    ),
     "task.placeholders": (
         {**BOTH, "dataset_path": "placed", "placeholders": ["generated"]},
         "--log_samples",
@@ -250,6 +282,11 @@ GROUP: dict[str, tuple[dict[str, Any], Seen, Any]] = {
         {"aggregate_metric_list": [{"metric": "exact_match", "weight_by_size": True}]},
         lambda left: left.values["both.exact_match"],
         0.75,
+    ),
+    "aggregate_metric_list.absent": (
+        {"task": ["tiny", "models"], "aggregate_metric_list": [{"metric": "exact_match", "absent": "zero"}]},
+        lambda left: left.values["both.exact_match"],
+        0.5,
     ),
 }
 """The keys of a group of ``tiny`` (three right answers) and ``wrong`` (one wrong answer), what is seen."""

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from mmeval.__main__ import main
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities, Limit
 from mmeval.dataset.contract import Dataset, DataSource
 from mmeval.metric.contract import metric
 from mmeval.records.request import Request
@@ -51,9 +51,11 @@ class Noting:
     _in_flight: ClassVar[int] = 0
     provenance: Mapping[str, Any] = {}
 
-    def __init__(self, *, model: str = "noting", gives: str = "text+image") -> None:
+    def __init__(self, *, model: str = "noting", gives: str = "text+image", pictures: int = 9) -> None:
+        """``pictures`` is how many it takes."""
         self.identity = {"backend": "noting", "model": model}
-        self.capabilities = Capabilities.of(("text", "image"), gives.split("+"))
+        able = Capabilities.of(("text", "image"), gives.split("+"))
+        self.capabilities = replace(able, inputs={**able.inputs, "image": Limit(max_items=pictures)})
 
     async def generate(self, request: Request) -> Response:
         cls = type(self)

@@ -17,6 +17,7 @@ A row:
 |--------------|-----------------------------------------------------------------------------------------------|
 | `input`      | CONTENT (one user message), or a list of messages ``{"role": ..., "content": CONTENT}``       |
 | `references` | a list of CONTENT, each an accepted answer; or `reference`: one CONTENT; or neither           |
+| `candidates` | a list of CONTENT that metrics alone see, such as wrong pictures beside the right one           |
 | `id`         | a text or a whole number; a row without one is called by its number in the split, from 1      |
 | `media`      | a mapping from labels to paths: media that any tag of this row may name                       |
 | all others   | labels: they become the sample's metadata and never reach the model                           |
@@ -60,7 +61,7 @@ from mmeval.records.sample import Message, MessageRole, Sample
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
-_OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
+_OWN_KEYS = frozenset(("id", "input", "references", "reference", "candidates", "media"))
 _NEAR = 0.8
 """How alike two words are of which one is treated as a misspelling of the other."""
 _MOST_FOLDERS = 1000
@@ -208,6 +209,7 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
         input=_messages(row["input"], reader),
         references=_references(row, reader),
         metadata=_labels(row),
+        candidates=tuple(reader.read(item, f"candidates[{i}]") for i, item in enumerate(_candidates(row))),
     )
     if unnamed := reader.unnamed():
         raise UsageError(f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> where it belongs')
@@ -267,6 +269,13 @@ def _message(written: Any, reader: ContentReader, where: str) -> Message:
     if not isinstance(role, str) or role not in _ROLES:
         raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
     return Message(cast("MessageRole", role), reader.read(written["content"], f"{where}.content"))
+
+
+def _candidates(row: dict[str, Any]) -> list[Any]:
+    written = row.get("candidates")
+    if written is not None and not isinstance(written, list):
+        raise UsageError('"candidates" is no list of contents that metrics alone see; give a label another name')
+    return written or []
 
 
 def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:

@@ -81,6 +81,11 @@ def details(
         "steps": [_step(exchange, writer, is_output=is_output) for exchange in made],
         "labels": labels if whole else bounded(labels),
         "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
+        **(
+            {"candidates": [writer.parts(content) for content in sample["candidates"]]}
+            if "candidates" in sample
+            else {}
+        ),
     }
 
 

@@ -1,8 +1,9 @@
 import math
+from typing import Literal
 
 import pytest
 
-from mmeval.aggregate.aggregators import macro_mean, repeats
+from mmeval.aggregate.aggregators import macro_mean, mean, repeats, weighted_mean
 from mmeval.aggregate.scores import Scores
 from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
@@ -60,3 +61,43 @@ def test_parts_of_different_size_count_the_same_with_the_standard_error_of_a_mea
     assert macro_mean(of_files(zh=[None]), by="file").value is None
     found = macro_mean(of_files(zh=[0.0, 1.0], de=[0.0, 0.5]), by="file")
     assert found.stderr == pytest.approx(math.hypot(0.5, 0.25) / 2)
+
+
+STEPS = {"a": [1.0, 1.0, 0.0], "b": [0.0], "c": [1.0, 0.0, 0.0, 0.0, 1.0], "d": []}
+"""The things behind the scores of four samples."""
+
+
+def of_steps(*more: Score | Literal["failed"]) -> Scores:
+    found = Scores(range=(0, 1))
+    for name, steps in STEPS.items():
+        found.add(name, 0, Score(sum(steps) / max(len(steps), 1), weight=len(steps)))
+    for at, score in enumerate(more):
+        found.add(f"more/{at}", 0, score)
+    return found
+
+
+def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_samples_as_clusters() -> None:
+    one_by_one = Scores(range=(0, 1))
+    for name, steps in STEPS.items():
+        for at, value in enumerate(steps):
+            one_by_one.add_value(f"{name}/{at}", 0, value, cluster=name)
+    found, expected = weighted_mean(of_steps().at([0, 1, 2])), mean(one_by_one)
+    assert found.value == pytest.approx(4 / 9) == expected.value
+    assert found.stderr == pytest.approx(expected.stderr)
+    assert mean(of_steps()).value != found.value
+    assert [row.weight for row in of_steps().drawn([[2], [0]])] == [5, 3]
+    assert weighted_mean(Scores()).value is weighted_mean(of_steps().at([3])).value is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "bounds"),
+    [
+        (Score.unscored("lost", weight=2), (4 / 11, 6 / 11)),
+        (Score.lost("lost", bounds=(0.5, 1), weight=2), (5 / 11, 6 / 11)),
+        ("failed", (4 / 14, 9 / 14)),
+    ],
+    ids=["its own weight", "its own bounds", "a weight that nobody knows is the greatest"],
+)
+def test_the_bounds_of_a_weighted_mean(lost: Score | Literal["failed"], bounds: tuple[float, float]) -> None:
+    found = summarise("t", "m", of_steps(lost), weighted_mean)
+    assert (found.value, found.bounds) == (pytest.approx(4 / 9), pytest.approx(bounds))

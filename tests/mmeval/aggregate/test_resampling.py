@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.aggregate import resampling
-from mmeval.aggregate.aggregators import mean, median
+from mmeval.aggregate.aggregators import mean, median, weighted_mean
 from mmeval.aggregate.resampling import resample
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
@@ -17,7 +17,7 @@ def column(values: Sequence[float | None], clusters: Sequence[int] = (), *, repe
     """Scores of samples, each repeated; None for an unscored one."""
     scores = Scores()
     for i, value in enumerate(values):
-        given = Score.unscored("lost") if value is None else Score(value)
+        given = Score.unscored("lost") if value is None else Score(value, weight=1 + i % 3)
         scores.add(f"s{i // repeats}", i % repeats, given, cluster=str(clusters[i]) if clusters else "")
     return scores
 
@@ -31,7 +31,7 @@ def unknown(aggregator: Aggregator) -> Aggregator:
     return lambda scores: Estimate(aggregator(scores).value)
 
 
-@pytest.mark.parametrize("aggregator", [mean, median])
+@pytest.mark.parametrize("aggregator", [mean, median, weighted_mean])
 @pytest.mark.parametrize(("levels", "size"), [(2, 60), (1000, 61)], ids=["ties", "distinct"])
 def test_many_draws_at_once_give_what_draws_one_by_one_give(aggregator: Aggregator, levels: int, size: int) -> None:
     draw = random.Random(size + levels)

@@ -175,8 +175,8 @@ def member(name: str, value: float | None, low: float | None = None, high: float
     return Result(name, "m", value, **{"n": 10, "scored": 10 if value is not None else 0, "bounds": bounds, **more})
 
 
-def check_group(*members: Result, by_size: bool = False, **expected: Any) -> None:
-    group = combine("g", "m", members, weight_by_size=by_size)
+def check_group(*members: Result, by_size: bool = False, absent: bool = False, **expected: Any) -> None:
+    group = combine("g", "m", members, weight_by_size=by_size, counts_absent=absent)
     assert {name: getattr(group, name) for name in expected} == expected
 
 
@@ -222,6 +222,24 @@ def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_coul
     other = member("c", 1.0, 1.0, 1.0, n=4, scored=4)
     weights = {"a": 0.5, "c": 0.5}
     check_group(heard, silent, other, by_size=True, value=0.75, weights=weights, inapplicable=16, bounds=(0.75, 0.75))
+
+
+def test_where_absent_counts_what_a_model_cannot_do_is_zero_and_all_else_stays_unknown() -> None:
+    """The published rule of a mean over abilities: 68.05, 69.62, 87.61 and three without any give 37.55 of 6."""
+    done = [
+        member(name, value, value, value, stderr=0.0) for name, value in (("a", 0.6805), ("b", 0.6962), ("c", 0.8761))
+    ]
+    cannot = [member(name, None, unsupported=10) for name in "de"]
+    bad_too = member("f", None, 0.0, 1.0, unsupported=8, failed=2, faulty=2)
+    value = pytest.approx(2.2528 / 6)
+    check_group(*done, *cannot, bad_too, absent=True, value=value, bounds=(value, value), stderr=0.0, unsupported=28)
+    check_group(*cannot, absent=True, value=0.0, ci95=(0.0, 0.0), bounds=(0.0, 0.0))
+    bigger = member("b", None, n=30, unsupported=30)
+    check_group(KNOWN, bigger, absent=True, by_size=True, value=0.125, weights={"a": 0.25, "b": 0.75})
+    check_group(KNOWN, member("b", None, 0.0, 1.0, failed=10), absent=True, value=None, bounds=(0.25, 0.75))
+    check_group(member("a", None, n=0), absent=True, by_size=True, value=None, bounds=None)
+    for unknown in ({"unavailable": 10}, {"inapplicable": 10}, {"unsupported": 5, "inapplicable": 5}, {"n": 0}):
+        check_group(KNOWN, *cannot, member("b", None, **unknown), absent=True, value=None, stderr=None, bounds=None)
 
 
 def test_a_group_with_suspended_scoring_has_no_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 from mmeval.backend import routes as routes_module
 from mmeval.backend import sendable as module
 from mmeval.backend.capabilities import Capabilities, Limit
-from mmeval.backend.routes import ROUTES, TO_DESCRIBE
+from mmeval.backend.routes import ROUTES, TO_DESCRIBE, routes_to_fewer
 from mmeval.backend.sendable import can_take, foreseen, missing, route_mark, sendable
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
@@ -78,6 +78,47 @@ def test_what_no_route_helps_is_not_taken(kind: PartKind, routes: tuple[str, ...
     two = Capabilities({"text": Limit(), "image": Limit(max_items=2)}, {"text": Limit()})
     made, message = error_of(call("video"), two)
     assert (made, "2 image" in message, "8 " in message) == ("unsupported", True, True)
+
+
+ONE = Capabilities({"text": Limit(), "image": Limit(max_items=1)}, {"text": Limit()})
+SEVERAL = Interleaved(
+    (text_part("a"), *(media_part(Media.from_bytes(MEDIA[kind]), kind) for kind in ("video", "image")), text_part("b"))
+)
+
+
+@pytest.mark.parametrize(
+    ("able", "becomes", "notes"),
+    [
+        (SEEING, ["text", "image", "image", "image", "image", "text"], ["video->3_frames: 3 frames"]),
+        (ONE, ["text", "image", "text"], ["video->first_frame: its first", "image->first: the first image of 2"]),
+        (ALL, ["text", "video", "image", "text"], []),
+        (READING, [], []),
+    ],
+    ids=["without video", "a single picture", "everything", "no picture"],
+)
+def test_a_model_gets_fewer_inputs_where_it_does_not_take_all(
+    able: Capabilities, becomes: list[str], notes: list[str]
+) -> None:
+    routes = routes_to_fewer(able, video_frames=3, first_picture=True)
+    asked = Call("model", Request((Message("user", SEVERAL),)), convert=routes)
+    made, seen = sendable(asked, able), foreseen(asked, able)
+    assert (made.error is None) == (missing(asked, able) == []) == bool(becomes)
+    assert [done[: len(start)] for done, start in zip(made.done, notes, strict=True)] == notes
+    if becomes:
+        kinds_of = [[part.kind for part in one.messages[0].content.parts] for one in (made.request, seen)]
+        assert kinds_of == [becomes, becomes]
+        assert (made.request.digest, bool(route_mark(asked, able))) == (asked.request.digest, bool(notes))
+    assert routes_to_fewer(able, video_frames=0, first_picture=False) == ()
+
+
+def test_of_the_pictures_of_several_messages_the_first_is_kept_and_one_alone_stays() -> None:
+    pictures = [media_part(Media.from_bytes(tiny_media.picture(size=(side, 2)))) for side in (2, 3)]
+    messages = tuple(Message("user", Interleaved((text_part("x"), part, part))) for part in pictures)
+    routes = routes_to_fewer(ONE, video_frames=0, first_picture=True)
+    made = sendable(Call("model", Request(messages), convert=routes), ONE)
+    assert [message.content.parts[1:] for message in made.request.messages] == [(pictures[0],), ()]
+    alone = Call("model", Request((Message("user", Interleaved((pictures[0],))),)), convert=routes)
+    assert sendable(alone, ONE) == (alone.request, (), None)
 
 
 def test_large_media_are_converted_although_they_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

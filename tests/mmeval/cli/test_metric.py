@@ -97,6 +97,21 @@ def test_a_target_is_one_reference_or_several(tmp_path: Path, capsys: pytest.Cap
     assert [row["value"] for row in results(capsys)] == [1, 1, 1, 1, None]
 
 
+def test_a_case_has_candidates_each_a_content(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    case = Case(answer="x", candidates=("a", [{"type": "image", "path": "a.png"}]))
+    made = trial_of(case, tmp_path).sample.candidates
+    assert [[part.kind for part in content.parts] for content in made] == [["text"], ["image"]]
+
+
+def test_a_case_whose_candidate_is_missing_is_unscored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given: list[Any] = [["b"], [[{"type": "image", "path": "gone.png"}]], "b"]
+    rows = [{"answer": "b", "target": "b", "candidates": candidates} for candidates in given]
+    assert main(["metric", "exact_match", "--cases", str(cases(tmp_path, *rows[:2]))]) == 3
+    assert [row["value"] for row in results(capsys)] == [1, None]
+    assert main(["metric", "exact_match", "--cases", str(cases(tmp_path, rows[2]))]) == 2
+
+
 @pytest.mark.usefixtures("plugged")
 def test_a_judged_metric_needs_its_judge(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "judged", "--answer", "x"]) == 2

@@ -26,9 +26,14 @@ FAILED = [result(name, None, failed=10) for name in "bcdef"]
         ([KNOWN, result("b", None, failed=10, faulty=10)], 0.5, "a", ["bad: b"]),
         ([KNOWN, result("b", None, failed=8, faulty=8, unsupported=2)], 0.5, "a", ["bad: b"]),
         ([KNOWN, result("b", None, unsupported=10)], 0.5, "a", []),
+        ([KNOWN, result("b", None, unsupported=10)], 0.25, "ab", ["as 0: b"]),
+        ([KNOWN, result("b", None, unsupported=10)], None, "abc", ["without c", "as 0: b"]),
         ([KNOWN, *FAILED], None, "abcdef", ["b (10 failed), c (10 failed), d (10 ", "and 2 more"]),
     ],
-    ids=["a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked", "only a few"],
+    ids=[
+        *("a task without a value", "none has one", "all samples bad", "bad or not asked", "not asked"),
+        *("counted as 0", "counted as 0 beside one not asked", "only a few"),
+    ],
 )
 def test_tasks_without_a_value_are_named(
     members: Sequence[Result], value: float | None, weighed: str, words: list[str]

@@ -70,6 +70,14 @@ def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
         assert lines[-1].endswith("All of it 1 of 2.") == counted
 
 
+def test_a_member_that_counts_as_zero_is_named() -> None:
+    cannot = result("b", None, unsupported=10)
+    for weights, is_named in ({"a": 1.0}, False), ({"a": 0.5, "b": 0.5}, True):
+        lines = shown(replace(result("g"), weights=weights), result("a"), cannot, groups=(GROUP,))
+        assert any(line.startswith("Counted as 0") and line.endswith(": b.") for line in lines) == is_named
+    assert not any("Counted" in line for line in shown(result("g", None, weights={"b": 1.0}), cannot, groups=(GROUP,)))
+
+
 def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> None:
     lines = shown(result("a"), result("b", None, unsupported=10), not_asked=("10 trials not asked",))
     assert [cells(line)[0] for line in lines] == [

@@ -112,6 +112,17 @@ def test_a_group_inside_a_group_weighs_its_own_as_it_says() -> None:
     assert (gone["outer"].value, gone["outer"].bounds) == (None, (0.25, 0.625))
 
 
+def test_where_absent_counts_a_member_that_was_not_asked_leaves_every_group_around_it_unknown() -> None:
+    cannot = replace(named("b", None), scored=0, unsupported=10)
+    all_of_them = (GroupMetric("m", counts_absent=True),)
+    groups = [Group("outer", "Outer", ("a", "inner"), all_of_them), Group("inner", "Inner", ("b", "c"))]
+    found = [
+        {one.task: one.value for one in group_results(groups, [named("a", 1.0), *members])}
+        for members in ([cannot, named("c", 0.5)], [cannot], [])
+    ]
+    assert found == [{"outer": 0.625}, {"outer": None}, {"outer": None}]
+
+
 def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_path: Path) -> None:
     scores = ScoreSet(tmp_path, "toy", {"metrics": [], "outputs": ["exact_match"]})
     lost, final = Score.lost("boom").to_json(), Score.unscored("bang").to_json()

@@ -142,7 +142,7 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(monkeypat
     before = OpenAIBackend(**given).identity
     assert [change for change in changes if OpenAIBackend(**{**given, **change}).identity == before] == []
     assert {"image_detail", "response_format"} & {*before} == set(), "runs of earlier versions go on"
-    other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text")
+    other = OpenAIBackend(model="m", base_url=LOCAL + "/", timeout=5, organization="org", inputs="text", max_images=1)
     assert other.identity == before == json.loads(json.dumps(before))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     backend = OpenAIBackend(model="m", base_url=LOCAL)

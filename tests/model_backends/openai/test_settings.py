@@ -66,7 +66,9 @@ def test_local_servers_are_those_of_this_network_and_inputs_those_of_the_endpoin
     near = ["localhost", "127.0.0.1", "::1", "192.168.3.4", "gpu7", "gpu7.local", "a.internal"]
     assert [host for host in [*near, "api.openai.com", "8.8.8.8"] if is_local(host)] == near
     assert set(capabilities_of("images", "text+image+audio", "").inputs) == {"text", "code", "image"}
-    assert set(capabilities_of("speech", "text+image", "").inputs) == {"text", "code"}
+    assert set(capabilities_of("speech", "text+image", "", 1).inputs) == {"text", "code"}
+    limits = [capabilities_of("chat", "text+image", "", most).inputs["image"].max_items for most in (0, 1)]
+    assert limits == [None, 1]
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,9 @@ mmeval.trial = (() => {
     return box;
   }
 
-  function references(all) {
-    return all.map((parts, at) => shown(all.length > 1 ? `Reference ${at + 1} of ${all.length}` : "Reference", "reference", parts || [], "An empty reference."));
+  /* References or candidates, a box each. */
+  function several(all, title, name) {
+    return all.map((parts, at) => shown(all.length > 1 ? `${title} ${at + 1} of ${all.length}` : title, name, parts || [], `An empty ${name}.`));
   }
 
   function output(trial, title = "Output", name = "output") {
@@ -141,7 +142,8 @@ mmeval.trial = (() => {
     return [
       warnings(trial),
       input(trial.input || []),
-      el("div", { class: others.length ? "answers several" : "answers" }, references(trial.references || []), own, others.map(across)),
+      el("div", { class: others.length ? "answers several" : "answers" }, several(trial.references || [], "Reference", "reference"), own, others.map(across)),
+      trial.candidates && trial.candidates.length ? el("div", { class: "answers several" }, several(trial.candidates, "Candidate", "candidate")) : null,
       trial.scores && trial.scores.length ? section("Scores", "scores", trial.scores.map(score)) : null,
       steps(trial),
       more("Labels", "labels", trial.labels),

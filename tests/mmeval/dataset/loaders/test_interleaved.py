@@ -52,6 +52,15 @@ def test_references_may_be_one_several_or_none(tmp_path: Path) -> None:
     assert [[part.raw for part in found] for found in made] == [["a"], ["a"], ["a", "b"], [], [], []]
 
 
+def test_candidates_are_contents_and_no_label(tmp_path: Path) -> None:
+    given = ["x", [{"type": "image", "path": "img/a.png"}], "<<image1>>"]
+    made = sample(tmp_path, {"input": "x", "candidates": given, "media": {"image1": "img/a.png"}})
+    assert [[part.kind for part in content.parts] for content in made.candidates] == [["text"], ["image"], ["image"]]
+    assert (made.metadata, made.references) == ({}, ())
+    plain = sample(tmp_path, {"input": "x", "candidates": None})
+    assert (plain.candidates, "candidates" in plain.to_json()) == ((), False)
+
+
 def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(tmp_path: Path) -> None:
     rows = dataset(tmp_path, {"input": "a"}, {"id": "own", "input": "b"}, {"input": "c"})
     assert (len(rows), *([made.id for made in rows] for _ in range(2))) == (3, *(["1", "own", "3"],) * 2)
@@ -64,6 +73,8 @@ def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(tmp_path:
     ("row", "word"),
     [
         ({"input": "x", "references": ["a", [{"type": "image", "path": "b.png"}]]}, 'references[1][0] "b.png" is'),
+        ({"input": "x", "candidates": ["a", [{"type": "image", "path": "b.png"}]]}, 'candidates[1][0] "b.png" is'),
+        ({"input": "x", "candidates": "Ada, Grace"}, "a label another name"),
         (picture("img/link.png"), "input[0] 'img/link.png'"),
         (picture("a" * 9000), "input[0]"),
     ],
