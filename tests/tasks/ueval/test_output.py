@@ -94,6 +94,17 @@ def test_other_names_of_the_fields_are_given(tmp_path: Path) -> None:
     assert told(answer(read_output(file, text_field="emu_text", image_field="emu_image"))) == ("t", [B])
 
 
+@pytest.mark.parametrize(("field", "kind"), [("image_field", "image"), ("text_field", "text")])
+def test_a_kind_whose_field_is_empty_was_not_asked_for(field: str, kind: str, tmp_path: Path) -> None:
+    own = {"left_out": ["image"]}
+    file = written(tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png"]}, {"id": 2, "mmeval": own})
+    answers = read_output(file, **{field: ""})
+    assert (answer(answers).left_out, told(answer(answers))) == ((kind,), ("", [B]) if kind == "text" else ("t", []))
+    assert set(answer(answers, "2").left_out) == {kind, "image"}
+    with pytest.raises(UsageError, match="text_field="):
+        read_output(file, text_field="", image_field="")
+
+
 @pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png"])
 def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").mkdir()
