@@ -16,12 +16,13 @@ from typing import Any
 
 from mmeval.content import Media, suffix_for
 from mmeval.errors import UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
+from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, ScoredTrial, exact_parts
 from mmeval.metrics.judged.ueval.replies import EXPLANATION
-from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, kind_of
+from mmeval.metrics.judged.ueval.rows import kind_of
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Score, Trial, content_digest, digest
 from mmeval.tasks.ueval.averages import mean
+from mmeval.tasks.ueval.loader import TASK
 from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
 from mmeval.wording import counted, file_name
 
@@ -37,12 +38,22 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
     missing or changed.
     """
     writer = _Writer(folder)
-    foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
+    foreign = [task.name for task in run.tasks if not _is_ours(task)]
+    for task in run.tasks:
+        if task.name not in foreign:
+            for one in task.scored():
+                writer.add(one)
     if not writer.answers:
         raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of UEval")
     writer.close()
     left_out = (f"{name} is no task of UEval, and was left out" for name in foreign)
     return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+
+
+def _is_ours(task: AnsweredTask) -> bool:
+    """Whether the loader of UEval has read the first sound sample of a task, if there is one."""
+    first = next((trial.sample for trial in task.trials() if not trial.sample.fault), None)
+    return first is None or TASK in first.metadata
 
 
 class _Writer:
@@ -55,14 +66,11 @@ class _Writer:
         self._digests: dict[tuple[int, str], str] = {}
         self._folder = folder
 
-    def add(self, one: ScoredTrial) -> bool:
-        """Take a trial; false if it has no place."""
+    def add(self, one: ScoredTrial) -> None:
         trial = one.trial
         if trial.sample.fault:
             self.counts["faulty"] += 1
-            return True
-        if not {TEXT_CRITERIA, IMAGE_CRITERIA} & trial.sample.metadata.keys():
-            return False
+            return
         entries = self.answers.setdefault(trial.repeat, {})
         told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
         if self._digests.setdefault((trial.repeat, trial.sample.id), told) != told:
@@ -74,7 +82,6 @@ class _Writer:
             entries[trial.sample.id] = entry = self._entry(trial)
             if any(name in one.scores for name in OUTPUTS):
                 self._results.setdefault(trial.repeat, []).append(_item(one, entry))
-        return True
 
     def close(self) -> None:
         """Write the files of answers and of results."""

@@ -21,9 +21,8 @@ TONE = Media.from_bytes(wav())
 
 
 def sample(id: str = "1", **labels: Any) -> Sample:
-    return Sample(
-        id, (user("How?"),), metadata={"task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"], **labels}
-    )
+    known = {"task": "art", "ueval_task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"]}
+    return Sample(id, (user("How?"),), metadata={**known, **labels})
 
 
 def written(folder: Path, *entries: Any, name: str = "answers.json") -> Path:
@@ -213,6 +212,16 @@ def test_tasks_of_others_are_left_out_and_two_answers_to_one_id_are_refused(tmp_
         write_output(AnsweredRun("m", (other,)), tmp_path)
     with pytest.raises(UsageError, match="--tasks"):
         write_output(AnsweredRun("m", (run_of(PLAIN), run_of(ODD[1], task="more"))), tmp_path)
+
+
+def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(tmp_path: Path) -> None:
+    bare = Sample("2", (user("How?"),), metadata={"ueval_task": "art"})
+    damaged = Sample("0", (), fault="no text")
+    error = ErrorInfo("bad_sample", "no text")
+    trials = [Trial(damaged, error=error), *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3")))]
+    done = write_output(AnsweredRun("m", (AnsweredTask("art", lambda: iter(trials)),)), tmp_path)
+    assert [row["id"] for row in json.loads((tmp_path / "answers.json").read_text())] == ["1", "2", "3"]
+    assert (done.answers, len(done.gaps)) == (3, 1)
 
 
 def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
