@@ -18,7 +18,6 @@ from mmeval.content import Media, suffix_for
 from mmeval.errors import UsageError
 from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, ScoredTrial, exact_parts
 from mmeval.metrics.judged.ueval.replies import EXPLANATION
-from mmeval.metrics.judged.ueval.rows import kind_of
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Score, Trial, content_digest, digest
 from mmeval.tasks.ueval.averages import mean
@@ -149,7 +148,7 @@ def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": sample.id,
         "question": "\n".join(message.content.raw for message in sample.input if message.role == "user"),
-        "question_type": kind_of(sample.metadata),
+        "question_type": image.evidence.get("kind"),
         TEXT: entry[TEXT],
         "image_outputs": entry[IMAGE],
         "text_results": _verdicts(text),

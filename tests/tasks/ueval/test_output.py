@@ -232,7 +232,10 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     evidence = {"criteria": verdicts, "met": 1, "total": 2}
     scores = [
         {"ueval_text": Score(0.5, evidence=evidence), "ueval_image": Score.inapplicable("none")},
-        {"ueval_text": Score.lost("gone"), "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1})},
+        {
+            "ueval_text": Score.lost("gone"),
+            "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1, "kind": "closed"}),
+        },
     ]
     write_output(AnsweredRun("m", (run_of(PLAIN, PLAIN, scores=scores),)), tmp_path)
     found = json.loads((tmp_path / "results.json").read_text())
@@ -240,7 +243,7 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     assert first == {
         "id": "0",
         "question": "How?",
-        "question_type": "open",
+        "question_type": None,
         "text_answer": "Fold.",
         "image_outputs": ["images/0_1.png", "images/0_2.png"],
         "text_results": [
@@ -252,6 +255,7 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
         "image_score": {"met": 0, "total": 0, "rate": None},
     }
     assert (second["text_score"]["rate"], second["image_score"]["rate"]) == (None, 1.0)
+    assert second["question_type"] == "closed", "by which the pictures were judged, whatever the labels say"
     assert found["summary"] == {
         "num_items": 2,
         "text_avg_rate": 0.5,
