@@ -17,7 +17,7 @@ from typing import Any
 from mmeval.content import Media, suffix_for
 from mmeval.errors import UsageError
 from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, ScoredTrial, exact_parts
-from mmeval.metrics.judged.ueval.replies import EXPLANATION
+from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Score, Trial, content_digest, digest
 from mmeval.tasks.ueval.averages import mean
@@ -96,6 +96,9 @@ class _Writer:
             ("faulty", "the sample is damaged and was not asked; no entry"),
         )
         yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+        scored, asked = (sum(map(len, found.values())) for found in (self._results, self.answers))
+        if 0 < scored < asked:
+            yield f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"
 
     def notes(self) -> Iterator[str]:
         said = (
@@ -162,8 +165,8 @@ def _verdicts(score: Score) -> list[dict[str, Any]]:
     return [
         {
             "criterion": row["criterion"],
-            "criteria_met": row["met"],
-            EXPLANATION: row.get(EXPLANATION),
+            KEY: row["raw"] if row.get("remark") in ("not_sure", "odd_value") else row["met"],
+            EXPLANATION: row.get(EXPLANATION, ""),
             "raw_response": row.get("reply", ""),
         }
         for row in score.evidence.get("criteria", ())

@@ -248,7 +248,7 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
         "image_outputs": ["images/0_1.png", "images/0_2.png"],
         "text_results": [
             {"criterion": "a", "criteria_met": True, "explanation": "so", "raw_response": '{"criteria_met": true}'},
-            {"criterion": "c", "criteria_met": None, "explanation": None, "raw_response": ""},
+            {"criterion": "c", "criteria_met": None, "explanation": "", "raw_response": ""},
         ],
         "image_results": [],
         "text_score": {"met": 1, "total": 2, "rate": 0.5},
@@ -263,3 +263,17 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
         "num_items_with_text": 1,
         "num_items_with_image": 1,
     }
+
+
+def test_the_file_of_results_has_what_the_judge_said_and_names_the_questions_that_it_lacks(tmp_path: Path) -> None:
+    verdicts = [
+        {"criterion": "a", "met": False, "raw": "Not Sure", "remark": "not_sure"},
+        {"criterion": "b", "met": False, "raw": 1, "remark": "odd_value"},
+        {"criterion": "c", "met": False, "raw": None, "remark": "missing_key"},
+        {"criterion": "d", "met": True, "raw": "yes"},
+    ]
+    scores: list[dict[str, Score]] = [{"ueval_text": Score(0.25, evidence={"criteria": verdicts})}, {}]
+    done = write_output(AnsweredRun("m", (run_of(PLAIN, ODD[-1], scores=scores),)), tmp_path)
+    (item,) = json.loads((tmp_path / "results.json").read_text())["items"]
+    assert [row["criteria_met"] for row in item["text_results"]] == ["Not Sure", 1, False, True]
+    assert ["results.json" in gap for gap in done.gaps] == [False, True], "besides the answer that failed"
