@@ -138,7 +138,7 @@ def _tasks_table(by: str, found: Mapping[str, Answers], tasks: Mapping[str, Numb
             rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
     return Table(
         f"UEval, table 4 (%): {by}",
-        ("Task", "Image", "Text", "Score", "Not sure", "Pictures", "Lacks"),
+        ("Task", "Image", "Text", "Score", "n", "Not sure", "Pictures", "Lacks"),
         tuple(rows),
         (NOT_SURE, *_unread(_together([*found.values()]))),
         digits=1,
@@ -151,7 +151,8 @@ def _unread(whole: Answers) -> Iterator[str]:
 
 
 def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
-    return (title, *_percents(numbers), _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
+    trials = str(numbers[SCORE].n) if SCORE in numbers else ""
+    return (title, *_percents(numbers), trials, _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
 
 
 def _together(parts: Sequence[Answers]) -> Answers:

@@ -74,10 +74,10 @@ def test_the_papers_tables_in_percent_with_means_over_questions_beside_those_ove
     assert [row[0] for row in second.rows] == ["tasks (paper)", "questions (released script)"]
     assert second.rows[0][1:] == ((25 + 7 * 100) / 8, 50.0, (37.5 + 7 * 75) / 8)
     assert second.rows[1][1:] == (775 / 10, 50.0, None)
-    assert fourth.rows[0] == ("Space", 25.0, 50.0, 37.5, 12.5, 3.0, "")
+    assert fourth.rows[0] == ("Space", 25.0, 50.0, 37.5, "3", 12.5, 3.0, "")
     names = [row[0] for row in fourth.rows]
     assert (names[4], names[9], len(names)) == ("Closed", "Open", 10)
-    assert fourth.rows[4][1:5] == ((25 + 300) / 4, 50.0, (37.5 + 225) / 4, 12.5)
+    assert fourth.rows[4][1:6] == ((25 + 300) / 4, 50.0, (37.5 + 225) / 4, "6", 12.5)
 
 
 def test_missing_tasks_and_sides_make_a_mean_partial_and_are_named(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_missing_tasks_and_sides_make_a_mean_partial_and_are_named(tmp_path: Pat
     assert found["Space"][1:4] == (None, 50.0, 50.0)
     assert (found["Art"][-1], found["Life"]) == (
         "1 failed, 1 unscored",
-        ("Life", None, None, None, None, None, ""),
+        ("Life", None, None, None, "1", None, None, ""),
     )
     assert (found["Open (partial)"][1:4], found["Open (partial)"][-1]) == ((100.0, 50.0, 75.0), "1 failed, 1 unscored")
 
@@ -114,7 +114,7 @@ def test_a_score_with_a_lost_side_is_none_and_leaves_the_means_unknown(tmp_path:
     assert [row[1:] for row in second.rows] == [(None, None, None)] * 2
     found = {row[0]: row for row in fourth.rows}
     assert found["Art"][1:4] == (None, pytest.approx(80), None)
-    assert (found["Art"][-1], found["Open (partial)"][1:4]) == ("3 unscored", (None, None, None))
+    assert (found["Art"][-1], found["Open (partial)"][1:5]) == ("3 unscored", (None, None, None, "5"))
 
 
 def test_what_is_suspended_has_no_value_and_what_is_not_counted_no_part(tmp_path: Path) -> None:
