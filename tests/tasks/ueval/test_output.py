@@ -1,7 +1,7 @@
 """Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,11 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, ScoredTrial, StoredAnswer
+from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
 from mmeval.tasks.ueval.output_writing import write_output
-from tests.support.answered import held
+from tests.support.answered import held, task_of
 from tests.support.tiny_media import picture, wav
 
 RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
@@ -169,12 +169,7 @@ def run_of(
         about = sample(str(at))
         return Trial(about, repeat, error=one) if isinstance(one, ErrorInfo) else Trial(about, repeat, output=one)
 
-    trials = [trial(at, one) for at, one in enumerate(answers)]
-
-    def scored() -> Iterator[ScoredTrial]:
-        return (ScoredTrial(trial, own) for trial, own in zip(trials, scores, strict=True))
-
-    return AnsweredTask(task, lambda: iter(trials), scored if scores else None)
+    return task_of(task, [trial(at, one) for at, one in enumerate(answers)], scores)
 
 
 def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: Path) -> None:
@@ -193,7 +188,7 @@ def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: P
 
 def test_the_kinds_that_were_not_asked_for_come_back(tmp_path: Path) -> None:
     trial = Trial(sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",))
-    write_output(AnsweredRun("m", (AnsweredTask("art", lambda: iter([trial])),)), tmp_path)
+    write_output(AnsweredRun("m", (task_of("art", [trial]),)), tmp_path)
     assert answer(read_output(tmp_path)).left_out == ("image",)
 
 
@@ -205,7 +200,7 @@ def test_an_edited_entry_is_read_as_edited(tmp_path: Path) -> None:
 
 
 def test_tasks_of_others_are_left_out_and_two_answers_to_one_id_are_refused(tmp_path: Path) -> None:
-    other = AnsweredTask("quiz", lambda: iter([Trial(Sample("1", (user("?"),)), output=PLAIN)]))
+    other = task_of("quiz", [Trial(Sample("1", (user("?"),)), output=PLAIN)])
     done = write_output(AnsweredRun("m", (run_of(PLAIN), other)), tmp_path)
     assert ("quiz" in done.gaps[0], len(done.gaps)) == (True, 1)
     with pytest.raises(UsageError, match="quiz"):
@@ -219,7 +214,7 @@ def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(tmp_pa
     damaged = Sample("0", (), fault="no text")
     error = ErrorInfo("bad_sample", "no text")
     trials = [Trial(damaged, error=error), *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3")))]
-    done = write_output(AnsweredRun("m", (AnsweredTask("art", lambda: iter(trials)),)), tmp_path)
+    done = write_output(AnsweredRun("m", (task_of("art", trials),)), tmp_path)
     assert [row["id"] for row in json.loads((tmp_path / "answers.json").read_text())] == ["1", "2", "3"]
     assert (done.answers, len(done.gaps)) == (3, 1)
 
