@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.aggregate import combine
@@ -27,7 +27,7 @@ PREFIX = "ueval_"
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = "Not sure: the share of the criteria asked about of which the judge is not sure; they count as not met."
-JUDGES = "More than one judge gave these verdicts. Two judges differ by up to nine points, and share no table."
+MIXED = "These numbers mix several judges and compare with nothing: judges differ by up to nine points."
 
 
 @dataclass
@@ -60,15 +60,16 @@ def layout(run: StoredRun) -> Iterator[Table]:
     whole = _over_tasks(tasks.values())
     judges = _judges(run)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
+    mixed = (MIXED,) if len(judges) > 1 else ()
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
         ((run.model, *(_percents(own)[-1] for own in (*(tasks.get(name, {}) for name in TASKS), whole))),),
-        (*_partial(tasks, whole), *([JUDGES] if len(judges) > 1 else [])),
+        (*_partial(tasks, whole), *mixed),
         digits=1,
     )
-    yield _sides_table(by, whole, answers, _mark(TASKS, tasks))
-    yield _tasks_table(by, answers, tasks)
+    for table in (_sides_table(by, whole, answers, _mark(TASKS, tasks)), _tasks_table(by, answers, tasks)):
+        yield replace(table, notes=(*table.notes, *mixed))
 
 
 def _numbers(run: StoredRun, task: StoredTask) -> Numbers:

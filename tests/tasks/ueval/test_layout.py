@@ -12,7 +12,7 @@ from mmeval.metrics.judged.ueval.rows import TASKS
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import counted_by
 from mmeval.results.task_results import fill
-from mmeval.tasks.ueval.layout import layout
+from mmeval.tasks.ueval.layout import MIXED, layout
 from tests.support.table_scores import Row, stored
 
 Side = float | str | None
@@ -126,10 +126,10 @@ def test_what_is_suspended_has_no_value_and_what_is_not_counted_no_part(tmp_path
     assert second.rows[1][1:3] == (None, 50.0)
 
 
-def test_two_judges_are_remarked(tmp_path: Path) -> None:
+def test_two_judges_are_remarked_below_every_table(tmp_path: Path) -> None:
     judges = {"ueval_art": [*JUDGE, {"role": "judge", "asked": "k", "served": ""}]}
-    first, *_ = tables(tmp_path, {"art": rows((0.5, 1.0))}, judges=judges)
-    assert ("judge-1 and k" in first.title, len(first.notes)) == (True, 2)
+    found = tables(tmp_path, {"art": rows((0.5, 1.0))}, judges=judges)
+    assert [("judge-1 and k" in table.title, table.notes[-1:]) for table in found] == [(True, (MIXED,))] * 3
 
 
 def test_replies_that_say_nothing_and_count_are_remarked(tmp_path: Path) -> None:
