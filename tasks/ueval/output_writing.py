@@ -71,8 +71,10 @@ class _Writer:
             self.counts["faulty"] += 1
             return
         entries = self.answers.setdefault(trial.repeat, {})
-        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        if self._digests.setdefault((trial.repeat, trial.sample.id), told) != told:
+        answer_digest = (
+            content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
+        )
+        if self._digests.setdefault((trial.repeat, trial.sample.id), answer_digest) != answer_digest:
             raise UsageError(
                 f"two tasks have different answers to {trial.sample.id}, repeat {trial.repeat}, and the layout has one "
                 "place for both; export one of them with --tasks"
@@ -91,21 +93,21 @@ class _Writer:
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
 
     def gaps(self) -> Iterator[str]:
-        said = (
+        lines = (
             ("failed", f"the model had failed; the entries are empty, and say so under {OWN!r} alone"),
             ("faulty", "the sample is damaged and was not asked; no entry"),
         )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
         scored, asked = (sum(map(len, found.values())) for found in (self._results, self.answers))
         if 0 < scored < asked:
             yield f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"
 
     def notes(self) -> Iterator[str]:
-        said = (
+        lines = (
             ("exact", f"more than a text and pictures after it; its parts stand under {OWN!r}"),
             ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
         )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
 
     def _write(self, name: str, document: Any) -> None:
         (self._folder / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
