@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     )
     from mmeval.aggregate.scores import Estimate, ScoreRow, Scores
     from mmeval.aggregate.statistics import weighted_mean_stderr
-    from mmeval.aggregate.summary import summarise
+    from mmeval.aggregate.summary import combine, summarise
 
 __all__ = [
     "Estimate",
     "ScoreRow",
     "Scores",
     "Spread",
+    "combine",
     "macro_mean",
     "mean",
     "median",

@@ -98,7 +98,8 @@ def _sureness(
         return Sureness()
     from mmeval.aggregate.resampling import resample_together  # numpy and scipy.stats, which few numbers need
 
-    found = resample_together(parts, iterations, skip=skip)
+    numbers = [(part.scores, part.aggregator, part.options) for part in parts]
+    found = resample_together(numbers, iterations, skip=skip)
     if found.stderr is not None and alike(found.stderr, value, range):
         return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, range))
     return found

@@ -1,6 +1,6 @@
 """Estimates the error of any aggregator by drawing clusters of trials again.
 
-Means and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
+The mean and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
 rows of that draw, which is slow: so it gets fewer draws where there are many rows.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
-from mmeval.aggregate.scores import Aggregator, Averaged, Scores
+from mmeval.aggregate.scores import Aggregator, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 
 Draws: TypeAlias = NDArray[np.intp]
@@ -29,8 +29,6 @@ ROWS = 500_000
 """Rows that an aggregator is given for one number, all draws together: about half a second."""
 BOOTSTRAP_SEED = 0
 """The same scores always give the same interval, whichever run or later scoring computes it."""
-_WEIGHTED: Mapping[Aggregator, bool] = {mean: False, weighted_mean: True}
-"""The means, and whether scores count in them by their weights."""
 DRAWN_AT_ONCE = 1 << 20
 """Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are to draw."""
 
@@ -41,34 +39,24 @@ def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any],
     An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
     ``FEWEST_DRAWS``. Nothing is known where the value of a draw is unknown.
     """
-    if aggregator in _WEIGHTED:
-        clusters = dict.fromkeys(scores.clusters)
-        return bootstrap(_means(scores, clusters, weighted=_WEIGHTED[aggregator]), len(clusters), iterations)
-    if aggregator is median:
-        return _medians(scores, iterations)
-    places = [*scores.by_cluster().values()]
-    return bootstrap(_one_by_one(scores, aggregator, options, places), len(places), _fewer(iterations, len(scores)))
+    return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
 
-def resample_together(numbers: Sequence[Averaged], iterations: int, *, skip: bool) -> Sureness:
+def resample_together(
+    numbers: Sequence[tuple[Scores, Aggregator, Mapping[str, Any]]], iterations: int, *, skip: bool
+) -> Sureness:
     """Those of the mean of some numbers over the same trials: each draw is one for all.
 
-    With ``skip``, a draw in which one of them has no value is that of the others. Means are drawn of the clusters that
-    have a value by one of them, others of all clusters.
+    With ``skip``, a draw in which one of them has no value is that of the others. Means and medians are drawn of the
+    clusters that have a value by one of them, others of all clusters.
     """
-    first = numbers[0].scores
-    if all(number.aggregator in _WEIGHTED for number in numbers):
-        clusters = dict.fromkeys(cluster for number in numbers for cluster in number.scores.clusters)
-        statistics = [_means(one.scores, clusters, weighted=_WEIGHTED[one.aggregator]) for one in numbers]
+    first = numbers[0][0]
+    if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
+        clusters = [*dict.fromkeys(cluster for scores, _, _ in numbers for cluster in scores.clusters)]
     else:
-        clusters = dict.fromkeys(places := first.by_cluster())
-        iterations = _fewer(iterations, len(numbers) * len(first))
-        statistics = [
-            _means(scores, clusters, weighted=_WEIGHTED[aggregator])
-            if aggregator in _WEIGHTED
-            else _one_by_one(scores, aggregator, options, [*places.values()])
-            for _, scores, aggregator, options in numbers
-        ]
+        clusters = [*first.by_cluster()]
+        iterations = min(iterations, max(FEWEST_DRAWS, ROWS // (len(numbers) * len(first))))
+    statistics = [_statistic(scores, aggregator, options, clusters) for scores, aggregator, options in numbers]
 
     def statistic(drawn: Draws) -> Values:
         values = np.stack([of_one(drawn) for of_one in statistics])
@@ -80,12 +68,18 @@ def resample_together(numbers: Sequence[Averaged], iterations: int, *, skip: boo
     return bootstrap(statistic, len(clusters), iterations)
 
 
-def _fewer(iterations: int, rows: int) -> int:
-    return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
+def _statistic(
+    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], clusters: Sequence[str]
+) -> Statistic:
+    """One number for each draw of ``clusters``; NaN where it has no value in one."""
+    if aggregator in (mean, weighted_mean):
+        return _means(scores, clusters, weighted=aggregator is weighted_mean)
+    if aggregator is median:
+        return _medians(scores, clusters)
+    return _one_by_one(scores, aggregator, options, clusters)
 
 
-def _means(scores: Scores, clusters: Iterable[str], *, weighted: bool) -> Statistic:
-    """The mean of each draw of ``clusters``; NaN where no drawn one has a value."""
+def _means(scores: Scores, clusters: Sequence[str], *, weighted: bool) -> Statistic:
     number = {cluster: place for place, cluster in enumerate(clusters)}
     places = [number[cluster] for cluster in scores.clusters]
     weights = np.asarray(scores.weights) if weighted else np.ones(len(places))
@@ -100,33 +94,33 @@ def _means(scores: Scores, clusters: Iterable[str], *, weighted: bool) -> Statis
     return statistic
 
 
-def _medians(scores: Scores, iterations: int) -> Sureness:
+def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
     """The median by weights of trials: how often a draw has drawn their cluster.
     It is where half of the weight lies below."""
-    place = {cluster: number for number, cluster in enumerate(dict.fromkeys(scores.clusters))}
-    clusters = len(place)
+    place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
-    values = np.asarray(scores.values)[order]
+    values = np.append(np.asarray(scores.values)[order], np.nan)  # the last is that of a draw without weight
     cluster_of = np.asarray([place[cluster] for cluster in scores.clusters])[order]
 
     def statistic(drawn: Draws) -> Values:
         draws = len(drawn)
-        cells = (drawn + clusters * np.arange(draws)[:, None]).ravel()
-        weights = np.bincount(cells, minlength=draws * clusters).reshape(draws, clusters)
+        cells = (drawn + len(place) * np.arange(draws)[:, None]).ravel()
+        weights = np.bincount(cells, minlength=draws * len(place)).reshape(draws, len(place))
         up_to = weights[:, cluster_of].cumsum(axis=1)
         whole = up_to[:, -1:]
         lower, upper = (values[(up_to < rank).sum(axis=1)] for rank in ((whole + 1) // 2, whole // 2 + 1))
         medians: Values = (lower + upper) / 2
         return medians
 
-    return bootstrap(statistic, clusters, iterations)
+    return statistic
 
 
 def _one_by_one(
-    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], places: Sequence[Sequence[int]]
+    scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], clusters: Sequence[str]
 ) -> Statistic:
-    """Draw all rows, also without a value: an aggregator may count them in its way.
-    ``places`` are those of each cluster."""
+    """Draw all rows, also without a value: an aggregator may count them in its way."""
+    by_cluster = scores.by_cluster()
+    places = [by_cluster[cluster] for cluster in clusters]
 
     def of_one(draw: Sequence[int]) -> float:
         value = aggregator(scores.drawn(places[number] for number in draw), **options).value

@@ -80,17 +80,11 @@ class ScoredTrial(NamedTuple):
 @dataclass(frozen=True)
 class AnsweredTask:
     """One task of a run: its trials in the data set's order, read anew at each call.
-    ``read_scored`` also reads the scores behind the run's newest results; None: the run has none."""
+    ``scored`` also reads the scores behind the run's newest results, for a layout that has a place for these."""
 
     name: str
     trials: Callable[[], Iterator[Trial]]
-    read_scored: Callable[[], Iterator[ScoredTrial]] | None = None
-
-    def scored(self) -> Iterator[ScoredTrial]:
-        """The trials with their scores, for a writer whose layout has a place for these."""
-        if self.read_scored is not None:
-            return self.read_scored()
-        return (ScoredTrial(trial, {}) for trial in self.trials())
+    scored: Callable[[], Iterator[ScoredTrial]]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.judge.form import MAX_TEXT_CHARS, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
+    from mmeval.judge.form import MAX_TEXT_CHARS, NOT_SURE, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
     from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object, strict_json
     from mmeval.judge.question_graph import AnsweredGraph, Dependencies, GraphQuestion, GraphVerdict, ask_graph
     from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, ask_verdicts, combined, shown
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_CHARS",
     "MAX_TEXT_CHARS",
+    "NOT_SURE",
     "UNREAD",
     "AnsweredGraph",
     "Choice",

@@ -85,15 +85,17 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
 def until_all_kinds(ask: Ask, *, tries: Tries = 100) -> Program[Interleaved]:
     """The same request, until an answer holds every wanted kind, at most ``tries`` times.
 
-    The last answer is the result, also where it lacks a kind. This favours models that often answer with one kind
-    alone, so it is never the default of a task.
+    The last answer is the result, also where it lacks a kind. A failed reply is a try like any other; only where all
+    fail does the program. This favours models that often answer with one kind alone, so it is never the default of a
+    task.
     """
-    for _ in range(tries - 1):
+    answer: Interleaved | None = None
+    for _ in range(tries):
         reply = yield from ask_one(ask.call())
-        answer = reply.require()
-        if all(_holds(answer, kind) for kind in ask.wants):
+        answer = answer if reply.response.output is None else reply.response.output
+        if answer is not None and all(_holds(answer, kind) for kind in ask.wants):
             return answer
-    return (yield from single(ask))
+    return reply.require() if answer is None else answer
 
 
 def join(answers: Sequence[Interleaved]) -> Interleaved:

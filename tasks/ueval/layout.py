@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mmeval.aggregate import combine
 from mmeval.metrics.judged.ueval.replies import REMARKS
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.results import Cell, Table, counted_by, result_of
-from mmeval.tasks.ueval.averages import Averages, Means, mean, over_tasks, roll_up
+from mmeval.tasks.ueval.averages import mean, roll_up
 
 if TYPE_CHECKING:
+    from mmeval.records import Result
     from mmeval.results import StoredRun, StoredTask
 
 TEXT, IMAGE = OUTPUTS
+SCORE = "ueval_score"
+Numbers: TypeAlias = "Mapping[str, Result]"
+"""The numbers of a task as the results file has them, or their means."""
 PREFIX = "ueval_"
 """What the names of the tasks begin with here."""
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = "Not sure: the share of the criteria asked about of which the judge is not sure; they count as not met."
-JUDGES = "More than one judge gave these verdicts. Two judges differ by up to nine points, and share no table."
+MIXED = "These numbers mix several judges and compare with nothing: judges differ by up to nine points."
 
 
 @dataclass
@@ -47,28 +52,41 @@ class Answers:
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the three tables of the run's tasks of UEval; none without any."""
-    found = {name: _answers(run, task) for name in TASKS for task in run.tasks if task.name == f"{PREFIX}{name}"}
+    found = {name: task for name in TASKS for task in run.tasks if task.name == f"{PREFIX}{name}"}
     if not found:
         return
+    answers = {name: _answers(run, task) for name, task in found.items()}
+    tasks = {name: _numbers(run, task) for name, task in found.items()}
+    whole = _over_tasks(tasks.values())
     judges = _judges(run)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    averages = roll_up([row for answers in found.values() for row in answers.rows])
-    tasks = averages["tasks"]
-    scores = [tasks[name]["score"] if name in tasks else None for name in TASKS]
+    mixed = (MIXED,) if len(judges) > 1 else ()
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
-        ((run.model, *map(_percent, (*scores, averages["score"]))),),
-        (*_partial(tasks), *([JUDGES] if len(judges) > 1 else [])),
+        ((run.model, *(_percents(own)[-1] for own in (*(tasks.get(name, {}) for name in TASKS), whole))),),
+        (*_partial(tasks, whole), *mixed),
         digits=1,
     )
-    yield _sides_table(by, averages, tasks)
-    yield _tasks_table(by, found, tasks)
+    for table in (_sides_table(by, whole, answers, _mark(TASKS, tasks)), _tasks_table(by, answers, tasks)):
+        yield replace(table, notes=(*table.notes, *mixed))
+
+
+def _numbers(run: StoredRun, task: StoredTask) -> Numbers:
+    results = {number: result_of(run, task, number) for number in (IMAGE, TEXT, SCORE)}
+    return {number: result for number, result in results.items() if result is not None}
+
+
+def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
+    """The plain means over tasks, as those of a group: a task with nothing to score is left out, and one whose value is
+    lost leaves the mean unknown."""
+    return {
+        number: combine("", number, [own[number] for own in tasks if number in own], weight_by_size=False)
+        for number in (IMAGE, TEXT, SCORE)
+    }
 
 
 def _answers(run: StoredRun, task: StoredTask) -> Answers:
-    results = {number: result_of(run, task, number) for number in OUTPUTS}
-    suspended = {number for number, result in results.items() if result is not None and result.suspended}
     is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
     found, name = Answers(), task.name.removeprefix(PREFIX)
     for row in task.score_rows():
@@ -78,9 +96,7 @@ def _answers(run: StoredRun, task: StoredTask) -> Answers:
             found.lacks[row["status"]] += 1
             continue
         sides = {number: _side(row["scores"].get(number), found) for number in OUTPUTS}
-        sides.update(dict.fromkeys(suspended))
         found.rows.append({"task": name, "text": sides[TEXT], "image": sides[IMAGE]})
-    found.lacks.update({"suspended": len(suspended)} if suspended else {})
     return found
 
 
@@ -100,29 +116,30 @@ def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
     return value
 
 
-def _sides_table(by: str, averages: Averages, tasks: Mapping[str, Means]) -> Table:
-    whole = (averages["image"], averages["text"], averages["score"])
-    micro = (averages["question_image"], averages["question_text"], None)
-    mark = _mark(TASKS, tasks)
+def _sides_table(by: str, whole: Numbers, answers: Mapping[str, Answers], mark: str) -> Table:
+    questions = roll_up([row for own in answers.values() for row in own.rows])
+    means = {IMAGE: questions["question_image"], TEXT: questions["question_text"]}
+    # Where a task has lost its value, what is left of its questions is no fair part of them either.
+    micro = (None if whole[side].value is None else _percent(value) for side, value in means.items())
     return Table(
         f"UEval, table 2 (%): {by}",
         ("Mean over", "Image", "Text", "Score"),
-        ((OVER_TASKS + mark, *map(_percent, whole)), (OVER_QUESTIONS + mark, *map(_percent, micro))),
+        ((OVER_TASKS + mark, *_percents(whole)), (OVER_QUESTIONS + mark, *micro, None)),
         digits=1,
     )
 
 
-def _tasks_table(by: str, found: Mapping[str, Answers], tasks: Mapping[str, Means]) -> Table:
+def _tasks_table(by: str, found: Mapping[str, Answers], tasks: Mapping[str, Numbers]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for title, names in (("Closed", CLOSED), ("Open", OPEN)):
         own = [name for name in names if name in found]
-        rows += [_row(name.capitalize(), tasks.get(name), found[name]) for name in own]
+        rows += [_row(name.capitalize(), tasks[name], found[name]) for name in own]
         if own:
-            together = over_tasks([tasks[name] for name in own if name in tasks])
-            rows.append(_row(f"{title}{_mark(names, tasks)}", together, _together([found[name] for name in own])))
+            means, answers = _over_tasks([tasks[name] for name in own]), _together([found[name] for name in own])
+            rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
     return Table(
         f"UEval, table 4 (%): {by}",
-        ("Task", "Image", "Text", "Score", "Not sure", "Pictures", "Lacks"),
+        ("Task", "Image", "Text", "Score", "n", "Not sure", "Pictures", "Lacks"),
         tuple(rows),
         (NOT_SURE, *_unread(_together([*found.values()]))),
         digits=1,
@@ -134,9 +151,9 @@ def _unread(whole: Answers) -> Iterator[str]:
         yield f"{unread:,} of the judge's replies say neither yes nor no; they count as not met (reading: official)."
 
 
-def _row(title: str, means: Means | None, answers: Answers) -> tuple[Cell, ...]:
-    values = (means["image"], means["text"], means["score"]) if means else (None, None, None)
-    return (title, *map(_percent, values), _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
+def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
+    trials = str(numbers[SCORE].n) if SCORE in numbers else ""
+    return (title, *_percents(numbers), trials, _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
 
 
 def _together(parts: Sequence[Answers]) -> Answers:
@@ -148,25 +165,37 @@ def _together(parts: Sequence[Answers]) -> Answers:
     return whole
 
 
-def _mark(names: Collection[str], tasks: Mapping[str, Means]) -> str:
+def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
     """The mark of a mean that lacks a task, or one side of it."""
-    return "" if all(name in tasks and None not in tasks[name].values() for name in names) else PARTIAL
+    return "" if all(name in tasks and None not in _percents(tasks[name]) for name in names) else PARTIAL
 
 
-def _partial(tasks: Mapping[str, Means]) -> Iterator[str]:
-    scored = [name for name in TASKS if name in tasks and tasks[name]["score"] is not None]
-    lacking = [name.capitalize() for name in TASKS if name not in scored]
-    one_sided = [name.capitalize() for name in scored if None in tasks[name].values()]
+def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
+    values = {name: _percents(own) for name, own in tasks.items()}
+    lost = [name for name in values if values[name][-1] is None and f"{PREFIX}{name}" in whole[SCORE].weights]
+    lacking = [name for name in TASKS if name not in lost and (name not in values or values[name][-1] is None)]
+    one_sided = [name for name in values if values[name][-1] is not None and None in values[name]]
+    if lost:
+        yield f"No average: the score of {_named(lost)} is lost, and what is lost is no 0."
     if lacking:
-        yield f"Partial: without {', '.join(lacking)}; the paper's means are those of eight tasks."
+        yield f"Partial: without {_named(lacking)}; the paper's means are those of eight tasks."
     if one_sided:
-        yield f"Partial: one side alone has a value, and is the score, in {', '.join(one_sided)}."
+        yield f"Partial: one side alone has a value, and is the score, in {_named(one_sided)}."
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(map(str.capitalize, names))
 
 
 def _judges(run: StoredRun) -> list[str]:
     """The judges of the tasks of UEval, as they were served."""
     rows = [row for task, rows in run.ours.get("judges", {}).items() if task.startswith(PREFIX) for row in rows]
     return sorted({str(row.get("served") or row.get("asked")) for row in rows})
+
+
+def _percents(numbers: Numbers) -> tuple[float | None, ...]:
+    """Image, text and score."""
+    return tuple(_percent(numbers[one].value) if one in numbers else None for one in (IMAGE, TEXT, SCORE))
 
 
 def _percent(value: float | None) -> float | None:

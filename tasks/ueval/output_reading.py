@@ -4,7 +4,7 @@
 
 ``image_answer`` may be one path, null, or have empty entries; of an id that stands twice the last entry counts, and one
 without an id is passed over. Paths start from the file, else from the working directory. The names of both fields can
-be given, as the scripts of single models have others.
+be given, as the scripts of single models have others; an empty name is of a kind that the model was not asked for.
 
 What the layout has no place for is under our own key ``mmeval`` of an entry, which those scripts do not read: the parts
 of an answer that the entry alone does not give back (``parts``, sealed to it by ``of``), a failure (``error``), and the
@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, media_part, path_inside, text_part
+from mmeval.content import Interleaved, Media, PartKind, media_part, path_inside, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     Absent,
@@ -63,9 +63,11 @@ class AnswerFile(NamedTuple):
 
 def read_output(path: Path, text_field: str = TEXT, image_field: str = IMAGE) -> OutputAnswers:
     """The answers of a file, or of a folder with ``answers.json``; the fields hold texts and pictures.
+    A model was not asked for the kind whose field is empty.
     Raises MissingDataError without answers, UsageError for a damaged file."""
     files = {0: path} if path.is_file() else _files(path)
-    return OutputAnswers({repeat: _read(file, text_field, image_field) for repeat, file in files.items()})
+    left_out = kinds_of([kind for kind, field in (("text", text_field), ("image", image_field)) if not field])
+    return OutputAnswers({repeat: _read(file, text_field, image_field) for repeat, file in files.items()}, left_out)
 
 
 def seal(text: str, pictures: Sequence[str]) -> str:
@@ -80,10 +82,11 @@ def plain_answer(text: str, pictures: Sequence[Media]) -> Interleaved:
 
 
 class OutputAnswers:
-    """The answers of one model by repeat, in memory; pictures are read on demand."""
+    """The answers of one model by repeat, in memory; pictures are read on demand.
+    ``left_out`` are the kinds that the model was not asked for in any of them."""
 
-    def __init__(self, files: Mapping[int, AnswerFile]) -> None:
-        self._files = files
+    def __init__(self, files: Mapping[int, AnswerFile], left_out: tuple[PartKind, ...]) -> None:
+        self._files, self._left_out = files, left_out
         self._folder = files[0].path.parent
 
     @property
@@ -126,7 +129,7 @@ class OutputAnswers:
         own = entry.own
         if "error" in own:
             return error_of(own["error"])
-        left_out = kinds_of(own.get("left_out"))
+        left_out = tuple(dict.fromkeys((*self._left_out, *kinds_of(own.get("left_out")))))
         if "parts" in own and own.get("of") == seal(entry.text, entry.pictures):
             parts = (exact_part(part, lambda name: _medium(file, name)) for part in own["parts"])
             return Response(output=Interleaved(tuple(parts)), left_out=left_out)

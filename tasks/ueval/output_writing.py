@@ -16,12 +16,12 @@ from typing import Any
 
 from mmeval.content import Media, suffix_for
 from mmeval.errors import UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
-from mmeval.metrics.judged.ueval.replies import EXPLANATION
-from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, kind_of
+from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, ScoredTrial, exact_parts
+from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Score, Trial, content_digest, digest
 from mmeval.tasks.ueval.averages import mean
+from mmeval.tasks.ueval.loader import TASK
 from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
 from mmeval.wording import counted, file_name
 
@@ -37,12 +37,22 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
     missing or changed.
     """
     writer = _Writer(folder)
-    foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
+    foreign = [task.name for task in run.tasks if not _is_ours(task)]
+    for task in run.tasks:
+        if task.name not in foreign:
+            for one in task.scored():
+                writer.add(one)
     if not writer.answers:
         raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of UEval")
     writer.close()
     left_out = (f"{name} is no task of UEval, and was left out" for name in foreign)
     return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+
+
+def _is_ours(task: AnsweredTask) -> bool:
+    """Whether the loader of UEval has read the first sound sample of a task, if there is one."""
+    first = next((trial.sample for trial in task.trials() if not trial.sample.fault), None)
+    return first is None or TASK in first.metadata
 
 
 class _Writer:
@@ -55,17 +65,16 @@ class _Writer:
         self._digests: dict[tuple[int, str], str] = {}
         self._folder = folder
 
-    def add(self, one: ScoredTrial) -> bool:
-        """Take a trial; false if it has no place."""
+    def add(self, one: ScoredTrial) -> None:
         trial = one.trial
         if trial.sample.fault:
             self.counts["faulty"] += 1
-            return True
-        if not {TEXT_CRITERIA, IMAGE_CRITERIA} & trial.sample.metadata.keys():
-            return False
+            return
         entries = self.answers.setdefault(trial.repeat, {})
-        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        if self._digests.setdefault((trial.repeat, trial.sample.id), told) != told:
+        answer_digest = (
+            content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
+        )
+        if self._digests.setdefault((trial.repeat, trial.sample.id), answer_digest) != answer_digest:
             raise UsageError(
                 f"two tasks have different answers to {trial.sample.id}, repeat {trial.repeat}, and the layout has one "
                 "place for both; export one of them with --tasks"
@@ -74,7 +83,6 @@ class _Writer:
             entries[trial.sample.id] = entry = self._entry(trial)
             if any(name in one.scores for name in OUTPUTS):
                 self._results.setdefault(trial.repeat, []).append(_item(one, entry))
-        return True
 
     def close(self) -> None:
         """Write the files of answers and of results."""
@@ -85,18 +93,21 @@ class _Writer:
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
 
     def gaps(self) -> Iterator[str]:
-        said = (
+        lines = (
             ("failed", f"the model had failed; the entries are empty, and say so under {OWN!r} alone"),
             ("faulty", "the sample is damaged and was not asked; no entry"),
         )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
+        scored, asked = (sum(map(len, found.values())) for found in (self._results, self.answers))
+        if 0 < scored < asked:
+            yield f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"
 
     def notes(self) -> Iterator[str]:
-        said = (
+        lines = (
             ("exact", f"more than a text and pictures after it; its parts stand under {OWN!r}"),
             ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
         )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
+        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
 
     def _write(self, name: str, document: Any) -> None:
         (self._folder / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -142,7 +153,7 @@ def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": sample.id,
         "question": "\n".join(message.content.raw for message in sample.input if message.role == "user"),
-        "question_type": kind_of(sample.metadata),
+        "question_type": image.evidence.get("kind"),
         TEXT: entry[TEXT],
         "image_outputs": entry[IMAGE],
         "text_results": _verdicts(text),
@@ -156,8 +167,8 @@ def _verdicts(score: Score) -> list[dict[str, Any]]:
     return [
         {
             "criterion": row["criterion"],
-            "criteria_met": row["met"],
-            EXPLANATION: row.get(EXPLANATION),
+            KEY: row["raw"] if row.get("remark") in ("not_sure", "odd_value") else row["met"],
+            EXPLANATION: row.get(EXPLANATION, ""),
             "raw_response": row.get("reply", ""),
         }
         for row in score.evidence.get("criteria", ())

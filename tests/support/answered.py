@@ -1,12 +1,13 @@
 """Answers as tests compare them: what every trial of a run folder came to, its media by their bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mmeval.content.parts import Interleaved
-from mmeval.interchange.contract import AnsweredRun, AnsweredTask
+from mmeval.interchange.contract import AnsweredRun, AnsweredTask, ScoredTrial
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
@@ -56,4 +57,11 @@ def answered_task(
         for at, answer in enumerate(answers)
         if answer is not None
     ]
-    return AnsweredTask(task, lambda: iter(trials))
+    return task_of(task, trials)
+
+
+def task_of(name: str, trials: Iterable[Trial], scores: Iterable[Mapping[str, Score]] = ()) -> AnsweredTask:
+    """A task with these trials and the scores of each; without ``scores`` it has none."""
+    known = [*trials]
+    rows = [ScoredTrial(*one) for one in zip(known, scores or ({} for _ in known), strict=True)]
+    return AnsweredTask(name, lambda: iter(known), lambda: iter(rows))

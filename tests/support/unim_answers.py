@@ -12,6 +12,7 @@ from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Expo
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
+from tests.support.answered import task_of
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 
 Answer = Interleaved | ErrorInfo
@@ -35,7 +36,7 @@ def unim_sample(
 def unim_task(answers: Mapping[str, Answer] | Sequence[Answer], name: str = "unim", **sample: str) -> AnsweredTask:
     by_id = answers if isinstance(answers, Mapping) else {str(at): answer for at, answer in enumerate(answers, 1)}
     trials = [unim_trial(answer, number, 0, **sample) for number, answer in by_id.items()]
-    return AnsweredTask(name, lambda: iter(trials))
+    return task_of(name, trials)
 
 
 def unim_trial(answer: Answer, number: str = "1", repeat: int = 0, **sample: str) -> Trial:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mmeval.judge import MAX_TEXT_CHARS, ReplyError, ReplyForm, Vote, read_object, strict_json
+from mmeval.judge import MAX_TEXT_CHARS, NOT_SURE, ReplyError, ReplyForm, Vote, read_object, strict_json
 from mmeval.metrics.judged.reading import Reading
 
 KEY = "criteria_met"
@@ -23,7 +23,6 @@ Remark = Literal["not_sure", "odd_value", "missing_key"]
 or nothing."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
-_NOT_SURE = "not sure"
 _MAX_RAW_CHARS, _LARGEST = 200, 2**53
 
 _FENCE, _FENCE_END = re.compile(r"```json\s*+(?=\{)"), re.compile(r"\}(?=\s*+```)")
@@ -33,17 +32,20 @@ _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 
 @dataclass(frozen=True)
 class Met:
-    """Whether a criterion is met, as a bool: the one field of the reply."""
+    """Whether a criterion is met, as a bool: the one field of the reply. Not being sure is a no."""
 
     name: str = KEY
-    unsure: bool = False  # "not sure" is a no here
+    unsure: bool = False  # the form would make it a value of its own
     optional: bool = False
 
     def asked(self) -> str:
-        return f'true, false, or "{_NOT_SURE}"'
+        return f'true, false, or "{NOT_SURE}"'
 
     def read(self, value: Any) -> bool:
-        return said(value)[0]
+        met, remark = said(value)
+        if remark == "odd_value":
+            raise ReplyError(f"the value is {value!r:.80}, not {self.asked()}")
+        return met
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,12 @@ class MetForm(ReplyForm):
     reading: Reading = "robust"
 
     def read(self, text: str) -> Vote:
-        robust = self.reading == "robust"
-        found = read_object(text, [KEY]) if robust else official_object(text)
+        if self.reading == "robust":
+            found: Mapping[str, Any] = read_object(text, [KEY])
+            Met().read(found[KEY])
+        else:
+            found = official_object(text)
         met, remark = said(found[KEY]) if KEY in found else (False, "missing_key")
-        if robust and remark == "odd_value":
-            raise ReplyError(f"{KEY} is {found[KEY]!r:.80}, not {Met().asked()}")
         words = found.get(EXPLANATION)
         return {
             KEY: met,
@@ -82,7 +85,7 @@ def said(value: Any) -> tuple[bool, Remark | None]:
     word = value.strip().casefold() if isinstance(value, str) else ""
     if word in YES or word in NO:
         return word in YES, None
-    return False, "not_sure" if word == _NOT_SURE else "odd_value"
+    return False, "not_sure" if word == NOT_SURE else "odd_value"
 
 
 def official_object(text: str) -> Mapping[str, Any]:

@@ -65,9 +65,10 @@ def ueval_rubric(
     ``official`` reads as the released evaluator does, where everything but a yes is not met. A criterion without a
     verdict leaves its side unscored, with bounds; ``lost: wrong`` counts one as not met where replies came that could
     not be used. ``without_media`` is for an answer without text, or without a picture: its criteria of that side are
-    ``not_met`` without a call, or ``asked`` about. A file that is no picture is none. Evidence: ``criteria``, each with
-    the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and how many are not because the
-    judge is ``not_sure``, or said something else (``odd_value``) or nothing (``missing_key``).
+    ``not_met`` without a call, or ``asked`` about. A file that is not a picture is ignored. Evidence: ``criteria``,
+    each with the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and how many are not
+    because the judge is ``not_sure``, or said something else (``odd_value``) or nothing (``missing_key``); of the
+    pictures their number and the ``kind`` of the question.
     """
     labels, output = trial.sample.metadata, trial.output
     if fault := row_fault(labels, kinds):
@@ -122,7 +123,7 @@ def _sides(trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, 
         values={**about, **({"answer": words} if kind == "open" else {}), "pictures": pictures},
         empty=not pictures.parts,
         unasked="image" in trial.left_out,
-        noted={"pictures": len(pictures.parts)},
+        noted={"pictures": len(pictures.parts), "kind": kind},
     )
     return text, image
 

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.aggregate import resampling
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
-from mmeval.aggregate.resampling import resample
+from mmeval.aggregate.resampling import resample, resample_together
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
 from mmeval.records.score import Score
@@ -74,3 +74,22 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(monkeypatch: pytest
     assert (few, many, most) == (1000, 200, FEWEST_DRAWS)
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
     assert resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000) == Sureness()
+
+
+@pytest.mark.parametrize("aggregator", [mean, median, unknown(mean)], ids=["mean", "median", "unknown"])
+def test_equal_numbers_drawn_together_are_drawn_as_one_alone(
+    aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = column([float(i % 7) for i in range(50)] + [None] * 10, [i % 30 for i in range(60)])
+    alone = resample(scores, aggregator, {}, 300)
+    assert (alone.stderr or 0) > 0
+    assert resample_together([(scores, aggregator, {})] * 2, 300, skip=True) == alone
+    monkeypatch.setattr(resampling, "ROWS", 1)
+    together = resample_together([(scores, mean, {}), (scores, aggregator, {})], 300, skip=True)
+    assert together.bootstrap_iters == (300 if aggregator in (mean, median) else FEWEST_DRAWS)
+
+
+def test_a_draw_without_a_value_of_a_median_is_that_of_the_other_number() -> None:
+    sparse = column([3.0, None, None, None])
+    found = resample_together([(sparse, median, {}), (column([1.0, 1.0, 1.0, 1.0]), mean, {})], 300, skip=True)
+    assert found.ci95 == (1.0, 2.0), "1 where the sample of the median is not drawn, else (3 + 1) / 2"

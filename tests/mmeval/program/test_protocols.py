@@ -39,7 +39,7 @@ def wanted(steps: list[list[Call]]) -> list[tuple[PartKind, ...]]:
     return [call.request.wants for calls in steps for call in calls]
 
 
-@pytest.mark.parametrize("protocol", [single, text_then_media, episode, until_all_kinds])
+@pytest.mark.parametrize("protocol", [single, text_then_media, episode])
 def test_a_failed_call_ends_the_program_with_its_error(protocol: Any) -> None:
     program = protocol(ask(wants=("text", "image")))
     program.send(None)
@@ -111,6 +111,7 @@ def test_an_answer_given_in_the_prompt_is_no_turn() -> None:
 
 
 WHOLE = reply("a sun", picture())
+REFUSED = Response.failed("bad_request", "no pictures of this")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +120,10 @@ WHOLE = reply("a sun", picture())
         ([WHOLE], WHOLE),
         ([reply("words alone"), reply(" ", picture()), reply("<image1>"), WHOLE], WHOLE),
         ([reply("one"), reply("two"), reply("three"), reply("four"), reply("five")], reply("five")),
+        ([reply("one"), REFUSED, REFUSED, reply("four"), REFUSED], reply("four")),
+        ([REFUSED, WHOLE], WHOLE),
     ],
-    ids=["at once", "in the end", "never"],
+    ids=["at once", "in the end", "never", "refused", "refused at first"],
 )
 def test_until_all_kinds_asks_the_same_again_and_the_last_answer_counts(
     answers: list[Response], result: Response
@@ -128,3 +131,12 @@ def test_until_all_kinds_asks_the_same_again_and_the_last_answer_counts(
     found, steps = fed(until_all_kinds(ask(wants=("text", "image")), tries=5), *answers)
     assert (found, len(steps)) == (result.output, len(answers))
     assert {call.request.digest for calls in steps for call in calls} == {steps[0][0].request.digest}
+
+
+def test_until_all_kinds_fails_with_the_last_error_where_every_try_failed() -> None:
+    program = until_all_kinds(ask(wants=("text", "image")), tries=2)
+    program.send(None)
+    program.send(Reply(Response.failed("timeout", "too late")))
+    with pytest.raises(CallFailed) as failed:
+        program.send(Reply(REFUSED))
+    assert failed.value.error == REFUSED.error

@@ -2,9 +2,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.combination import mean_of
+from mmeval.aggregate.scores import Averaged, Scores
+from mmeval.aggregate.summary import summarise
 from mmeval.metrics.judged.ueval.rows import TASKS
 from mmeval.results.layout import Table
-from mmeval.tasks.ueval.layout import layout
+from mmeval.results.stored_run import counted_by
+from mmeval.results.task_results import fill
+from mmeval.tasks.ueval.layout import MIXED, layout
 from tests.support.table_scores import Row, stored
 
 Side = float | str | None
@@ -33,10 +41,27 @@ def rows(*answers: tuple[Side, Side] | str, odd: int = 0) -> list[Row]:
     return found
 
 
-def tables(folder: Path, tasks: Mapping[str, Sequence[Row]], **ours: Any) -> list[Table]:
+def results(task: str, rows: Sequence[Row], asked: Any, suspended: Sequence[str]) -> list[dict[str, Any]]:
+    """The numbers of a task, as the results file has them."""
+    columns = {name: Scores(range=(0, 1)) for name in ("ueval_image", "ueval_text")}
+    is_counted = counted_by(asked)
+    fill(columns, (row for at, row in enumerate(rows) if is_counted(at, 0)))
+    parts = [
+        Averaged(summarise(task, name, column, mean, suspended=name in suspended), column, mean, {})
+        for name, column in columns.items()
+    ]
+    score = mean_of(task, "ueval_score", parts, skip=True, range=(0, 1))
+    return [result.to_json() for result in (*(part.result for part in parts), score)]
+
+
+def tables(
+    folder: Path, tasks: Mapping[str, Sequence[Row]], *, suspended: Sequence[str] = (), **ours: Any
+) -> list[Table]:
     named = {f"ueval_{name}": own for name, own in tasks.items()}
-    judges = {"judges": dict.fromkeys(named, JUDGE)}
-    return list(layout(stored(folder, named, layout="ueval", numbers=["ueval_text", "ueval_image"], **judges | ours)))
+    asked = ours.get("asked", {})
+    found = [row for name, own in named.items() for row in results(name, own, asked.get(name), suspended)]
+    own = {"judges": dict.fromkeys(named, JUDGE), "results": found}
+    return list(layout(stored(folder, named, layout="ueval", numbers=["ueval_text", "ueval_image"], **own | ours)))
 
 
 def test_the_papers_tables_in_percent_with_means_over_questions_beside_those_over_tasks(tmp_path: Path) -> None:
@@ -49,14 +74,18 @@ def test_the_papers_tables_in_percent_with_means_over_questions_beside_those_ove
     assert [row[0] for row in second.rows] == ["tasks (paper)", "questions (released script)"]
     assert second.rows[0][1:] == ((25 + 7 * 100) / 8, 50.0, (37.5 + 7 * 75) / 8)
     assert second.rows[1][1:] == (775 / 10, 50.0, None)
-    assert fourth.rows[0] == ("Space", 25.0, 50.0, 37.5, 12.5, 3.0, "")
+    assert fourth.rows[0] == ("Space", 25.0, 50.0, 37.5, "3", 12.5, 3.0, "")
     names = [row[0] for row in fourth.rows]
     assert (names[4], names[9], len(names)) == ("Closed", "Open", 10)
-    assert fourth.rows[4][1:5] == ((25 + 300) / 4, 50.0, (37.5 + 225) / 4, 12.5)
+    assert fourth.rows[4][1:6] == ((25 + 300) / 4, 50.0, (37.5 + 225) / 4, "6", 12.5)
 
 
 def test_missing_tasks_and_sides_make_a_mean_partial_and_are_named(tmp_path: Path) -> None:
-    given = {"space": rows((0.5, None)), "art": rows((0.5, 1.0), "failed", ("unscored", 1.0)), "life": rows("failed")}
+    given = {
+        "space": rows((0.5, None)),
+        "art": rows((0.5, 1.0), "failed", ("unscored", 1.0)),
+        "life": rows((None, None)),
+    }
     first, second, fourth = tables(tmp_path, given)
     assert (first.headers[-1], second.rows[0][0]) == ("Avg (partial)", "tasks (paper) (partial)")
     assert first.rows[0][1:] == (50.0, None, None, None, 75.0, None, None, None, 62.5)
@@ -72,21 +101,35 @@ def test_missing_tasks_and_sides_make_a_mean_partial_and_are_named(tmp_path: Pat
     assert found["Space"][1:4] == (None, 50.0, 50.0)
     assert (found["Art"][-1], found["Life"]) == (
         "1 failed, 1 unscored",
-        ("Life", None, None, None, None, None, "1 failed"),
+        ("Life", None, None, None, "1", None, None, ""),
     )
-    assert found["Open (partial)"][-1] == "2 failed, 1 unscored"
+    assert (found["Open (partial)"][1:4], found["Open (partial)"][-1]) == ((100.0, 50.0, 75.0), "1 failed, 1 unscored")
 
 
-def test_what_is_suspended_or_not_counted_has_no_value_and_two_judges_are_remarked(tmp_path: Path) -> None:
+def test_a_score_with_a_lost_side_is_none_and_leaves_the_means_unknown(tmp_path: Path) -> None:
+    given = {"art": rows(*[(0.8, "unscored")] * 3), "life": rows((1.0, 1.0)), "tech": rows("failed")}
+    first, second, fourth = tables(tmp_path, given)
+    assert first.rows[0][5:] == (None, 100.0, None, None, None)
+    assert ["Art, Tech" in note for note in first.notes] == [True, False], "lost ones, and those that are not asked"
+    assert [row[1:] for row in second.rows] == [(None, None, None)] * 2
+    found = {row[0]: row for row in fourth.rows}
+    assert found["Art"][1:4] == (None, pytest.approx(80), None)
+    assert (found["Art"][-1], found["Open (partial)"][1:5]) == ("3 unscored", (None, None, None, "5"))
+
+
+def test_what_is_suspended_has_no_value_and_what_is_not_counted_no_part(tmp_path: Path) -> None:
     asked = {"ueval_art": {"repeats": 1, "samples": [[0, 0]]}}
     first, *_ = tables(tmp_path, {"art": rows((0.5, 1.0), (0.0, 0.0))}, asked=asked)
     assert first.rows[0][-1] == 75.0
-    suspended = {"task": "ueval_art", "metric": "ueval_image", "value": None, "n": 1, "scored": 1, "suspended": True}
-    other = {"role": "judge", "asked": "k", "served": ""}
-    judges = {"ueval_art": [*JUDGE, other]}
-    first, _, fourth = tables(tmp_path / "other", {"art": rows((0.5, 1.0))}, results=[suspended], judges=judges)
-    assert (fourth.rows[0][1:4], "suspended" in str(fourth.rows[0][-1])) == ((None, 50.0, 50.0), True)
-    assert ("judge-1 and k" in first.title, len(first.notes)) == (True, 3)
+    first, second, fourth = tables(tmp_path / "other", {"art": rows((0.5, 1.0))}, suspended=["ueval_image"])
+    assert (fourth.rows[0][1:4], first.rows[0][-1]) == ((None, 50.0, None), None)
+    assert second.rows[1][1:3] == (None, 50.0)
+
+
+def test_two_judges_are_remarked_below_every_table(tmp_path: Path) -> None:
+    judges = {"ueval_art": [*JUDGE, {"role": "judge", "asked": "k", "served": ""}]}
+    found = tables(tmp_path, {"art": rows((0.5, 1.0))}, judges=judges)
+    assert [("judge-1 and k" in table.title, table.notes[-1:]) for table in found] == [(True, (MIXED,))] * 3
 
 
 def test_replies_that_say_nothing_and_count_are_remarked(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,11 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, ScoredTrial, StoredAnswer
+from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
 from mmeval.tasks.ueval.output_writing import write_output
-from tests.support.answered import held
+from tests.support.answered import held, task_of
 from tests.support.tiny_media import picture, wav
 
 RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
@@ -21,9 +21,8 @@ TONE = Media.from_bytes(wav())
 
 
 def sample(id: str = "1", **labels: Any) -> Sample:
-    return Sample(
-        id, (user("How?"),), metadata={"task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"], **labels}
-    )
+    known = {"task": "art", "ueval_task": "art", "text_rubrics": ["a"], "image_rubrics": ["b"]}
+    return Sample(id, (user("How?"),), metadata={**known, **labels})
 
 
 def written(folder: Path, *entries: Any, name: str = "answers.json") -> Path:
@@ -94,6 +93,17 @@ def test_other_names_of_the_fields_are_given(tmp_path: Path) -> None:
     assert told(answer(read_output(file, text_field="emu_text", image_field="emu_image"))) == ("t", [B])
 
 
+@pytest.mark.parametrize(("field", "kind"), [("image_field", "image"), ("text_field", "text")])
+def test_a_kind_whose_field_is_empty_was_not_asked_for(field: str, kind: str, tmp_path: Path) -> None:
+    own = {"left_out": ["image"]}
+    file = written(tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png"]}, {"id": 2, "mmeval": own})
+    answers = read_output(file, **{field: ""})
+    assert (answer(answers).left_out, told(answer(answers))) == ((kind,), ("", [B]) if kind == "text" else ("t", []))
+    assert set(answer(answers, "2").left_out) == {kind, "image"}
+    with pytest.raises(UsageError, match="text_field="):
+        read_output(file, text_field="", image_field="")
+
+
 @pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png"])
 def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").mkdir()
@@ -159,12 +169,7 @@ def run_of(
         about = sample(str(at))
         return Trial(about, repeat, error=one) if isinstance(one, ErrorInfo) else Trial(about, repeat, output=one)
 
-    trials = [trial(at, one) for at, one in enumerate(answers)]
-
-    def scored() -> Iterator[ScoredTrial]:
-        return (ScoredTrial(trial, own) for trial, own in zip(trials, scores, strict=True))
-
-    return AnsweredTask(task, lambda: iter(trials), scored if scores else None)
+    return task_of(task, [trial(at, one) for at, one in enumerate(answers)], scores)
 
 
 def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: Path) -> None:
@@ -183,7 +188,7 @@ def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(tmp_path: P
 
 def test_the_kinds_that_were_not_asked_for_come_back(tmp_path: Path) -> None:
     trial = Trial(sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",))
-    write_output(AnsweredRun("m", (AnsweredTask("art", lambda: iter([trial])),)), tmp_path)
+    write_output(AnsweredRun("m", (task_of("art", [trial]),)), tmp_path)
     assert answer(read_output(tmp_path)).left_out == ("image",)
 
 
@@ -195,13 +200,23 @@ def test_an_edited_entry_is_read_as_edited(tmp_path: Path) -> None:
 
 
 def test_tasks_of_others_are_left_out_and_two_answers_to_one_id_are_refused(tmp_path: Path) -> None:
-    other = AnsweredTask("quiz", lambda: iter([Trial(Sample("1", (user("?"),)), output=PLAIN)]))
+    other = task_of("quiz", [Trial(Sample("1", (user("?"),)), output=PLAIN)])
     done = write_output(AnsweredRun("m", (run_of(PLAIN), other)), tmp_path)
     assert ("quiz" in done.gaps[0], len(done.gaps)) == (True, 1)
     with pytest.raises(UsageError, match="quiz"):
         write_output(AnsweredRun("m", (other,)), tmp_path)
     with pytest.raises(UsageError, match="--tasks"):
         write_output(AnsweredRun("m", (run_of(PLAIN), run_of(ODD[1], task="more"))), tmp_path)
+
+
+def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(tmp_path: Path) -> None:
+    bare = Sample("2", (user("How?"),), metadata={"ueval_task": "art"})
+    damaged = Sample("0", (), fault="no text")
+    error = ErrorInfo("bad_sample", "no text")
+    trials = [Trial(damaged, error=error), *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3")))]
+    done = write_output(AnsweredRun("m", (task_of("art", trials),)), tmp_path)
+    assert [row["id"] for row in json.loads((tmp_path / "answers.json").read_text())] == ["1", "2", "3"]
+    assert (done.answers, len(done.gaps)) == (3, 1)
 
 
 def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
@@ -212,7 +227,10 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     evidence = {"criteria": verdicts, "met": 1, "total": 2}
     scores = [
         {"ueval_text": Score(0.5, evidence=evidence), "ueval_image": Score.inapplicable("none")},
-        {"ueval_text": Score.lost("gone"), "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1})},
+        {
+            "ueval_text": Score.lost("gone"),
+            "ueval_image": Score(1.0, evidence={"criteria": [], "met": 1, "total": 1, "kind": "closed"}),
+        },
     ]
     write_output(AnsweredRun("m", (run_of(PLAIN, PLAIN, scores=scores),)), tmp_path)
     found = json.loads((tmp_path / "results.json").read_text())
@@ -220,18 +238,19 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
     assert first == {
         "id": "0",
         "question": "How?",
-        "question_type": "open",
+        "question_type": None,
         "text_answer": "Fold.",
         "image_outputs": ["images/0_1.png", "images/0_2.png"],
         "text_results": [
             {"criterion": "a", "criteria_met": True, "explanation": "so", "raw_response": '{"criteria_met": true}'},
-            {"criterion": "c", "criteria_met": None, "explanation": None, "raw_response": ""},
+            {"criterion": "c", "criteria_met": None, "explanation": "", "raw_response": ""},
         ],
         "image_results": [],
         "text_score": {"met": 1, "total": 2, "rate": 0.5},
         "image_score": {"met": 0, "total": 0, "rate": None},
     }
     assert (second["text_score"]["rate"], second["image_score"]["rate"]) == (None, 1.0)
+    assert second["question_type"] == "closed", "by which the pictures were judged, whatever the labels say"
     assert found["summary"] == {
         "num_items": 2,
         "text_avg_rate": 0.5,
@@ -239,3 +258,17 @@ def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:
         "num_items_with_text": 1,
         "num_items_with_image": 1,
     }
+
+
+def test_the_file_of_results_has_what_the_judge_said_and_names_the_questions_that_it_lacks(tmp_path: Path) -> None:
+    verdicts = [
+        {"criterion": "a", "met": False, "raw": "Not Sure", "remark": "not_sure"},
+        {"criterion": "b", "met": False, "raw": 1, "remark": "odd_value"},
+        {"criterion": "c", "met": False, "raw": None, "remark": "missing_key"},
+        {"criterion": "d", "met": True, "raw": "yes"},
+    ]
+    scores: list[dict[str, Score]] = [{"ueval_text": Score(0.25, evidence={"criteria": verdicts})}, {}]
+    done = write_output(AnsweredRun("m", (run_of(PLAIN, ODD[-1], scores=scores),)), tmp_path)
+    (item,) = json.loads((tmp_path / "results.json").read_text())["items"]
+    assert [row["criteria_met"] for row in item["text_results"]] == ["Not Sure", 1, False, True]
+    assert ["results.json" in gap for gap in done.gaps] == [False, True], "besides the answer that failed"

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.judge import ReplyError
 from mmeval.metrics.judged.reading import Reading
-from mmeval.metrics.judged.ueval.replies import met_form, official_object
+from mmeval.metrics.judged.ueval.replies import Met, met_form, official_object
 
 FENCE = "```"
 LOST = None
@@ -47,6 +47,12 @@ def read(text: str, reading: Reading) -> Any:
 def test_a_value_is_a_yes_a_no_or_neither(value: str, robust: Any, official: Any) -> None:
     text = f'{{"criteria_met": {value}, "explanation": "so"}}'
     assert (read(text, "robust"), read(text, "official")) == (robust, official)
+
+
+def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
+    assert [Met().read(value) for value in (True, "Yes", "not sure", "0")] == [True, True, False, False]
+    with pytest.raises(ReplyError, match="'partly'"):
+        Met().read("partly")
 
 
 @pytest.mark.parametrize(

@@ -164,9 +164,11 @@ def test_official_replies_that_say_nothing_are_counted() -> None:
 
 
 def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscored() -> None:
-    by_labels = shown(judged(trial(task=None, task_type="paper"), YES).calls[-1])[0]
-    released = shown(judged(trial(task=None, task_type="paper"), YES, kinds="released").calls[-1])[0]
-    assert ("First fold." in by_labels, "First fold." in released) == (False, True)
+    about = trial(task=None, task_type="paper")
+    by_labels, released = judged(about, YES), judged(about, YES, kinds="released")
+    assert ["First fold." in shown(done.calls[-1])[0] for done in (by_labels, released)] == [False, True]
+    kinds = [done.scores["ueval_image"].evidence["kind"] for done in (by_labels, released)]
+    assert kinds == ["closed", "open"]
     done = judged(trial(task="cooking"))
     assert (done.statuses, done.calls) == (("unscored", "unscored"), [])
     assert "'cooking'" in done.scores["ueval_text"].reason

@@ -5,12 +5,12 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnsweredTask, AnswerPlace, sidecar
+from mmeval.interchange import AnsweredRun, AnswerPlace, sidecar
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output
 from mmeval.tasks.unim.output.writing import write_output
-from tests.support.answered import held, row_sample
+from tests.support.answered import held, row_sample, task_of
 from tests.support.tiny_media import picture
 from tests.support.unim_answers import (
     FIRST,
@@ -56,7 +56,7 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
     asked = Interleaved.from_text("Draw <image1> with <code1>.", given)
     sample = Sample("natural_science/math/501", (Message("user", asked),), metadata=unim_sample().metadata)
     answer = Trial(sample, output=tagged("done: <<image2>>", image2=HARE))
-    export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter([answer])))
+    export_unim(tmp_path / "m", task_of("unim", [answer]))
     assert json.loads((place / "answers.jsonl").read_text()) == {
         "domain": "natural_science",
         "subdomain": "math",
@@ -70,7 +70,7 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
 
 def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Path, place: Path) -> None:
     trials = [unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat) for repeat in range(2)]
-    done = export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter(trials)))
+    done = export_unim(tmp_path / "m", task_of("unim", trials))
     answers = read_output(tmp_path / "m")
     assert sorted(file.name for file in place.glob("*.jsonl")) == ["answers.jsonl", "answers_repeat1.jsonl"]
     assert sorted(file.name for file in (place / "image").iterdir()) == ["img_0001_01.png", "img_0001_repeat1_01.png"]
@@ -107,8 +107,8 @@ def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(tmp_path:
 def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_path: Path) -> None:
     fault = ErrorInfo("bad_sample", "out.jsonl:1: no JSON")
     damaged = Trial(Sample("image.jsonl:7", (), fault=fault.message), error=fault)
-    again = AnsweredTask("unim_hard", lambda: iter([damaged]))
-    task = AnsweredTask("unim", lambda: iter([damaged, unim_trial(tagged("a"))]))
+    again = task_of("unim_hard", [damaged])
+    task = task_of("unim", [damaged, unim_trial(tagged("a"))])
     done = export_unim(tmp_path / "m", task, again)
     assert [("1 answer" in gap, "sample is damaged" in gap) for gap in done.gaps] == [(True, True)]
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
@@ -125,7 +125,7 @@ def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path)
 
 
 def test_tasks_of_others_are_left_out_and_never_all_of_them(tmp_path: Path) -> None:
-    other = AnsweredTask("tiny", lambda: iter([Trial(row_sample(0), output=ODD[0])]))
+    other = task_of("tiny", [Trial(row_sample(0), output=ODD[0])])
     done = export_unim(tmp_path / "m", unim_task([tagged("a")]), other)
     assert [gap.split()[0] for gap in done.gaps] == ["tiny"]
     with pytest.raises(UsageError, match="tiny are no tasks"):
