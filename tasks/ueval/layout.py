@@ -28,6 +28,7 @@ PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = "Not sure: the share of the criteria asked about of which the judge is not sure; they count as not met."
 MIXED = "These numbers mix several judges and compare with nothing: judges differ by up to nine points."
+BUNDLED = "Made on bundled samples: these numbers do not compare with the paper's."
 
 
 @dataclass
@@ -60,16 +61,17 @@ def layout(run: StoredRun) -> Iterator[Table]:
     whole = _over_tasks(tasks.values())
     judges = _judges(run)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    mixed = (MIXED,) if len(judges) > 1 else ()
+    foreign = {task.name for task in found.values()}.intersection(run.ours.get("not_comparable", ()))
+    remarks = (*((MIXED,) if len(judges) > 1 else ()), *((BUNDLED,) if foreign else ()))
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
         ((run.model, *(_percents(own)[-1] for own in (*(tasks.get(name, {}) for name in TASKS), whole))),),
-        (*_partial(tasks, whole), *mixed),
+        (*_partial(tasks, whole), *remarks),
         digits=1,
     )
     for table in (_sides_table(by, whole, answers, _mark(TASKS, tasks)), _tasks_table(by, answers, tasks)):
-        yield replace(table, notes=(*table.notes, *mixed))
+        yield replace(table, notes=(*table.notes, *remarks))
 
 
 def _numbers(run: StoredRun, task: StoredTask) -> Numbers:
