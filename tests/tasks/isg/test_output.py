@@ -1,7 +1,7 @@
 """Answer files of ISG-Bench's scripts: read as they are, written without loss, and of a scored run the judge file."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,11 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, ScoredTrial, StoredAnswer
+from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
 from mmeval.tasks.isg.output_writing import write_output
+from tests.support.answered import task_of
 from tests.support.tiny_media import picture, wav
 
 RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
@@ -109,10 +110,7 @@ def test_the_digest_covers_the_lines_and_the_pictures(tmp_path: Path) -> None:
 
 
 def task(*trials: Trial, scores: Sequence[dict[str, Score]] = (), name: str = "isg_howto") -> AnsweredTask:
-    def scored() -> Iterator[ScoredTrial]:
-        yield from map(ScoredTrial, trials, scores)
-
-    return AnsweredTask(name, lambda: iter(trials), scored if scores else None)
+    return task_of(name, trials, scores)
 
 
 def there_and_back(folder: Path, *trials: Trial) -> OutputAnswers:
