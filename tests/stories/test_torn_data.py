@@ -46,6 +46,7 @@ BAD_ROWS = {
     "a label that is deep": b'{"input": "a", "label": ' + b"[" * 600 + b"]" * 600 + b"}",
     "an input that is deep": b'{"input": ' + DEEP + b"}",
     "deeper than Python": b'{"input": "a", "label": ' + DEEP + b', "b": ' + b"[" * 90_000 + b"]" * 90_000 + b"}",
+    "a number of 5,000 digits": b'{"input": "a", "label": ' + b"7" * 5000 + b"}",
     "a long line": b'{"input": "' + b"a " * 2**22 + b'"}',
     "no object": b"7",
 }
