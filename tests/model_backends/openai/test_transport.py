@@ -167,7 +167,10 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(monkeypatch
         assert asyncio.run(cancel(server.url)) == 900
 
 
-@pytest.mark.parametrize("echo", [KEY, KEY.replace("-", r"\u002d"), KEY.replace("k", r"\u006B"), rf"\n\\{KEY}\/"])
+ESCAPED = KEY.replace("k", r"\u006B").replace("-", r"\u002d")
+
+
+@pytest.mark.parametrize("echo", [KEY, ESCAPED, KEY.replace("-", r"\u002D", 1), rf"\n\\{KEY}\/", rf"{KEY} \\{ESCAPED}"])
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_key_that_a_server_echoes_is_in_no_answer_and_no_error(
     echo: str, status: int, monkeypatch: pytest.MonkeyPatch
