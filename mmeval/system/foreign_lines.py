@@ -43,7 +43,7 @@ def lines_of(
     import jsonlines  # most commands read no such file
 
     if file.exists() and not file.is_file():
-        raise UsageError(f"{file}: is no plain file")
+        raise UsageError(f"{file}: is not a regular file")
     try:
         with file.open("rb") as opened:
             stream = BufferedReader(opened)  # a file of the hub knows no limit of a line

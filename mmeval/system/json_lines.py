@@ -1,7 +1,7 @@
 """Reads and writes JSON, in files that survive a crash and show what is damaged.
 
 What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all before it. A sealed line or document
-holds what mmeval has written there, or it is damaged: no reader has to look at its form."""
+holds what mmeval has written there, or it is damaged: readers need not check its form."""
 
 from __future__ import annotations
 

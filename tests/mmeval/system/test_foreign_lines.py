@@ -16,7 +16,7 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
     assert [(line.place, line.offset, line.row) for line in found] == [first, third]
     assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
     os.mkfifo(tmp_path / "pipe.jsonl")
-    with pytest.raises(UsageError, match="no plain file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         list(lines_of(tmp_path / "pipe.jsonl"))
     with pytest.raises(MissingDataError, match=r"y\.jsonl"):
         list(lines_of(tmp_path / "y.jsonl"))
