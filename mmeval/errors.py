@@ -94,7 +94,7 @@ class TaskFileError(UsageError):
 
 
 class RowError(UsageError):
-    """A row that cannot be made a sample; its iterator goes on with the next row.
+    """A row that cannot be made a sample or a prompt; its iterator goes on with the next row.
 
     ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """

@@ -1,4 +1,4 @@
-"""Opens files that users and data name: plain ones only, as a pipe or a device may never end."""
+"""Opens files that users and data name: regular ones only, as a pipe or a device may never end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """The bytes of a file. Raises OSError where it cannot be opened, also for what is no plain file."""
+    """The bytes of a file. Raises OSError where it cannot be opened, also for what is not a regular file."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return open(handle, "rb")  # noqa: PTH123  a handle has no path
     os.close(handle)
-    raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))

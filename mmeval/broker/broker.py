@@ -253,13 +253,13 @@ class Broker:
             return None  # it has just come, and is checked by the task that asked for it
         runtime = self.roles.get(asked.call.role)
         unknown = () if runtime is None else _unknown_options(runtime, asked.call)
-        response, fault = self._looked_at(asked.call, entry.response, unknown)
+        response, fault = self._checked(asked.call, entry.response, unknown)
         if response is entry.response:
             return entry
         kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
         return None if fault else replace(kept, earlier=entry.earlier)
 
-    def _looked_at(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
+    def _checked(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
         """A response as it is kept, and its fault; the same object where nothing changes.
         ``unknown`` are options that it was asked without."""
         if response.output is None:
@@ -332,7 +332,7 @@ class Broker:
         if kept is not None and _fault(call, kept):
             kept = None
         response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, sent, attempt)
-        response, fault = self._looked_at(call, _with_warnings(response, sent.done), unknown)
+        response, fault = self._checked(call, _with_warnings(response, sent.done), unknown)
         entry = self.journal.append(
             asked.key,
             request_digest,

@@ -27,7 +27,7 @@ from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, runs_below
 from mmeval.settings import values
-from mmeval.system.json_lines import write_atomic
+from mmeval.system.json_lines import damage_notes, write_atomic
 from mmeval.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
@@ -124,8 +124,8 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
     made = write_report(folders, report, copy_media=copy_media)
     if made.damage:
         log.warning("%s; --verbosity DEBUG says why", made.damage)
-    for place in made.unread:
-        log.warning("%s is damaged: what it answered is not in the report", place)
+    for note in damage_notes(made.unread, "what it answered is not in the report"):
+        log.warning("%s", note)
     print_text(f"{report / made.page.name}\n")
     return not (made.damage or made.unread)
 

@@ -162,7 +162,7 @@ class _Worker:
             )
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return CorruptMediaError(
-            f"{media.label}: its decoder fell over ({name}): it is damaged, or made to need more than the "
+            f"{media.label}: its decoder ended ({name}): it is damaged, or made to need more than the "
             f"{size >> 20} MiB of memory that max_step_bytes allows a file of its size"
         )
 

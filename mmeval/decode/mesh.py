@@ -139,7 +139,7 @@ def _one_geometry(media: Media, scene: Any, *, merged: bool, with_faces: bool) -
     if not parts:
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
     if any(part.vertices.shape[1:] != (3,) for part in parts):
-        raise CorruptMediaError(f"{media.label}: some of its vertices have not three coordinates")
+        raise CorruptMediaError(f"{media.label}: some vertices do not have three coordinates")
     if not all(np.isfinite(part.vertices).all() for part in parts):
         raise CorruptMediaError(f"{media.label}: some of its vertices are not numbers (NaN or infinite)")
     if not solid:

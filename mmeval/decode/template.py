@@ -40,7 +40,7 @@ _FREE = (
     *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
     *(nodes.List, nodes.Tuple),
 )
-"""What takes no time of its own, apart from comparing equal values and writing the text."""
+"""What takes no time of its own, apart from comparing values and writing the text."""
 _WORK = (nodes.For, nodes.Filter, nodes.Call)
 """What takes time in proportion to its operand, and makes nothing larger of it; of filters and methods, those below."""
 _MOST_WORK = 100
@@ -111,14 +111,16 @@ def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
     ``own`` are the variables of the loop around it. In a loop only they are worked on: they are pieces of a value,
     where the whole of another value would be worked on in each step.
     """
-    works = isinstance(node, _WORK) or (isinstance(node, nodes.Compare) and any("in" in item.op for item in node.ops))
+    works = isinstance(node, _WORK) or (isinstance(node, nodes.Compare) and _is_work(node))
     if not (works or isinstance(node, _FREE) or (isinstance(node, nodes.Test) and node.name in _TESTS)):
         return False
     if isinstance(node, (nodes.Filter, nodes.Call)) and not _keeps_size(node):
         return False
     worked_on = node.iter if isinstance(node, nodes.For) else node
-    if works and own is not None and not _names(worked_on) <= own:
+    if works and own is not None and not _names(worked_on) <= own | {"loop"}:
         return False
+    if works and own is not None and isinstance(worked_on, (nodes.List, nodes.Tuple)):
+        return False  # each step would go through the same values again
     if not isinstance(node, nodes.For):
         return all(_is_plain(child, own) for child in node.iter_child_nodes())
     body = [*node.body, *filter(None, (node.test,))]
@@ -136,8 +138,17 @@ def _keeps_size(node: nodes.Filter | nodes.Call) -> bool:
         return False
     if isinstance(node, nodes.Filter):
         return node.name in _FILTERS and (not node.args or node.name in ("d", "default"))
-    short = all(isinstance(item, nodes.Const) and len(str(item.value)) <= _LONGEST_ARGUMENT for item in node.args)
-    return isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS and short
+    return isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS and all(map(_is_short, node.args))
+
+
+def _is_work(node: nodes.Compare) -> bool:
+    """Whether a comparison takes time in proportion to a value: not with a short constant, but if it searches there."""
+    long = [side for side in (node.expr, *(item.expr for item in node.ops)) if not _is_short(side)]
+    return len(long) > 1 or any("in" in item.op for item in node.ops)
+
+
+def _is_short(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Const) and len(str(node.value)) <= _LONGEST_ARGUMENT
 
 
 def _names(node: nodes.Node) -> frozenset[str]:

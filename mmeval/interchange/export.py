@@ -16,6 +16,7 @@ from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
+from mmeval.system.json_lines import damage_notes
 from mmeval.wording import counted
 
 
@@ -90,8 +91,7 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     damaged = sum(read.damaged for read in trials.values())
     if damaged:
         yield f"{counted(damaged, 'trial')} with a damaged record could not be exported"
-    for place in run.journal.damaged:
-        yield f"{place} is damaged and was left out"
+    yield from damage_notes(run.journal.damaged, "what it answered is not exported")
     for name in trials:
         if run.record.get("data", {}).get(name, {}).get("subset") is not None:
             yield f"{name}: the run asked a part of its samples; the others have no answer"

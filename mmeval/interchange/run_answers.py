@@ -15,7 +15,7 @@ from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
-from mmeval.system.json_lines import from_line, to_line
+from mmeval.system.json_lines import damage_notes, from_line, to_line
 from mmeval.wording import counted
 
 MODEL = "model"
@@ -58,7 +58,7 @@ class RunAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        lost = [f"{place} is damaged and was left out" for place in self._run.journal.damaged]
+        lost = [*damage_notes(self._run.journal.damaged, "what it answered is missing")]
         if self._damaged:
             lost.append(f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left out")
         return lost

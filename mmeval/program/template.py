@@ -22,7 +22,7 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
 from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.decode.template import BoundedTemplate
-from mmeval.errors import did_you_mean
+from mmeval.errors import RowError, did_you_mean
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
 
@@ -55,7 +55,8 @@ def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]
 
 @dataclass(frozen=True)
 class TemplatePrompt:
-    """Templates for the system and each user message; an empty one leaves it as it is."""
+    """Templates for the system and each user message; an empty one leaves it as it is.
+    Raises RowError for a sample that they cannot be rendered with, PromptError if they leave out its media."""
 
     user: str = ""
     system: str = ""
@@ -108,9 +109,9 @@ class TemplatePrompt:
         try:
             return template.render(values)
         except UndefinedError as error:
-            raise PromptError(f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
+            raise RowError(f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
         except TemplateError as error:
-            raise PromptError(f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
+            raise RowError(f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
 
 
 @dataclass(frozen=True)

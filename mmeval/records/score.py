@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the JSON form of all records; unknown fields of a newer one are kept, never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]

@@ -94,7 +94,7 @@ def read_baseline(path: Path) -> Baseline:
         document = read_results(file)
     except UsageError:
         raise UsageError(
-            f"--baseline {file}: this is no results file of mmeval, or it is damaged; give a results_*.json"
+            f"--baseline {file}: this is no results file of this mmeval, or is damaged; give a results_*.json"
         ) from None
     return Baseline(file, document)
 

@@ -149,5 +149,6 @@ def sample_rows(folder: Path, task: Task, score_set: Path | None, wanted: Wanted
                 own = {} if scored is None else scored["scores"]
                 found.append({name: Score.from_json(score) for name, score in own.items()})
             sample = trials[0].sample
-            prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and perhaps nothing can be
+            bad = trials[0].error is not None and trials[0].error.kind == "bad_sample"
+            prompt = () if bad else task.prompt(sample)  # nothing was asked, and perhaps nothing can be
             yield SampleRow(index, sample, prompt, task.params, trials, found)

@@ -30,7 +30,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial
 from mmeval.store.run_folder import RunFolder
-from mmeval.system.json_lines import to_line
+from mmeval.system.json_lines import damage_notes, to_line
 from mmeval.task.task import Selection
 from mmeval.wording import counted
 
@@ -76,8 +76,8 @@ class _StoredTrials(Runner):
         return backends
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
-        for place in journal.damaged:
-            log.warning("%s is damaged and was left out; the run's own command asks again what it answered", place)
+        for note in damage_notes(journal.damaged, "the run's own command asks again what it answered"):
+            log.warning("%s", note)
         identity = self._record["identity"]
         tags = identity["reasoning_tags"]
         return Broker(

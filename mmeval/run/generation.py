@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import Standing, standing
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
-from mmeval.errors import Caught, ContentError, MissingDataError, MmevalError, StoppedError
+from mmeval.errors import Caught, ContentError, MissingDataError, MmevalError, RowError, StoppedError
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
@@ -185,6 +186,8 @@ class Generation:
                 error = ErrorInfo("internal", failure.reason)
         except CallFailed as failed:
             error = failed.error
+        except RowError as bad:  # a prompt that cannot be made of it
+            error = ErrorInfo("bad_sample", str(bad))
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
@@ -194,13 +197,14 @@ class Generation:
         return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out)
 
     def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
-        if job.sample.fault and job.repeat == 0:
-            self.tally.bad.add(job.task.name, job.sample, job.task.repeats)
+        bad = error is not None and error.kind == "bad_sample"
+        if error is not None and bad and job.repeat == 0:
+            self.tally.bad.add(job.task.name, replace(job.sample, fault=error.message), job.task.repeats)
         if error is not None and error.kind == "unsupported":
             self.tally.unsupported[error.message] += 1
         elif error is not None:
             self.tally.failed[error.kind] += 1
-            if not job.sample.fault:  # which is told by name
+            if not bad:  # which is told by name
                 self.tally.examples.setdefault(error.kind, error.message)
         elif scope.replayed == len(scope.exchanges):
             self.tally.kept += 1

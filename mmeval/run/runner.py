@@ -45,12 +45,13 @@ from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
-from mmeval.store.journal import Journal
+from mmeval.store.journal import ASKED_AGAIN, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.run_folder import RunFolder, check_identity, provenance, set_aside
 from mmeval.system import collector
+from mmeval.system.json_lines import damage_notes
 from mmeval.task.task import Selection, Task
 from mmeval.wording import file_name
 
@@ -349,8 +350,8 @@ class _NewTrials(Runner):
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         options = self.options
-        for place in journal.damaged:
-            log.warning("%s is damaged and was left out; what it answered is asked again", place)
+        for note in damage_notes(journal.damaged, ASKED_AGAIN):
+            log.warning("%s", note)
         identity = run_identity(self.backends, self.selection, options)
         check_identity(self.path, folder.record, identity, len(journal))
         self._resumed = bool(folder.record)

@@ -29,13 +29,14 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
-from mmeval.system.json_lines import to_line, unsealed
+from mmeval.system.json_lines import DamagedLine, damage_notes, to_line, unsealed
 
 log = logging.getLogger(__name__)
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
 """Segments that are open for reading at once."""
+ASKED_AGAIN = "what it answered is asked again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,12 @@ class JournalEntry:
 class Journal:
     """The answers of one run folder, and in ``spending`` what its calls have used.
 
-    ``damaged`` lists what could not be read, as ``file:line`` with the reason.
+    ``damaged`` lists what could not be read.
     """
 
     def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True) -> None:
         self.media = media
-        self.damaged: list[str] = []
+        self.damaged: list[DamagedLine] = []
         self.spending = Spending()
         self._oldest = math.inf
         self.folder = folder
@@ -194,8 +195,8 @@ class Journal:
             if entry is not None and entry.raw and entry.request_digest == request_digest:
                 self._adopted[key_hash(key)] = entry
                 found[key] = entry.response
-        for place in self.damaged[known:]:
-            log.warning("%s is damaged and was left out; what it answered is asked again", place)
+        for note in damage_notes(self.damaged[known:], ASKED_AGAIN):
+            log.warning("%s", note)
         return found
 
     def sync(self) -> None:
@@ -223,7 +224,7 @@ class Journal:
             self._finish_receipt(path)
         except (ValueError, CorruptMediaError) as error:
             aside = path.rename(path.with_suffix(".damaged"))
-            self.damaged.append(f"{aside}: {error}")
+            self.damaged.append(DamagedLine(str(aside), str(error)))
         else:
             path.unlink()
 
@@ -268,7 +269,7 @@ class Journal:
                 try:
                     row = unsealed(line)
                 except ValueError as error:
-                    self.damaged.append(f"{path}:{line_number}: {error}")
+                    self.damaged.append(DamagedLine(f"{path}:{line_number}", str(error)))
                     continue
                 key, at = key_hash(row["k"]), row["t"]
                 if "refused" in row:
@@ -314,5 +315,5 @@ def _received(data: bytes, row: Mapping[str, Any]) -> Media:
     """A receipt's medium, with its line's type. Raises CorruptMediaError when damaged."""
     media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
     if media.sha256 != row["sha256"]:
-        raise CorruptMediaError("a medium in it is damaged")
+        raise CorruptMediaError("one of its media has another checksum")
     return media

@@ -61,7 +61,7 @@ class RunFolder:
             return {}
         try:
             record = json.loads(file.read_bytes())
-            if isinstance(record, dict) and record.get("format") != FORMAT_VERSION:
+            if isinstance(record, dict) and record.get("format", FORMAT_VERSION) != FORMAT_VERSION:
                 raise UsageError(
                     f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
                     f"({record.get('mmeval')}), or start over with --fresh"

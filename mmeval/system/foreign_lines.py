@@ -15,6 +15,8 @@ MAX_LINE_BYTES = 2**26
 """Bytes; a longer line is refused: lines hold text and paths, and media are files beside them."""
 MAX_DEPTH = 100
 """Lists and objects inside each other: what is written and read again has limits of its own, not far above."""
+MAX_DIGITS = 4300
+"""Digits of an integer: Python's own limit, as the time to read more grows with their square."""
 
 
 class ForeignLine(NamedTuple):
@@ -37,11 +39,11 @@ def lines_of(
 
     ``offset`` is the first byte that is read, ``most`` the largest number of bytes of a line (0:
     MAX_LINE_BYTES). Raises UsageError with file and line, and MissingDataError for a file that cannot be read. With
-    ``faults`` a line that is too long or nested too deeply has a LineFault as its value instead."""
+    ``faults`` a line that is too long, too deep or has too long a number has a LineFault as its value instead."""
     import jsonlines  # most commands read no such file
 
     if file.exists() and not file.is_file():
-        raise UsageError(f"{file}: is no plain file")
+        raise UsageError(f"{file}: is not a regular file")
     try:
         with file.open("rb") as opened:
             stream = BufferedReader(opened)  # a file of the hub knows no limit of a line
@@ -77,19 +79,20 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 
 
 def list_of(file: Path) -> list[Any]:
-    """The items of a JSON file that holds one list; an item nested too deeply is a LineFault.
+    """The items of a JSON file that holds one list; an item that is too deep, or has too long a number, is a
+    LineFault.
     Raises UsageError for a file that is none, or too long, MissingDataError for one that cannot be read."""
     try:
         if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
             raise UsageError(f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines")
-        found = json.loads(file.read_bytes(), parse_constant=_refuse_constant)
+        found = json.loads(file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer)
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: is no JSON: {_reason(error)}") from None
     if not isinstance(found, list):
         raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
-    return [LineFault(f"the row is nested more than {MAX_DEPTH} deep") if _is_deep(row) else row for row in found]
+    return [_fault_of(row) or row for row in found]
 
 
 class _BoundedLines:
@@ -117,26 +120,37 @@ class _BoundedLines:
         return self._stream.readline(self._most + 1)
 
     def decoded(self, line: str | bytes) -> Any:
-        """Raises LineFault for a line that is too long or nested too deeply, ValueError for one that is no JSON."""
+        """Raises LineFault for a line that is too long, too deep or has too long a number, ValueError for no JSON."""
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
         try:  # orjson would make floats of large numbers
-            row = json.loads(line.rstrip(), parse_constant=_refuse_constant)
-            opened = line.count("[") + line.count("{") if isinstance(line, str) else math.inf
-            deep = opened > MAX_DEPTH and _is_deep(row)
+            row = json.loads(line.rstrip(), parse_constant=_refuse_constant, parse_int=_integer)
         except RecursionError:
-            deep = True
-        if deep:
-            raise LineFault(f"the line is nested more than {MAX_DEPTH} deep")
+            raise _too_deep() from None
+        opened = line.count("[") + line.count("{") if isinstance(line, str) else math.inf
+        if (opened > MAX_DEPTH or len(line) > MAX_DIGITS) and (fault := _fault_of(row)):
+            raise fault
         return row
 
 
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        holders = (item for item in level if isinstance(item, (dict, list)))
+def _integer(text: str) -> int | LineFault:
+    return int(text) if len(text) <= MAX_DIGITS else LineFault(f"a number has more than {MAX_DIGITS:,} digits")
+
+
+def _fault_of(row: Any) -> LineFault | None:
+    """What is wrong with a row: a number that is too long, or how deep it is nested."""
+    level = [row]
+    for _ in range(MAX_DEPTH + 1):
+        holders = [item for item in level if isinstance(item, (dict, list))]
+        fault = next((item for item in level if isinstance(item, LineFault)), None)
+        if fault or not holders:
+            return fault
         level = [inner for item in holders for inner in (item.values() if isinstance(item, dict) else item)]
-    return any(isinstance(item, (dict, list)) for item in level)
+    return _too_deep()
+
+
+def _too_deep() -> LineFault:
+    return LineFault(f"it is nested more than {MAX_DEPTH} deep")
 
 
 def _refuse_constant(name: str) -> NoReturn:

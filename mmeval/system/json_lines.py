@@ -1,7 +1,7 @@
 """Reads and writes JSON, in files that survive a crash and show what is damaged.
 
 What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all before it. A sealed line or document
-holds what mmeval has written there, or it is damaged: no reader has to look at its form."""
+holds what mmeval has written there, or it is damaged: readers need not check its form."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
 import orjson
 
 from mmeval.errors import StorageError
+from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -155,12 +156,27 @@ def read_rows(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[in
             except ValueError as error:
                 found.append(number)
                 if len(found) - before <= MOST_NAMED:
-                    log.warning("%s:%d: the line is damaged and was left out (%s)", path, number, error)
+                    log.warning("%s:%d: the line is damaged (%s) and was left out", path, number, error)
             else:
                 yield offset, row
             offset += len(line)
     if (more := len(found) - before - MOST_NAMED) > 0:
         log.warning("%s: %d more lines are damaged and were left out", path, more)
+
+
+class DamagedLine(NamedTuple):
+    """Where a line stands that was left out, and why."""
+
+    place: str
+    reason: str
+
+
+def damage_notes(damaged: Sequence[DamagedLine], advice: str) -> Iterator[str]:
+    """A message for each of the first damaged lines, and one for all others."""
+    for place, reason in damaged[:MOST_NAMED]:
+        yield f"{place}: the line is damaged ({reason}) and was left out; {advice}"
+    if more := len(damaged[MOST_NAMED:]):
+        yield f"{counted(more, 'more damaged line')} left out; {advice}"
 
 
 def drop_damaged(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Processes that this one starts: without the user's script, and gone when it is gone.
+"""Processes that this one starts: without the user's script; those that call ``end_with`` end when it ends.
 
 A spawned process usually begins by importing the script that its parent runs. A script that calls ``mmeval.evaluate``
 without a ``__main__`` guard would evaluate once more in each worker. Workers here import what they need by name.
@@ -102,7 +102,8 @@ def is_orphan(parent: int) -> bool:
 
 def end_with(parent: int) -> None:
     """End this process when its parent is gone, at once where it is gone already.
-    On Linux the kernel ends it, also in native code that keeps Python waiting; elsewhere a thread looks each second."""
+    On Linux the kernel ends it, also in native code that keeps Python waiting, and already when the thread that has
+    started it ends; elsewhere a thread looks each second."""
     if sys.platform == "linux":
         import ctypes
 

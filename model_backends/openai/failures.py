@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 from mmeval.errors import MmevalError
@@ -23,7 +24,6 @@ REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 16
 """Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
 
-_ESCAPED = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)", re.DOTALL)
 _CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
 _QUOTA_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
 _TOO_LONG = re.compile(
@@ -81,18 +81,18 @@ def without_key(body: bytes, key: str) -> bytes:
     """A body without a key that the server echoes in it, also one in the escapes of JSON (``sk\\u002d...``)."""
     if len(key) < MIN_SECRET_CHARS:
         return body
-    secret = key.encode()
-    if secret not in body and b"\\" in body:
-        plain = _ESCAPED.sub(_unescaped, body)
-        body = plain if secret in plain else body
-    return body.replace(secret, REDACTED.encode())
+    body = body.replace(key.encode(), REDACTED.encode())
+    if b"\\u00" not in body and b"\\/" not in body:
+        return body
+    return _spellings(key).sub(rb"\1" + REDACTED.encode(), body)
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    """The character of an escape, if it is one that a string of JSON may hold as it is."""
-    code = found[1]
-    char = bytes([int(code, 16)]) if code else found[0][1:] if found[0] == b"\\/" else b"\\"
-    return found[0] if char in b'"\\' else char
+@lru_cache(maxsize=16)
+def _spellings(key: str) -> re.Pattern[bytes]:
+    """A key, each character plain or as an escape of JSON; its group are the escaped backslashes before an escape."""
+    first, *rest = (rf"\\u(?i:{ord(char):04x})" + (r"|\\/" if char == "/" else "") for char in key)
+    others = "".join(f"(?:{re.escape(char)}|{escape})" for char, escape in zip(key[1:], rest, strict=True))
+    return re.compile(rf"(?:(?<!\\)((?:\\\\)*)(?:{first})|{re.escape(key[0])}){others}".encode())
 
 
 def http_error(status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False) -> CallError:

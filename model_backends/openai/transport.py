@@ -154,8 +154,9 @@ class Transport:
                     raise self._too_large()
                 pieces.append(piece)
                 if not taken and total >= LARGE_BODY:
-                    taken = length or most
-                    await self._room.take(taken)
+                    wanted = length or most
+                    await self._room.take(wanted)
+                    taken = wanted
             return b"".join(pieces)
         except BaseException:
             response.close()

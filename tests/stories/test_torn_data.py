@@ -15,9 +15,9 @@ def write_rows(folder: Path, name: str, *rows: bytes) -> None:
     (folder / f"{name}_data" / "test.jsonl").write_bytes(b"\n".join(rows))
 
 
-def run(folder: Path, tasks: str) -> Ended:
+def run(folder: Path, tasks: str, *flags: str) -> Ended:
     where = ("--include_path", folder, "-o", folder / "runs", "--score_workers", "0")
-    return mmeval("--tasks", tasks, "--model", "reference", "--model_tag", "m", *where)
+    return mmeval("--tasks", tasks, "--model", "reference", "--model_tag", "m", *where, *flags)
 
 
 def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(tmp_path: Path) -> None:
@@ -46,6 +46,7 @@ BAD_ROWS = {
     "a label that is deep": b'{"input": "a", "label": ' + b"[" * 600 + b"]" * 600 + b"}",
     "an input that is deep": b'{"input": ' + DEEP + b"}",
     "deeper than Python": b'{"input": "a", "label": ' + DEEP + b', "b": ' + b"[" * 90_000 + b"]" * 90_000 + b"}",
+    "a number of 5,000 digits": b'{"input": "a", "label": ' + b"7" * 5000 + b"}",
     "a long line": b'{"input": "' + b"a " * 2**22 + b'"}',
     "no object": b"7",
 }
@@ -67,3 +68,19 @@ def test_a_row_that_nothing_can_be_made_of_fails_alone_and_by_name(loader: str, 
     found = {row["task"]: row for row in results(run_folder(tmp_path / "runs"))["mmeval"]["results"]}
     assert (found["bad"]["n"], found["bad"]["scored"], found["sound"]["scored"]) == (len(taken) + 2, 2, 1)
     assert "unexpected" not in checked.err + done.err
+
+
+def test_a_row_that_the_prompt_cannot_be_made_of_fails_alone_and_by_name(tmp_path: Path) -> None:
+    labelled = b'{"input": "1 + 1", "reference": "2", "ws": "x"}'
+    write_rows(tmp_path, "bad", labelled, labelled, GOOD)
+    write_rows(tmp_path, "sound", GOOD)
+    write_pair(tmp_path, "bad", "sound")
+    prompt = 'prompt: "{{ input }} {{ ws }}"\nprompt_fields: [ws]\n'
+    (tmp_path / "bad.yaml").write_text((tmp_path / "bad.yaml").read_text() + prompt)
+    done, again = run(tmp_path, "both"), run(tmp_path, "both", "--log_samples")
+    folder = run_folder(tmp_path / "runs")
+    rescored, logged = mmeval("score", folder), mmeval("report", folder)
+    assert (done.code, again.code, rescored.code, logged.code) == (3, 3, 3, 0), done.err + rescored.err + logged.err
+    assert "1 sample cannot be asked" in done.err and "'ws' is undefined" in done.err
+    found = {row["task"]: row for row in results(folder)["mmeval"]["results"]}
+    assert (found["bad"]["n"], found["bad"]["scored"], found["sound"]["scored"]) == (3, 2, 1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.records.score import FORMAT_VERSION
 from mmeval.system.json_lines import sealed, sealed_document, to_line, unsealed
 
 Json = dict[str, Any]
@@ -50,7 +51,13 @@ def write_run(
     """Write the folder of a run of one task. ``config`` is added to its task file, ``results`` to what the results file
     says under ``mmeval``; None writes no results file."""
     record = {
-        **{"format": 1, "mmeval": "0.1.0", "created": "2026-01-31T12:00:00+0000", "settings": {}, "finished": True},
+        **{
+            "format": FORMAT_VERSION,
+            "mmeval": "0.1.0",
+            "created": "2026-01-31T12:00:00+0000",
+            "settings": {},
+            "finished": True,
+        },
         "options": {"model": "reference", "model_name": model, "limit": None},
         "tasks": {task: {"task": task, **(config or {})}},
         "sessions": [{"started": "2026-01-31T12:00:00+0000", "command": "mmeval --tasks told"}],

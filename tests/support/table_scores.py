@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.records.score import FORMAT_VERSION
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.json_lines import sealed, sealed_document, to_line
 from mmeval.tasks.unim.domains import DOMAINS
@@ -53,7 +54,9 @@ def stored(
     folder.mkdir(parents=True, exist_ok=True)
     shared = {"loader": layout, "layout": layout, "breakdown": BREAKDOWN}
     configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), **shared} for name in tasks}
-    (folder / "run.json").write_bytes(sealed_document({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
+    (folder / "run.json").write_bytes(
+        sealed_document({"format": FORMAT_VERSION, "tasks": configs, "options": {"model_name": "m"}})
+    )
     for name, rows in tasks.items():
         (scores := folder / "scores" / name / SET).mkdir(parents=True)
         with (scores / "scores.jsonl").open("wb") as file:

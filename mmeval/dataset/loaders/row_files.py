@@ -41,7 +41,7 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     files = _files_of_split(source) if named is None else tuple(path_inside(source.folder, name) for name in names)
     for file in files:
         if not file.is_file():
-            what = "is no plain file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
+            what = "is not a regular file" if file.exists() else "no such data file (dataset_kwargs: data_file)"
             raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
             raise UsageError(f"{file}: rows are read from files that end in {either(SUFFIXES)}")

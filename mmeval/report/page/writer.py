@@ -35,6 +35,7 @@ from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import papers, tables
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.system.folders import replaced
+from mmeval.system.json_lines import DamagedLine
 from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class Made:
     page: Path
     left_over: int
     damaged: int
-    unread: Sequence[str] = ()
+    unread: Sequence[DamagedLine] = ()
 
     @property
     def damage(self) -> str:
@@ -137,7 +138,7 @@ class _Writer:
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
         self.damaged = 0
-        self.unread: list[str] = []
+        self.unread: list[DamagedLine] = []
         self._lacks_answer = False
         self._colours = Colours()
         self._details = Chunks(new / "data", "details", CHUNK, before=self._colours.fill)

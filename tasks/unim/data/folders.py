@@ -25,7 +25,7 @@ _OTHER_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
 _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
 _SETTLED_NS = 2 * 10**9
-"""Seconds: a file that changed more recently may change again and keep its time stamp."""
+"""Nanoseconds: a file that changed more recently may change again and keep its time stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:

@@ -24,6 +24,8 @@ PLAIN = (
     "{% for option in options %}{% for word in option.words %}{{ word.strip() }}{{ input }}{% endfor %}{% endfor %}",
     "{% for name, value in options[0].items() %}{{ name }}={{ value }}{% else %}none{% endfor %}",
     "{% if level in [1, 3] %}{{ options | length }}{% endif %}",
+    "{% for option in options %}{% if loop.index < loop.length and option.name != 'a' and level == 3 %}{% endif %}"
+    "{% endfor %}",
 )
 NOT_PLAIN = (
     "{{ options | join }}",
@@ -34,6 +36,8 @@ NOT_PLAIN = (
     "{% for a in options %}{% for b in options %}{{ b.name }}{% endfor %}{% endfor %}",
     "{% for option in options %}{% if option.name in input %}{{ option.name }}{% endif %}{% endfor %}",
     "{% for option in options %}{{ input | lower }}{% endfor %}",
+    "{% for option in options %}{% if options == input %}{% endif %}{% endfor %}",
+    "{% for a in [1, 2] %}{% for b in [a, a] %}{% for c in [b, b] %}{% endfor %}{% endfor %}{% endfor %}",
     "{{ input.replace('W', 'V') }}",
     "{{ [input] | lower }}",
     "{{ input | trim(input) }}",
@@ -60,6 +64,9 @@ def test_the_prompts_of_judges_are_plain() -> None:
 HOSTILE = {
     "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     "a product of values": "{% for word in words %}{% if word in input %}{% endif %}{% endfor %}",
+    "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% endfor %}",
+    "loops over written lists": "".join(f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde")
+    + "{% endfor %}" * 5,
     "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
     "repetition": "{{ 'a' * 10000000000 }}",
     "a constant": "{% autoescape 'a' * 10000000000 %}{% endautoescape %}",

@@ -2,6 +2,7 @@ import pytest
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Part
+from mmeval.errors import RowError, UsageError
 from mmeval.program import template as module
 from mmeval.program.prompt import PromptError
 from mmeval.program.template import TemplatePrompt, check_template
@@ -61,13 +62,13 @@ def test_placeholders_and_code_keep_their_parts() -> None:
     ids=lambda text: text[:22],
 )
 def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long(template: str, fault: str) -> None:
-    with pytest.raises(PromptError, match=f"sample 's1'.*({fault})"):
+    with pytest.raises(UsageError, match=f"sample 's1'.*({fault})"):
         TemplatePrompt(user=template)(sample("abcdef", PICTURE, answer="42"))
 
 
 def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file() -> None:
     for template in ("{{ 'a' * 10000000000 }}", "{{ level }}"):
-        with pytest.raises(PromptError, match=r"^t\.yaml:3: sample 's1'"):
+        with pytest.raises(RowError, match=r"^t\.yaml:3: sample 's1'"):
             TemplatePrompt(user=template, place="t.yaml:3")(sample("abc"))
 
 

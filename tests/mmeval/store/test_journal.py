@@ -86,7 +86,7 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(tmp
     segment.write_bytes(b"\n".join([lines[0], damage, lines[2], lines[1][:-10]]))
     with opened(tmp_path) as journal:
         assert ("a" in journal, "b" in journal, "c" in journal) == (True, False, True)
-        assert [place.split(": ")[0] for place in journal.damaged] == [f"{segment}:2"]
+        assert [line.place for line in journal.damaged] == [f"{segment}:2"]
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
@@ -127,7 +127,7 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut:
     aside = path.with_suffix(".damaged")
     with opened(tmp_path) as journal:
         assert ("k" in journal, path.exists(), aside.exists()) == (False, False, True)
-        assert journal.damaged[0].startswith(str(aside))
+        assert journal.damaged[0].place == str(aside)
 
 
 def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:

@@ -58,9 +58,10 @@ def test_a_changed_identity_is_refused_by_its_field(tmp_path: Path, identity: Ma
     ("content", "words"),
     [
         (json.dumps({"format": FORMAT_VERSION + 1, "mmeval": "9.0"}), r"format.*\(9.0\)"),
-        *((json.dumps({"mmeval": "0.0.1"}), r"format.*\(0.0.1\)"), ('{"format": 1', "damaged"), ("[]", "damaged")),
+        (json.dumps({"format": 1, "mmeval": "0.1.0"}), r"format.*\(0.1.0\)"),
+        *((json.dumps({"tasks": {}}), "damaged"), ('{"format": 2', "damaged"), ("[]", "damaged")),
     ],
-    ids=["newer format", "no format", "torn", "not an object"],
+    ids=["newer format", "before checksums", "no format", "torn", "not an object"],
 )
 def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, content: str, words: str) -> None:
     (tmp_path / "run.json").write_text(content)

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.system import foreign_lines
-from mmeval.system.foreign_lines import MAX_DEPTH, LineFault, line_at, lines_of
+from mmeval.system.foreign_lines import MAX_DEPTH, MAX_DIGITS, LineFault, line_at, lines_of
 
 
 def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -16,10 +16,19 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
     assert [(line.place, line.offset, line.row) for line in found] == [first, third]
     assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
     os.mkfifo(tmp_path / "pipe.jsonl")
-    with pytest.raises(UsageError, match="no plain file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         list(lines_of(tmp_path / "pipe.jsonl"))
     with pytest.raises(MissingDataError, match=r"y\.jsonl"):
         list(lines_of(tmp_path / "y.jsonl"))
+
+
+def test_the_lines_after_one_with_a_number_that_is_too_long_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text("".join(f'{{"a": [{"7" * digits}]}}\n' for digits in (MAX_DIGITS, MAX_DIGITS + 1, 1)))
+    found = [line.row for line in lines_of(file, faults=True)]
+    assert [isinstance(row, LineFault) for row in found] == [False, True, False]
+    with pytest.raises(UsageError, match=r":2: .*4,300 digits"):
+        list(lines_of(file))
 
 
 def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(tmp_path: Path) -> None:

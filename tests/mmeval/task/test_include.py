@@ -80,6 +80,6 @@ def test_a_pipe_is_no_task_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     with pytest.raises(TaskFileError, match="no file 'pipe'"):
         read(tmp_path)
-    with pytest.raises(TaskFileError, match="no plain file"):
+    with pytest.raises(TaskFileError, match="not a regular file"):
         read(tmp_path, "pipe.yaml")
     assert [entry.name for entry in TaskIndex([tmp_path]).below(tmp_path)] == ["pipe", "t"]

@@ -136,7 +136,41 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
     assert (max(held) <= at_once * size, len(held)) == (True, 6)
 
 
-@pytest.mark.parametrize("echo", [KEY, KEY.replace("-", r"\u002d"), KEY.replace("k", r"\u006B"), rf"\n\\{KEY}\/"])
+def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.model_backends.openai.transport.LARGE_BODY", 100)
+    monkeypatch.setattr("mmeval.model_backends.openai.transport.HELD_BYTES", 1000)
+    take = Room.take
+
+    async def cancel(url: str) -> int:
+        waiting = asyncio.Event()
+
+        async def asked(room: Room, size: int) -> None:
+            waiting.set()
+            await take(room, size)
+
+        monkeypatch.setattr(Room, "take", asked)
+        backend = OpenAIBackend(model="m", base_url=url)
+        await backend.generate(request("the session, and so its room, is made by the first call"))
+        waiting.clear()
+        room = backend._transport._room
+        room.held = 900
+        call = asyncio.ensure_future(backend.generate(request("q")))
+        await waiting.wait()
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await backend.close()
+        return room.held
+
+    with ScriptedServer(forms(500)[0]) as server:
+        assert asyncio.run(cancel(server.url)) == 900
+
+
+ESCAPED = KEY.replace("k", r"\u006B").replace("-", r"\u002d")
+
+
+@pytest.mark.parametrize("echo", [KEY, ESCAPED, KEY.replace("-", r"\u002D", 1), rf"\n\\{KEY}\/", rf"{KEY} \\{ESCAPED}"])
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_key_that_a_server_echoes_is_in_no_answer_and_no_error(
     echo: str, status: int, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,11 @@ CASES = {
     "a damaged record": Case(
         SCORE, before=UNSCORED, meanwhile=lambda folder: (folder / "runs/reference/default/run.json").write_text("{")
     ),
+    "damaged lines of the journal": Case(
+        SCORE,
+        before=UNSCORED,
+        meanwhile=lambda folder: (folder / "runs/reference/default/journal/other.jsonl").write_text("{}\n" * 7),
+    ),
     "a folder without a run": Case("score nothing"),
     "no folder": Case("score"),
 }

@@ -148,13 +148,19 @@ def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(tmp_path: Pat
 
 
 def test_a_json_file_holds_one_list_of_rows(tmp_path: Path) -> None:
-    (tmp_path / "test.json").write_text('[{"input": "a"},\n {"no": "input"}, {"input": "c"}]')
+    long = f'{{"input": "b", "label": {"7" * 5000}}}'
+    (tmp_path / "test.json").write_text(
+        f'[{{"input": "a"}},\n {{"no": "input"}}, {{"input": "c"}}, {long}, {{"input": "e"}}]'
+    )
     made = load(DataSource("t", tmp_path))
     samples = iter(made)
-    assert (len(made), next(samples).id) == (3, "1")
+    assert (len(made), next(samples).id) == (5, "1")
     with pytest.raises(RowError, match=r"test\.json: row 2"):
         next(samples)
     assert next(samples).id == "3"
+    with pytest.raises(RowError, match="4,300 digits"):
+        next(samples)
+    assert next(samples).id == "5"
     (tmp_path / "test.json").write_text('{"input": "a"}')
     with pytest.raises(UsageError, match=r"test\.json"):
         list(load(DataSource("t", tmp_path)))
