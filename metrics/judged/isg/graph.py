@@ -62,11 +62,16 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
     for side, parts in (("query", blocks_of(query)), ("gen", blocks_of(answer))):
         seen: Counter[str] = Counter()
         for part in parts:
-            if part.kind in ("text", "image"):
+            if part.kind in ("text", "image") and not is_foreign(part):
                 kind = "img" if part.kind == "image" else "text"
                 seen[kind] += 1
                 found[f"<{side}_{kind}{seen[kind]}>"] = part
     return found
+
+
+def is_foreign(part: Part) -> bool:
+    """Whether a block of a file of answers has a type that is no kind of part: a picture whose ``raw`` is that type."""
+    return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
 
 def is_shown(part: Part) -> bool:
@@ -76,9 +81,13 @@ def is_shown(part: Part) -> bool:
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
     """The kinds of the blocks in order, a letter each: ``TITI``.
-    Official: all that is no text counts as a picture; else each kind has its own letter."""
+    Official: all that is no text counts as a picture; else each kind has its own letter, and an unknown type has ``?``.
+    """
     official = reading == "official"
-    return "".join("T" if p.kind == "text" else "I" if official else p.kind[0].upper() for p in blocks_of(content))
+    return "".join(
+        "I" if official and part.kind != "text" else "?" if is_foreign(part) else part.kind[0].upper()
+        for part in blocks_of(content)
+    )
 
 
 def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False) -> str:
