@@ -306,6 +306,15 @@ def test_the_overall_score_in_both_profiles() -> None:
     assert judged("isg_holistic", row, GONE, lost="wrong").score.status == "unscored"
 
 
+def test_replies_that_the_released_script_cannot_read_are_counted() -> None:
+    row = trial(graph([pair(), pair()], [about(0), about(1)]))
+    for metric in ("isg_block", "isg_block_yes_no", "isg_image"):
+        evidence = judged(metric, row, "prose", '{"Judge": 5}', profile="official").score.evidence
+        assert evidence["unread"] == 1, metric
+    assert judged("isg_holistic", row, "prose", profile="official").score.evidence["unread"] == 1
+    assert "unread" not in judged("isg_holistic", row, '{"overall_score": 5}', profile="official").score.evidence
+
+
 def test_yes_or_no_is_the_share_of_yes() -> None:
     three = trial(graph([pair(), pair(), pair(object="<all>")]))
     done = judged("isg_block_yes_no", three, YES, NO)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from mmeval.content import Interleaved, Part
-from mmeval.judge import Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
+from mmeval.judge import UNREAD, Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.graph import (
     ImageQuestion,
@@ -16,6 +16,7 @@ from mmeval.metrics.judged.isg.graph import (
     tokens_of,
     unscorable,
 )
+from mmeval.metrics.judged.isg.pairs import is_unread
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.pictures.asking import Written
@@ -67,7 +68,8 @@ def isg_image(
     blocks, form = tokens_of(trial), yes_form(reading, analyze_first=analyze_first)
     questions = [_put(row, blocks, judge, form, prompt) for row in rows]
     graph = yield from ask_graph(questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong")
-    return graph.share()
+    unread = sum(one.verdict is not None and is_unread(one.verdict, lost) for one in graph.verdicts)
+    return graph.share(**({UNREAD: unread} if unread else {}))
 
 
 def _put(

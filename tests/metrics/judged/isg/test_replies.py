@@ -46,7 +46,7 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
 )
 def test_prose_and_other_keys_are_read_by_the_robust_reading_alone(text: str, robust: Any, official: Any) -> None:
     found = None if ROBUST.fault(_said(text)) else ROBUST.read(text)["Judge"]
-    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["remark"]) == (robust, official, "absent")
+    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["unreadable"]) == (robust, official, True)
 
 
 def _said(text: str) -> Any:
@@ -73,7 +73,7 @@ def test_yes_is_read_by_each_profile(written: str, robust: bool, official: bool)
 def test_a_reply_without_a_verdict_is_refused_or_no() -> None:
     with pytest.raises(ReplyError):
         yes_form("robust", analyze_first=False).read('{"Reason": "so"}')
-    assert yes_form("official", analyze_first=False).read("prose") == {"Judge": False, "remark": "absent"}
+    assert yes_form("official", analyze_first=False).read("prose") == {"Judge": False, "unreadable": True}
 
 
 def test_the_overall_score_counts_and_the_dimensions_are_kept() -> None:
