@@ -117,7 +117,7 @@ def unscorable(trial: Trial) -> str:
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
     """The questions about pairs of blocks, a text for each piece that is one and else an empty one."""
-    rows = listed(_predict(sample).get(BLOCK_QUESTIONS))
+    rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     return [
         BlockQuestion(n, *(_text(row, key) for key in ("subject", "object", "Question"))) for n, row in enumerate(rows)
     ]
@@ -126,7 +126,7 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
     """The questions about pictures; one without an id is called by its number, as ``#3``.
     Official oddity: of an object the first list counts, whatever it is called."""
-    asked = _predict(sample).get(IMAGE_QUESTIONS)
+    asked = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(asked, Mapping):
         asked = next(iter(asked.values()), None)
     found: list[ImageQuestion] = []
@@ -211,7 +211,8 @@ def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> It
         yield from (f"{where} depends on {parent!r:.40}, which is no other question" for parent in strange)
 
 
-def _predict(sample: Sample) -> Mapping[str, Any]:
+def predict_of(sample: Sample) -> Mapping[str, Any]:
+    """What a row carries under ``predict``; nothing where that is no object."""
     found = sample.metadata.get(GRAPH)
     return found if isinstance(found, Mapping) else {}
 

@@ -178,7 +178,8 @@ def test_a_line_has_query_and_golden_by_the_paths_of_the_data(tmp_path: Path) ->
 
 
 def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
-    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", (text_part("t"),)), ("0002", ()))]
+    whole = (text_part("t"), media_part(RED, "image"))
+    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", whole), ("0002", ()))]
     image = {
         "asked": [0],
         "verdicts": {"0": "no", "1": "no"},
@@ -191,7 +192,9 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
         "isg_image": Score(0.0, evidence=image),
         "isg_holistic": Score(6.0, evidence={"overall_score": 6.0, "dimensions": {"coherence": 5.0}}),
     }
-    wrong = {"isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_holistic": Score(1.0)}
+    wrong = {
+        "isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_image": Score(0.0), "isg_holistic": Score(1.0)
+    }  # fmt: skip
     write_output(AnsweredRun("m", (task(*trials, scores=[scores, wrong]),)), tmp_path)
     first, second = map(json.loads, (tmp_path / "outputs_0_2_judge.jsonl").read_text().splitlines())
     assert first["result"] == {
@@ -207,6 +210,44 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
         "holistic": {"coherence": {"score": 5.0, "explanation": ""}, "overall_score": 6.0, "final_thoughts": ""},
     }
     assert ("result" in second, second["output"]) == (False, [])
+
+
+PAIR = {"asked": [1], "verdicts": {"1": {"Judge": 7.0}}}
+LEVELS = {
+    "isg_structural": Score(0.0),
+    "isg_block": Score(7.0, evidence=PAIR),
+    "isg_image": Score(0.0, evidence={"asked": [], "verdicts": {}}),
+    "isg_holistic": Score(6.0, evidence={"asked": [0], "overall_score": 6.0}),
+}
+
+
+def judge_file(folder: Path, predict: Any = PREDICT, **scores: Score) -> tuple[list[Any], list[str]]:
+    """The lines of the judge file of one answer, and the gaps."""
+    trial = Trial(sample(predict=predict), output=Interleaved((text_part("t"), media_part(RED, "image"))))
+    done = write_output(AnsweredRun("m", (task(trial, scores=[{**LEVELS, **scores}]),)), folder)
+    file = folder / "outputs_0_1_judge.jsonl"
+    return [*map(json.loads, file.read_text().splitlines() if file.is_file() else ())], [*done.gaps]
+
+
+def test_the_structure_of_the_judge_file_is_that_of_the_answer(tmp_path: Path) -> None:
+    ((line,), gaps) = judge_file(tmp_path)
+    assert (line["result"]["structure"], gaps) == (True, [])
+    ((bare,), _) = judge_file(tmp_path, predict=None)
+    assert bare["result"]["block"] == bare["result"]["image"] == []
+
+
+def test_a_reply_without_a_verdict_stays_without_and_a_lost_one_is_null_and_told(tmp_path: Path) -> None:
+    unread = Score(1.0, evidence={"asked": [1], "verdicts": {"1": {"Judge": None, "unreadable": True}}})
+    ((line,), gaps) = judge_file(tmp_path, isg_block=unread)
+    assert (line["result"]["block"][1]["VQA_judge_Score"], gaps) == ({"Reason": ""}, [])
+    lost = Score(status="unscored", reason="late", evidence={"asked": [1], "verdicts": {"1": {"lost": "late"}}})
+    ((line,), gaps) = judge_file(tmp_path, isg_block=lost)
+    assert (line["result"]["block"][1]["VQA_judge_Score"], len(gaps)) == (None, 1)
+
+
+def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(tmp_path: Path) -> None:
+    lines, gaps = judge_file(tmp_path, isg_holistic=Score.unscored("no judge"))
+    assert (lines, len(gaps)) == ([], 1)
 
 
 def test_what_has_no_place_is_said(tmp_path: Path) -> None:
