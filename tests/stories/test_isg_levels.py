@@ -226,7 +226,7 @@ def without(key: str) -> dict[str, Any]:
 
 
 SHAPES: Mapping[str, tuple[dict[str, Any], int]] = {
-    "no block_qa": ({"image_qa": [about(0)]}, 0),
+    "no block_qa": ({"structure": {}, "block_tuple": {}, "image_qa": [about(0)]}, 0),
     "block_qa without questions": ({"block_qa": {"Questions": [pair()]}, "image_qa": [about(0)]}, 0),
     "block_qa a list": ({"block_qa": [pair()], "image_qa": [about(0)]}, 0),
     "image_qa null": ({**graph([pair()]), "image_qa": None}, 0),
@@ -247,10 +247,12 @@ def test_every_shape_is_read_and_some_end_the_sample_of_the_released_script(shap
     assert values("isg_structural", row) == [1, official]
     assert values("isg_holistic", row, '{"overall_score": 6}') == [6, 6 if official else 1]
     assert values("isg_block", row, score(6))[1] == (6 if official else 1)
-    assert values("isg_image", row, YES)[1] == (0 if shape == "image_qa absent" or not official else 1) or (
-        shape == "no block_qa"
-    )
+    assert values("isg_image", row, YES)[1] == (0 if shape == "image_qa absent" or not official else 1)
     assert values("isg_image", row, YES)[0] in (1, None)
+
+
+def test_questions_about_pictures_alone_are_asked_without_the_others() -> None:
+    assert values("isg_image", trial({"image_qa": [about(0)]}), YES) == [1, 1]
 
 
 @pytest.mark.parametrize("key", ["questions", "Questions", "question", "relation"])

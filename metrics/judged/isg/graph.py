@@ -93,19 +93,19 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
 def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False) -> str:
     """Why an answer has not the structure of the golden one; empty where it has.
     Official oddity: questions that the released script cannot read are such a reason, too. With ``pictures_alone`` a
-    row that has no questions about blocks has not lost them: only those about pictures may have been given."""
-    wanted = structure_of(trial.sample.references[0], reading)
-    found = structure_of(trial.output, reading)
-    if not found:
-        return "the answer is empty"
-    if found != wanted:
-        return f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+    label of the questions about pictures alone is no row of the data, and has not lost the others."""
+    fault = _order_fault(trial, reading)
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
-    if reading != "official" or predict is UNLABELLED:
-        return ""
-    if pictures_alone and isinstance(predict, Mapping):
+    if fault or reading != "official" or predict is UNLABELLED:
+        return fault
+    if pictures_alone and isinstance(predict, Mapping) and predict.keys() == {IMAGE_QUESTIONS}:
         predict = {BLOCK_QUESTIONS: {"questions": []}, **predict}
     return ended_early(predict)
+
+
+def ends_early(trial: Trial) -> bool:
+    """Official oddity: whether the released script ends a sample of the right structure with an exception."""
+    return bool(structure_fault(trial, "official")) and not _order_fault(trial, "official")
 
 
 def unscorable(trial: Trial) -> str:
@@ -189,6 +189,14 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
         ends = {_text(row, key) for key in ("subject", "object")} - {"", ALL, *blocks}
         yield from (f"block question {number} is about {_short(end)!r}, which is no block" for end in sorted(ends))
     yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
+
+
+def _order_fault(trial: Trial, reading: Reading) -> str:
+    wanted = structure_of(trial.sample.references[0], reading)
+    found = structure_of(trial.output, reading)
+    if not found:
+        return "the answer is empty"
+    return "" if found == wanted else f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
 
 
 def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> Iterator[str]:
