@@ -317,6 +317,15 @@ def test_replies_that_the_released_script_cannot_read_are_counted() -> None:
     assert "unread" not in judged("isg_holistic", row, '{"overall_score": 5}', profile="official").score.evidence
 
 
+def test_what_ends_the_released_script_or_its_sums_is_counted() -> None:
+    assert values("isg_image", trial(graph(image=[about(0), about(1)])), YES, score("true"))[1] == 0
+    assert values("isg_block", trial(graph([pair(), pair()])), score("1" + "0" * 400)) == [None, 1e300]
+    strange = [about(0, None), {**about(1), "Preliminary": {"a": 1}}, {**about(2), "Preliminary": None}]
+    done = judged("isg_image", trial(graph(image=strange)), YES, profile="official")
+    assert (done.score.value, done.score.evidence["asked"]) == (pytest.approx(1 / 3), [2])
+    assert judged("isg_image", trial(graph(image=strange)), YES).score.evidence["asked"] == [0, 1, 2]
+
+
 def test_yes_or_no_is_the_share_of_yes() -> None:
     three = trial(graph([pair(), pair(), pair(object="<all>")]))
     done = judged("isg_block_yes_no", three, YES, NO)

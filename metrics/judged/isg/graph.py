@@ -125,7 +125,7 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
     """The questions about pictures; one without an id is called by its number, as ``#3``.
-    Official oddity: of an object the first list counts, whatever it is called."""
+    Official oddities: of an object the first list counts, whatever it is called; what is no id is a parent too."""
     asked = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(asked, Mapping):
         asked = next(iter(asked.values()), None)
@@ -133,6 +133,8 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
     for number, row in enumerate(listed(asked)):
         written, parents = (row.get("id"), row.get("Preliminary")) if isinstance(row, Mapping) else (None, None)
         ahead = parents if isinstance(parents, list | tuple) else [parents]
+        if reading == "official":
+            ahead = [one if is_id(one) else f"no id: {one!r:.40}" for one in ahead if ahead is parents or one]
         own = written if is_id(written) else f"#{number}"
         found.append(ImageQuestion(own, _text(row, "image"), _text(row, "Question"), tuple(filter(is_id, ahead))))
     return found

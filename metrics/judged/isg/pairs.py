@@ -59,6 +59,11 @@ def is_unread(verdict: Verdict, lost: Lost) -> bool:
     return any(vote.get(UNREADABLE) for vote in verdict.votes) or (bool(verdict.lost) and not is_unknown(verdict, lost))
 
 
+def is_unfit(verdict: Verdict) -> bool:
+    """Official oddity: whether a value has a type that spoils the whole sample."""
+    return any(vote.get("remark") == "unfit" for vote in verdict.votes)
+
+
 def said(verdict: Verdict) -> dict[str, Any]:
     """A verdict for evidence: what the judge said, or why nothing is known of it."""
     (vote,) = verdict.votes or ({},)

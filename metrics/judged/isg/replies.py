@@ -31,6 +31,8 @@ DIMENSIONS = (
 )
 Remark = Literal["clamped", "unreadable", "unfit"]
 """What is odd about a value: it was outside of the scale; there was none; or it is none that can be added up."""
+_LARGEST = 10**300
+"""Where numbers that count as they are end, so that they can be added up."""
 _NUMBER = re.compile(r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*")
 _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
@@ -53,7 +55,7 @@ class ScoreForm(ReplyForm):
 
 @dataclass(frozen=True)
 class YesForm(ReplyForm):
-    """A reply with yes or no under ``Judge``."""
+    """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the released script ends there."""
 
     reading: Reading = "robust"
 
@@ -61,8 +63,10 @@ class YesForm(ReplyForm):
         found = reply_object(text, self.reading)
         if self.reading == "robust" and VERDICT.lower() not in found:
             raise ReplyError(f"the reply has no {VERDICT}")
-        absent = {} if self.reading == "robust" or VERDICT in found else {UNREADABLE: True}
-        return {VERDICT: says_yes(found, self.reading), **absent, **_words(found, self.reading)}
+        odd: Vote = {}
+        if self.reading == "official" and not isinstance(found.get(VERDICT), str):
+            odd = {"remark": "unfit"} if VERDICT in found else {UNREADABLE: True}
+        return {VERDICT: says_yes(found, self.reading), **odd, **_words(found, self.reading)}
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,8 @@ def score_of(found: Mapping[str, Any], key: str, reading: Reading) -> tuple[floa
     """
     value = found.get(key if reading == "official" else key.casefold())
     if reading == "official":
-        if isinstance(value, int | float) and math.isfinite(value):
-            return float(value), None
+        if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+            return float(min(max(value, -_LARGEST), _LARGEST)), None
         return None, "unfit" if key in found else "unreadable"
     if isinstance(value, Mapping):
         value = small_keys(value).get("score")

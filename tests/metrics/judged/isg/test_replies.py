@@ -16,6 +16,7 @@ ROBUST, OFFICIAL = score_form("robust", analyze_first=False), score_form("offici
         ("true", None, 1), ("false", None, 0), ("null", None, "unfit"), ("[7]", None, "unfit"),
         ('{"score": 7}', 7, "unfit"), ('{"Score": "7"}', 7, "unfit"), ('{"value": 7}', None, "unfit"),
         ("11", 10, 11), ("0", 1, 0), ("-3", 1, -3), (f"1{'0' * 40}", 10, 1e40),
+        (f"1{'0' * 400}", None, 1e300), (f"-1{'0' * 400}", None, -1e300), ("1.7e308", 10, 1e300),
     ],
 )  # fmt: skip
 def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: Any) -> None:
@@ -26,7 +27,7 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
     else:
         vote = ROBUST.read(text)
         assert (vote["Judge"], vote["Reason"]) == (robust, "so")
-        assert vote.get("remark") == ("clamped" if written[:2] in ("11", "10", "0", "-3") else None)
+        assert vote.get("remark") == ("clamped" if written[:2] in ("11", "10", "0", "-3", "1.") else None)
     vote = OFFICIAL.read(text)
     assert (vote["remark"] if vote["Judge"] is None else vote["Judge"]) == official
 
