@@ -268,7 +268,7 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                 higher_is_better=metric.bound.metric.higher_is_better,
                 judged=metric.bound.metric.judged,
                 reference_free=metric.bound.metric.reference_free,
-                range=metric.bound.metric.range,
+                range=metric.bound.metric.range_for(output),
                 results={
                     which: result
                     for which, results in found.items()

@@ -233,8 +233,7 @@ def bind(
         prompt = find_prompt(switches[switch], folder, texts or PromptTexts())
         prompt.check(kind.names, form=kind.form)
         prompts[switch] = prompt.to_json()
-    if metric.range_of is not None and not metric.derived:
-        metric = replace(metric, range=metric.range_of({}, switches))
+    metric = metric.ranged(switches)
     if metric.direction_of is not None:
         metric = replace(metric, higher_is_better=metric.direction_of(switches))
     return BoundMetric(metric, {**switches, **prompts, **models}, profile)

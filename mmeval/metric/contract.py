@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ from mmeval import plugins
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import PluginError, UsageError
 from mmeval.metric.model import HubModel, written_fault
-from mmeval.metric.signature import SCORES, Signature, signature_of
+from mmeval.metric.signature import SCORES, signature_of
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -42,8 +42,9 @@ Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
 """The answer, in place of one without content, after which a metric with these switches asks the most."""
 Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
-RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
-"""The range of a metric, from those of its pieces (of a metric that is derived) and its switches."""
+RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]]
+"""The range of a metric, from those of its pieces (of a metric that is derived) and its switches.
+That of each output by name where these differ, which those of a derived metric do not."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Whether higher is better, where it depends on a metric's switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
@@ -53,7 +54,8 @@ NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 @dataclass(frozen=True)
 class Metric:
     """A metric with its description.
-    ``range`` is (worst or lowest, highest) of the value; infinities are allowed. ``outputs`` are the names of the
+    ``range`` is (worst or lowest, highest) of the value; infinities are allowed. ``ranges`` are those of outputs that
+    have one of their own. ``outputs`` are the names of the
     numbers that it gives, ``needs`` the modules that it imports (each as ``module:extra``; a function of the switches
     gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
     once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
@@ -78,12 +80,24 @@ class Metric:
     check: SampleCheck | None = None
     batch: int = 0
     range_of: RangeOf | None = None
+    ranges: Mapping[str, Range] = field(default_factory=dict)
     direction_of: DirectionOf | None = None
     supposed: Supposed | None = None
     takes_missing: bool = False
     reference_free: bool = False
     looks_at: PartKind | None = None
     stand_ins: Mapping[str, Any] = field(default_factory=dict)
+
+    def range_for(self, output: str) -> Range:
+        """The range of one output."""
+        return self.ranges.get(output, self.range)
+
+    def ranged(self, switches: Mapping[str, Any]) -> Metric:
+        """With the range that it has with these switches."""
+        if self.range_of is None or self.derived:
+            return self
+        found = self.range_of({}, switches)
+        return replace(self, range=whole_range(found), ranges=found if isinstance(found, Mapping) else {})
 
     @property
     def judged(self) -> bool:
@@ -171,7 +185,7 @@ def metric(
         return Metric(
             name=given,
             function=function,
-            range=_range_of(function, range, signature),
+            range=(-math.inf, math.inf) if callable(range) else range,
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -189,7 +203,7 @@ def metric(
             reference_free=reference_free,
             looks_at=looks_at,
             stand_ins=stand_ins or {},
-        )
+        ).ranged(signature.switches)
 
     return describe
 
@@ -198,11 +212,12 @@ def _reads_scores(function: Callable[..., Any]) -> bool:
     return next(iter(inspect.signature(function).parameters)) == SCORES
 
 
-def _range_of(function: Callable[..., Any], written: Range | RangeOf, signature: Signature) -> Range:
-    """The range with the default switches; that of a derived metric is unknown without its pieces."""
-    if not callable(written):
-        return written
-    return (-math.inf, math.inf) if _reads_scores(function) else written({}, signature.switches)
+def whole_range(found: Range | Mapping[str, Range]) -> Range:
+    """From the lowest to the highest value of any output."""
+    if not isinstance(found, Mapping):
+        return found
+    lows, highs = zip(*found.values(), strict=True)
+    return min(lows), max(highs)
 
 
 def load_metric(name: str) -> Metric:

@@ -29,7 +29,7 @@ from typing import Any
 from mmeval.errors import MmevalError
 from mmeval.metric.apply import score_derived
 from mmeval.metric.bound import BoundMetric, bind
-from mmeval.metric.contract import Range, load_metric
+from mmeval.metric.contract import Range, load_metric, whole_range
 from mmeval.metric.result import MetricScores, writable
 from mmeval.records.score import Score, ScoreStatus
 
@@ -83,7 +83,11 @@ class Derivation:
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
     """A derived metric with the range that follows from those of its pieces."""
     of = bound.metric.range_of
-    return bound if of is None else replace(bound, metric=replace(bound.metric, range=of(ranges, bound.params)))
+    return (
+        bound
+        if of is None
+        else replace(bound, metric=replace(bound.metric, range=whole_range(of(ranges, bound.params))))
+    )
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:

@@ -27,23 +27,23 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
     if not isinstance(result, Mapping):
         if len(outputs) != 1:
             raise PluginError(f"the metric {name!r} must return a mapping with {list(outputs)}")
-        return {outputs[0]: _checked(result, metric)}
+        return {outputs[0]: _checked(result, metric, outputs[0])}
     if set(result) != set(outputs):
         raise PluginError(f"the metric {name!r} returned {sorted(result)}, not {sorted(outputs)}")
-    return {output: _checked(value, metric) for output, value in result.items()}
+    return {output: _checked(value, metric, output) for output, value in result.items()}
 
 
-def _checked(value: Any, metric: Metric) -> Score:
+def _checked(value: Any, metric: Metric, output: str) -> Score:
     """A value as a score; unscored if no number or outside the range that bounds use."""
     score = value if isinstance(value, Score) else Score(value=float(value))
     if not 0 <= score.weight < math.inf:
         reason = f"the metric gave the weight {score.weight}, which is no count"
         score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)
     if score.status != "scored":
-        return _bounded(score, metric.range)
+        return _bounded(score, metric.range_for(output))
     if score.value is None and score.evidence and AGGREGATION in metric.switches:
         return score
-    low, high = metric.range
+    low, high = metric.range_for(output)
     if score.value is None or not math.isfinite(score.value):
         return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
     if not low - ROUNDING <= score.value <= high + ROUNDING:

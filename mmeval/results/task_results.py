@@ -45,10 +45,10 @@ class TaskNumbers:
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
         numbers = (
-            TaskNumber(name, metric.range, metric.higher_is_better, m.aggregation, m.options, m.bound.params)
+            TaskNumber(n, metric.range_for(n), metric.higher_is_better, m.aggregation, m.options, m.bound.params)
             for m in task.metrics
             for metric in (m.bound.metric,)
-            for name in metric.outputs
+            for n in metric.outputs
         )
         return cls(task.name, tuple(numbers), task.breakdown, task.numbers)
 

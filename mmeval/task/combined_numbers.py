@@ -57,7 +57,7 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
     if lacking and not (skips and len(lacking) < len(keys.of)):
         unavailable = made_unavailable(lacking, takes_missing=skips)
     pieces = {piece: reason for metric in there.values() for piece, reason in metric.without.items()}
-    ranges = [metric.bound.metric.range for metric in there.values()] or [(-math.inf, math.inf)]
+    ranges = [metric.bound.metric.range_for(name) for name, metric in there.items()] or [(-math.inf, math.inf)]
     lows, highs = zip(*ranges, strict=True)
     return CombinedNumber(
         name=keys.number,

@@ -33,7 +33,7 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
     if skipped_pieces and (not entries or not bound.metric.takes_missing):
         why = f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); mmeval score RUN"
         return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
-    ranges = {name: entry.bound.metric.range for name, entry in entries.items()}
+    ranges = {name: entry.bound.metric.range_for(name) for name, entry in entries.items()}
     whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
     lacking = {name: entry.unavailable for name, entry in entries.items() if entry.unavailable}
     if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
@@ -46,7 +46,7 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
 
 def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, list[float | None]]:
     """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
-    ranges = {name: other.bound.metric.range for other in entries for name in other.bound.metric.outputs}
+    ranges = {name: other.bound.metric.range_for(name) for other in entries for name in other.bound.metric.outputs}
     return {
         name: [end if math.isfinite(end) else None for end in ranges[name]]
         for name in entry.bound.pieces

@@ -45,9 +45,11 @@ def layout(run: StoredRun) -> Iterator[Table]:
         found = Found()
         for task in tasks:
             _add(found, run, task, numbers)
+        found.rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
+        official = any(_is_official(run, task) for task in tasks)
         if found.rows or found.lost:
-            yield from _level_tables(found, by)
-        if found.rows and any(_is_official(run, task) for task in tasks):
+            yield from _level_tables(found, by, official=official)
+        if found.rows and official:
             yield _released_table(found, by)
 
 
@@ -89,14 +91,15 @@ def _value(found: Found, level: str, score: Mapping[str, Any] | None) -> float |
     return value
 
 
-def _level_tables(found: Found, by: str) -> Iterator[Table]:
-    rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
-    categories = roll_up(rows)["categories"]
-    average = average_of(categories)
-    semantic = roll_up([row for row in rows if row["category"] != SEMANTIC])["categories"].get("decomposition", {})
+def _level_tables(found: Found, by: str, *, official: bool) -> Iterator[Table]:
+    categories = roll_up(found.rows)["categories"]
+    average = average_of(categories, official=official)
+    semantic = roll_up([row for row in found.rows if row["category"] != SEMANTIC])["categories"].get(
+        "decomposition", {}
+    )
     columns = [names.column for names in CATEGORIES.values()]
     for level in LEVELS:
-        if not found.lost[level] and all(row[level] is None for row in rows) and level not in found.suspended:
+        if not found.lost[level] and all(row[level] is None for row in found.rows) and level not in found.suspended:
             continue
         values = {name: categories.get(name, {}).get(level) for name in CATEGORIES}
         lacks = [name for name, value in values.items() if value is None and (level, name) != ("image", "vqa")]
@@ -129,15 +132,15 @@ def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
 
 def _released_table(found: Found, by: str) -> Table:
     averages = roll_up(found.rows, profile="official")
+    named = {CATEGORIES[name].released: values for name, values in averages["categories"].items()}
     rows: list[tuple[Cell, ...]] = [
-        (CATEGORIES[name].released, *(values[level] for level in RELEASED_ORDER))
-        for name, values in averages["categories"].items()
+        (name, *(None if level in found.suspended else values[level] for level in RELEASED_ORDER))
+        for name, values in {**named, "derived average": averages["average"]}.items()
     ]
-    derived = (averages["average"][level] for level in RELEASED_ORDER)
     return Table(
         f"ISG-Bench, the released script's categories: {by}",
         ("Category", "structure", "image", "block", "holistic"),
-        (*rows, ("derived average", *derived)),
+        tuple(rows),
         ("The released script prints no average; this one has eight categories, and seven for the pictures.",),
         digits=4,
     )

@@ -2,9 +2,10 @@
 
     {"id": "0000", "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
 
-An ``output`` that is null or missing is an empty answer: the generation failed. Of an id that stands again the last
-line counts. Paths start from the file, else from the working directory. ``Query`` and ``Golden`` are those of the data
-set; where the texts of ``Query`` differ from them the answer says so.
+An ``output`` that is null or missing is an empty answer: the generation failed. A block whose file is not there keeps
+its place without a medium, and one of an unknown type is a picture whose ``raw`` is that type; the answer says so.
+Of an id that stands again the last line counts. Paths start from the file, else from the working directory. ``Query``
+and ``Golden`` are those of the data set; where the texts of ``Query`` differ from them the answer says so.
 
 What the layout has no place for is under our own key ``mmeval`` of a line, which those scripts do not read: the parts
 of an answer that the blocks alone do not give back (``parts``, sealed to them by ``of``), a failure (``error``), and
@@ -36,10 +37,12 @@ from mmeval.interchange import (
     read_manifest,
 )
 from mmeval.records import Response, Sample, digest
-from mmeval.wording import counted
+from mmeval.wording import counted, some
 
 OUTPUTS, REPEAT = "outputs.jsonl", "outputs_repeat{}.jsonl"
 _REPEAT = re.compile(r"outputs_repeat([1-9][0-9]{0,3})\.jsonl")
+MOST_NAMED = 3
+"""Odd blocks of an answer that its warning names."""
 OTHER_QUERY = "the file of answers has another query for this id than the data set"
 
 
@@ -121,11 +124,13 @@ class OutputAnswers:
             return error_of(own["error"])
         left_out = tuple(kind for kind in PART_KINDS if kind in (own.get("left_out") or ()))
         if "parts" in own and own.get("of") == seal(line.blocks):
-            parts = [exact_part(part, lambda name: _medium(file, name)) for part in own["parts"]]
+            parts, odd = [exact_part(part, lambda name: _medium(file, name)) for part in own["parts"]], list[str]()
         else:
-            parts = [_part(block, file) for block in line.blocks]
-        other = line.asked is not None and line.asked != query_texts(sample)
-        return Response(output=Interleaved(tuple(parts)), left_out=left_out, warnings=(OTHER_QUERY,) if other else ())
+            odd = []
+            parts = [_part(block, file, odd) for block in line.blocks]
+        other = [OTHER_QUERY] if line.asked is not None and line.asked != query_texts(sample) else []
+        warnings = (*other, *([some(odd, MOST_NAMED)] if odd else []))
+        return Response(output=Interleaved(tuple(parts)), left_out=left_out, warnings=warnings)
 
     def _digests(self, file: OutputFile) -> Iterator[str]:
         yield Media.from_path(file.path).sha256
@@ -133,7 +138,7 @@ class OutputAnswers:
             names = [block.get("content") for block in line.blocks if block.get("type") != "text"]
             names += [part.get("file") for part in line.own.get("parts", ()) if isinstance(part, dict)]
             for name in dict.fromkeys(name for name in names if isinstance(name, str)):
-                with contextlib.suppress(MissingDataError):
+                with contextlib.suppress(MissingDataError, UsageError, OSError):
                     yield _medium(file.path, name).sha256
 
 
@@ -184,14 +189,22 @@ def _asked(written: Any) -> tuple[str, ...] | None:
     return tuple(text for text in texts if isinstance(text, str))
 
 
-def _part(block: Mapping[str, Any], file: Path) -> Part:
-    """A block as a part. A picture of which there is no file (null) is one without its medium."""
+def _part(block: Mapping[str, Any], file: Path, odd: list[str]) -> Part:
+    """A block as a part. A medium of which there is no file is a part without it; ``odd`` takes what is to be told."""
     kind, content = block.get("type"), block.get("content")
-    if kind not in PART_KINDS or not isinstance(content, str | None):
-        raise UsageError(f"a block of the type {kind!r:.40} with {content!r:.80} is neither a text nor a medium")
+    if kind not in PART_KINDS:
+        odd.append(f"a block of the unknown type {kind!r:.40}")
+        return Part("image", raw=f"{kind!s:.40}")
     if kind in ("text", "code", "reasoning"):
-        return text_part(content or "") if kind == "text" else Part(kind, text=content or "")
-    return Part(kind) if content is None else media_part(_medium(file, content), kind)
+        words = content if isinstance(content, str) else ""
+        return text_part(words) if kind == "text" else Part(kind, text=words)
+    if content is None:
+        return Part(kind)
+    try:
+        return media_part(_medium(file, content), kind)
+    except (MissingDataError, UsageError, OSError, TypeError):
+        odd.append(f"{content!r:.80} is no file beside the answers")
+        return Part(kind)
 
 
 def _medium(file: Path, name: str) -> Media:

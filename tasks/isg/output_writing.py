@@ -17,8 +17,17 @@ from typing import Any
 from mmeval.content import Interleaved, Media, media_part, suffix_for, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
-from mmeval.metrics.judged.isg.graph import BLOCK_QUESTIONS, CATEGORY, GRAPH, IMAGE_QUESTIONS, listed
+from mmeval.metrics.judged.isg.graph import (
+    BLOCK_QUESTIONS,
+    CATEGORY,
+    IMAGE_QUESTIONS,
+    listed,
+    predict_of,
+    structure_fault,
+    structure_of,
+)
 from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
+from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.records import Sample, Score, Trial, content_digest, digest
 from mmeval.tasks.isg.loader import PATHS
 from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
@@ -74,10 +83,20 @@ class _Writer:
             )
         if sample.id not in lines:
             lines[sample.id] = self._line(trial)
-        if any(name in one.scores for name in SCORES):
-            judged = {} if trial.output is None or trial.output.empty else {"result": result_of(one)}
-            self._judged.setdefault(trial.repeat, {})[sample.id] = {**lines[sample.id], **judged}
+        if trial.output is not None and any(name in one.scores for name in SCORES):
+            self._judge(one, lines[sample.id])
         return True
+
+    def _judge(self, one: ScoredTrial, line: Mapping[str, Any]) -> None:
+        """Keep an answer's line of the judge file, if it has all four levels."""
+        levels = [one.scores.get(name) for name in SCORES]
+        if not all(score is not None and (score.status != "unscored" or "asked" in score.evidence) for score in levels):
+            self.counts["unjudged"] += 1
+            return
+        empty = structure_of(one.trial.output) == ""
+        self.counts["null"] += not empty and any(score is not None and score.status == "unscored" for score in levels)
+        judged = {} if empty else {"result": result_of(one)}
+        self._judged.setdefault(one.trial.repeat, {})[one.trial.sample.id] = {**line, **judged}
 
     def close(self) -> None:
         """Write the files of answers and of verdicts."""
@@ -91,6 +110,8 @@ class _Writer:
         said = (
             ("failed", f"the model had failed; their output is null, and {OWN!r} says why"),
             ("faulty", "the sample is damaged and was not asked; no line"),
+            ("unjudged", "not scored on all four levels; no line in the judge file"),
+            ("null", "a verdict is lost, which is null in the judge file: not unknown there, but left out, no or 1"),
         )
         yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
 
@@ -148,19 +169,18 @@ class _Writer:
 
 def result_of(one: ScoredTrial) -> dict[str, Any]:
     """The levels of a trial as the released judge script writes them; a verdict that is lost is null."""
-    structural, block, image, holistic = (one.scores.get(name) for name in SCORES)
-    right = structural is not None and structural.value == 1
+    _, block, image, holistic = (one.scores[name] for name in SCORES)
+    right = not structure_fault(one.trial)
     result: dict[str, Any] = {"structure": right}
-    if right and block is not None:
+    if right:
         result["block"] = [*_block_rows(one.trial.sample, block)]
-    if right and image is not None:
         result["image"] = [*_image_rows(one.trial.sample, image)]
     return {**result, "holistic": _holistic(holistic)}
 
 
 def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
     verdicts = score.evidence.get("verdicts", {})
-    for number, row in enumerate(listed(sample.metadata[GRAPH].get(BLOCK_QUESTIONS))):
+    for number, row in enumerate(listed(predict_of(sample).get(BLOCK_QUESTIONS))):
         said = verdicts.get(str(number))
         yield {**(row if isinstance(row, dict) else {}), **({} if said is None else {"VQA_judge_Score": _reply(said)})}
 
@@ -169,15 +189,15 @@ def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
     """The questions with what the judge said; the evidence has them in the order of the row."""
     said, verdicts = score.evidence.get("said", {}), score.evidence.get("verdicts", {})
     unasked = score.evidence.get("not_asked", {})
-    rows = listed(sample.metadata[GRAPH].get(IMAGE_QUESTIONS))
+    rows = listed(predict_of(sample).get(IMAGE_QUESTIONS))
     for row, (name, verdict) in zip(rows, verdicts.items(), strict=False):
         reply = {"Judge": "Yes" if verdict == "yes" else "No", REASON: said.get(name, {}).get(REASON, "")}
         judged = {} if name in unasked else {"judge": None if verdict == "unknown" else reply}
         yield {**(row if isinstance(row, dict) else {}), **judged}
 
 
-def _holistic(score: Score | None) -> dict[str, Any] | None:
-    if score is None or OVERALL not in score.evidence:
+def _holistic(score: Score) -> dict[str, Any] | None:
+    if OVERALL not in score.evidence:
         return None
     scores = score.evidence.get("dimensions", {})
     said = {name: {"score": scores[name], "explanation": ""} for name in DIMENSIONS if name in scores}
@@ -185,7 +205,10 @@ def _holistic(score: Score | None) -> dict[str, Any] | None:
 
 
 def _reply(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    return None if "lost" in said else {VERDICT: said.get(VERDICT), REASON: said.get(REASON, "")}
+    """What was said; a reply without ``Judge`` stays without, since null would count as a value."""
+    if "lost" in said:
+        return None
+    return {**({} if UNREADABLE in said else {VERDICT: said.get(VERDICT)}), REASON: said.get(REASON, "")}
 
 
 def _written(content: Interleaved, sample: Sample, key: str) -> list[dict[str, Any]]:

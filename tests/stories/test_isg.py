@@ -109,6 +109,23 @@ def test_the_bundled_judge_file_is_averaged_without_a_judge(tmp_path: Path) -> N
     assert (left.done.code, values) == (0, [1, 9, 1, 8])
 
 
+def test_intervals_of_a_judge_file_lie_within_the_range_of_each_level(tmp_path: Path) -> None:
+    left = run(tmp_path / "runs", "--model", "reference", tasks="isg_recorded")
+    rows = [row for row in results(left.output)["mmeval"]["results"] if row["slice"] == ""]
+    for row, (lowest, highest) in zip(rows, [(0, 1), (1, 10), (0, 1), (1, 10)], strict=True):
+        low, high = row["ci95"]
+        assert lowest <= low <= high <= highest, row["metric"]
+
+
+def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> None:
+    bundled = Path(__file__).parents[2] / "tasks" / "isg" / "bundled" / "golden_0_21_judge.jsonl"
+    (tmp_path / "published.jsonl").write_bytes(bundled.read_bytes())
+    replay = ("--model", "replay", "--model_args", f"format=isg,path={tmp_path / 'published.jsonl'}")
+    left = run(tmp_path / "runs", *replay, tasks="isg_recorded")
+    rows = [row for row in results(left.output)["mmeval"]["results"] if row["slice"] == ""]
+    assert (left.done.code, [(row["value"], row["n"]) for row in rows]) == (0, [(1, 21), (9, 21), (1, 21), (8, 21)])
+
+
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """The samples of the specification as a data set, with the answers of a model."""

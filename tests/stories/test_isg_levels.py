@@ -226,7 +226,7 @@ def without(key: str) -> dict[str, Any]:
 
 
 SHAPES: Mapping[str, tuple[dict[str, Any], int]] = {
-    "no block_qa": ({"image_qa": [about(0)]}, 0),
+    "no block_qa": ({"structure": {}, "block_tuple": {}, "image_qa": [about(0)]}, 0),
     "block_qa without questions": ({"block_qa": {"Questions": [pair()]}, "image_qa": [about(0)]}, 0),
     "block_qa a list": ({"block_qa": [pair()], "image_qa": [about(0)]}, 0),
     "image_qa null": ({**graph([pair()]), "image_qa": None}, 0),
@@ -247,10 +247,12 @@ def test_every_shape_is_read_and_some_end_the_sample_of_the_released_script(shap
     assert values("isg_structural", row) == [1, official]
     assert values("isg_holistic", row, '{"overall_score": 6}') == [6, 6 if official else 1]
     assert values("isg_block", row, score(6))[1] == (6 if official else 1)
-    assert values("isg_image", row, YES)[1] == (0 if shape == "image_qa absent" or not official else 1) or (
-        shape == "no block_qa"
-    )
+    assert values("isg_image", row, YES)[1] == (0 if shape == "image_qa absent" or not official else 1)
     assert values("isg_image", row, YES)[0] in (1, None)
+
+
+def test_questions_about_pictures_alone_are_asked_without_the_others() -> None:
+    assert values("isg_image", trial({"image_qa": [about(0)]}), YES) == [1, 1]
 
 
 @pytest.mark.parametrize("key", ["questions", "Questions", "question", "relation"])
@@ -304,6 +306,24 @@ def test_the_overall_score_in_both_profiles() -> None:
     assert (lost.status, lost.bounds) == ("unscored", (1, 10))
     assert judged("isg_holistic", row, PROSE, lost="wrong").score.value == 1
     assert judged("isg_holistic", row, GONE, lost="wrong").score.status == "unscored"
+
+
+def test_replies_that_the_released_script_cannot_read_are_counted() -> None:
+    row = trial(graph([pair(), pair()], [about(0), about(1)]))
+    for metric in ("isg_block", "isg_block_yes_no", "isg_image"):
+        evidence = judged(metric, row, "prose", '{"Judge": 5}', profile="official").score.evidence
+        assert evidence["unread"] == 1, metric
+    assert judged("isg_holistic", row, "prose", profile="official").score.evidence["unread"] == 1
+    assert "unread" not in judged("isg_holistic", row, '{"overall_score": 5}', profile="official").score.evidence
+
+
+def test_what_ends_the_released_script_or_its_sums_is_counted() -> None:
+    assert values("isg_image", trial(graph(image=[about(0), about(1)])), YES, score("true"))[1] == 0
+    assert values("isg_block", trial(graph([pair(), pair()])), score("1" + "0" * 400)) == [None, 1e300]
+    strange = [about(0, None), {**about(1), "Preliminary": {"a": 1}}, {**about(2), "Preliminary": None}]
+    done = judged("isg_image", trial(graph(image=strange)), YES, profile="official")
+    assert (done.score.value, done.score.evidence["asked"]) == (pytest.approx(1 / 3), [2])
+    assert judged("isg_image", trial(graph(image=strange)), YES).score.evidence["asked"] == [0, 1, 2]
 
 
 def test_yes_or_no_is_the_share_of_yes() -> None:

@@ -62,11 +62,16 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
     for side, parts in (("query", blocks_of(query)), ("gen", blocks_of(answer))):
         seen: Counter[str] = Counter()
         for part in parts:
-            if part.kind in ("text", "image"):
+            if part.kind in ("text", "image") and not is_foreign(part):
                 kind = "img" if part.kind == "image" else "text"
                 seen[kind] += 1
                 found[f"<{side}_{kind}{seen[kind]}>"] = part
     return found
+
+
+def is_foreign(part: Part) -> bool:
+    """Whether a block of a file of answers has a type that is no kind of part: a picture whose ``raw`` is that type."""
+    return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
 
 def is_shown(part: Part) -> bool:
@@ -76,27 +81,31 @@ def is_shown(part: Part) -> bool:
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
     """The kinds of the blocks in order, a letter each: ``TITI``.
-    Official: all that is no text counts as a picture; else each kind has its own letter."""
+    Official: all that is no text counts as a picture; else each kind has its own letter, and an unknown type has ``?``.
+    """
     official = reading == "official"
-    return "".join("T" if p.kind == "text" else "I" if official else p.kind[0].upper() for p in blocks_of(content))
+    return "".join(
+        "I" if official and part.kind != "text" else "?" if is_foreign(part) else part.kind[0].upper()
+        for part in blocks_of(content)
+    )
 
 
 def structure_fault(trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False) -> str:
     """Why an answer has not the structure of the golden one; empty where it has.
     Official oddity: questions that the released script cannot read are such a reason, too. With ``pictures_alone`` a
-    row that has no questions about blocks has not lost them: only those about pictures may have been given."""
-    wanted = structure_of(trial.sample.references[0], reading)
-    found = structure_of(trial.output, reading)
-    if not found:
-        return "the answer is empty"
-    if found != wanted:
-        return f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+    label of the questions about pictures alone is no row of the data, and has not lost the others."""
+    fault = _order_fault(trial, reading)
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
-    if reading != "official" or predict is UNLABELLED:
-        return ""
-    if pictures_alone and isinstance(predict, Mapping):
+    if fault or reading != "official" or predict is UNLABELLED:
+        return fault
+    if pictures_alone and isinstance(predict, Mapping) and predict.keys() == {IMAGE_QUESTIONS}:
         predict = {BLOCK_QUESTIONS: {"questions": []}, **predict}
     return ended_early(predict)
+
+
+def ends_early(trial: Trial) -> bool:
+    """Official oddity: whether the released script ends a sample of the right structure with an exception."""
+    return bool(structure_fault(trial, "official")) and not _order_fault(trial, "official")
 
 
 def unscorable(trial: Trial) -> str:
@@ -108,7 +117,7 @@ def unscorable(trial: Trial) -> str:
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
     """The questions about pairs of blocks, a text for each piece that is one and else an empty one."""
-    rows = listed(_predict(sample).get(BLOCK_QUESTIONS))
+    rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     return [
         BlockQuestion(n, *(_text(row, key) for key in ("subject", "object", "Question"))) for n, row in enumerate(rows)
     ]
@@ -116,14 +125,16 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
     """The questions about pictures; one without an id is called by its number, as ``#3``.
-    Official oddity: of an object the first list counts, whatever it is called."""
-    asked = _predict(sample).get(IMAGE_QUESTIONS)
+    Official oddities: of an object the first list counts, whatever it is called; what is no id is a parent too."""
+    asked = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(asked, Mapping):
         asked = next(iter(asked.values()), None)
     found: list[ImageQuestion] = []
     for number, row in enumerate(listed(asked)):
         written, parents = (row.get("id"), row.get("Preliminary")) if isinstance(row, Mapping) else (None, None)
         ahead = parents if isinstance(parents, list | tuple) else [parents]
+        if reading == "official":
+            ahead = [one if is_id(one) else f"no id: {one!r:.40}" for one in ahead if ahead is parents or one]
         own = written if is_id(written) else f"#{number}"
         found.append(ImageQuestion(own, _text(row, "image"), _text(row, "Question"), tuple(filter(is_id, ahead))))
     return found
@@ -182,6 +193,14 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
     yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
 
 
+def _order_fault(trial: Trial, reading: Reading) -> str:
+    wanted = structure_of(trial.sample.references[0], reading)
+    found = structure_of(trial.output, reading)
+    if not found:
+        return "the answer is empty"
+    return "" if found == wanted else f"the blocks are {_short(found)}, and those of the golden answer {_short(wanted)}"
+
+
 def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> Iterator[str]:
     ids = Counter(row["id"] for row in rows if isinstance(row, Mapping) and is_id(row.get("id")))
     for number, row in enumerate(rows):
@@ -202,7 +221,8 @@ def _image_irregularities(rows: Sequence[Any], blocks: Mapping[str, Part]) -> It
         yield from (f"{where} depends on {parent!r:.40}, which is no other question" for parent in strange)
 
 
-def _predict(sample: Sample) -> Mapping[str, Any]:
+def predict_of(sample: Sample) -> Mapping[str, Any]:
+    """What a row carries under ``predict``; nothing where that is no object."""
     found = sample.metadata.get(GRAPH)
     return found if isinstance(found, Mapping) else {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from mmeval.judge import Verdict
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.graph import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import (
@@ -14,6 +13,7 @@ from mmeval.metrics.judged.isg.pairs import (
     TextImagePrompt,
     TextsPrompt,
     ask_pairs,
+    is_unfit,
 )
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, VERDICT, scale, score_form
 from mmeval.metrics.judged.material import as_the_reference
@@ -66,7 +66,7 @@ def isg_block(
 
 def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
     evidence = found.evidence(lost)
-    if reading == "official" and any(map(_spoils, found.given.values())):
+    if reading == "official" and any(map(is_unfit, found.given.values())):
         return Score(LOWEST, evidence={**evidence, "reason": "the released script cannot add up the numbers"})
     numbers = [verdict.values[VERDICT] for verdict in found.given.values() if verdict.values.get(VERDICT) is not None]
     unknown = found.unknown(lost)
@@ -81,8 +81,3 @@ def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
         bounds=(LOWEST if reading == "official" else low, high),
         cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
     )
-
-
-def _spoils(verdict: Verdict) -> bool:
-    """Official oddity: a value that is no number makes the whole sample's score 1."""
-    return bool(verdict.votes) and verdict.votes[0].get("remark") == "unfit"

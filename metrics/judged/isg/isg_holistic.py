@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import blocks_of, is_shown, structure_fault, unscorable
-from mmeval.metrics.judged.isg.pairs import is_unknown, said
+from mmeval.metrics.judged.isg.graph import blocks_of, ends_early, is_shown, structure_fault, unscorable
+from mmeval.metrics.judged.isg.pairs import is_unknown, is_unread, said
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.asking import Written
@@ -53,8 +53,8 @@ def isg_holistic(
     blocks = blocks_of(trial.output)
     if not blocks or blocks[0].text == "":
         return Score(LOWEST, evidence={"asked": [], "reason": "the answer is empty, or begins with an empty text"})
-    if reading == "official" and (fault := structure_fault(trial, reading)).startswith("the released script"):
-        return Score(LOWEST, evidence={"asked": [], "reason": fault})
+    if reading == "official" and ends_early(trial):
+        return Score(LOWEST, evidence={"asked": [], "reason": structure_fault(trial, reading)})
     values = {
         "query": _in_lines(asked_of(trial.sample)),
         "answer": _in_lines(trial.output or Interleaved()),
@@ -68,7 +68,7 @@ def isg_holistic(
         bounds = (LOWEST, HIGHEST)
         return Score(status="unscored", reason=verdict.lost, evidence=evidence, bounds=bounds, cause=verdict.cause)
     value = verdict.values.get(OVERALL)
-    unread = {UNREAD: 1} if verdict.lost else {}
+    unread = {UNREAD: 1} if is_unread(verdict, lost) else {}
     return Score(LOWEST if value is None else value, evidence={**evidence, **unread})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from mmeval.content import Interleaved, Part
-from mmeval.judge import Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
+from mmeval.judge import UNREAD, Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.graph import (
     ImageQuestion,
@@ -16,6 +16,7 @@ from mmeval.metrics.judged.isg.graph import (
     tokens_of,
     unscorable,
 )
+from mmeval.metrics.judged.isg.pairs import is_unfit, is_unread
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.pictures.asking import Written
@@ -51,10 +52,10 @@ def isg_image(
     a no; ``never_asked`` does as the released script, where each that names another is no.
 
     ``reading: robust`` takes every reply with a ``Judge``, of which a text that begins with yes is yes; ``official``
-    only a text that is exactly yes, and a reply without it is no. Where no verdict came a question is unknown, with
-    those below it, and the score is unscored, with bounds; ``lost: wrong`` counts replies that cannot be used as no.
-    ``analyze_first`` asks for the reason before the verdict. Evidence: the ids of the questions that were ``asked``,
-    the ``verdicts`` by id, and why the others were not asked.
+    only a text that is exactly yes; a reply without it is no, and one that is no text makes the whole sample 0. Where
+    no verdict came a question is unknown, with those below it, and the score is unscored, with bounds; ``lost: wrong``
+    counts replies that cannot be used as no. ``analyze_first`` asks for the reason before the verdict. Evidence: the
+    ids of the questions that were ``asked``, the ``verdicts`` by id, and why the others were not asked.
     """
     if why := unscorable(trial):
         return Score.unscored(why)
@@ -67,7 +68,13 @@ def isg_image(
     blocks, form = tokens_of(trial), yes_form(reading, analyze_first=analyze_first)
     questions = [_put(row, blocks, judge, form, prompt) for row in rows]
     graph = yield from ask_graph(questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong")
-    return graph.share()
+    verdicts = [one.verdict for one in graph.verdicts if one.verdict is not None]
+    unread = sum(is_unread(one, lost) for one in verdicts)
+    told = {UNREAD: unread} if unread else {}
+    if any(map(is_unfit, verdicts)):
+        why = "the released script ends here: a Judge is no text"
+        return Score(0.0, evidence={**graph.evidence, **told, "reason": why})
+    return graph.share(**told)
 
 
 def _put(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.metric import MetricScores, metric
+from mmeval.metric import MetricScores, Range, metric
 from mmeval.metrics.judged.isg.graph import blocks_of, image_questions
 from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
 from mmeval.metrics.judged.reading import Reading
@@ -17,12 +17,13 @@ RESULT = "result"
 """The label that holds what the judge file says of a sample."""
 
 
-def _range(_pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]) -> tuple[float, float]:
-    return (min(0.0, scale({}, switches)[0]), scale({}, switches)[1])
+def _ranges(_pieces: Mapping[str, Range], switches: Mapping[str, Any]) -> Mapping[str, Range]:
+    share, score = (0.0, 1.0), scale({}, switches)
+    return dict(zip(OUTPUTS, (share, score, share, score), strict=True))
 
 
 @metric(
-    range=_range,
+    range=_ranges,
     version="1",
     source="ISG (ICLR 2025); official: its released aggregator de504cdd",
     outputs=OUTPUTS,

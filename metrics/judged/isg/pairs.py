@@ -9,7 +9,7 @@ from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
 from mmeval.metrics.judged.isg.graph import BlockQuestion, block_questions, is_shown, tokens_of
 from mmeval.metrics.judged.pictures.asking import Written
-from mmeval.metrics.judged.reading import Lost
+from mmeval.metrics.judged.reading import UNREADABLE, Lost
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Trial
 
@@ -40,7 +40,7 @@ class PairVerdicts(NamedTuple):
 
     def evidence(self, lost: Lost) -> dict[str, Any]:
         """The numbers of the questions that were asked, their verdicts, and why the others were not."""
-        unread = sum(bool(one.lost) and not is_unknown(one, lost) for one in self.given.values())
+        unread = sum(is_unread(one, lost) for one in self.given.values())
         return {
             "asked": list(self.given),
             "verdicts": {str(number): said(verdict) for number, verdict in self.given.items()},
@@ -52,6 +52,16 @@ class PairVerdicts(NamedTuple):
 def is_unknown(verdict: Verdict, lost: Lost) -> bool:
     """Whether nothing is known: the verdict is lost, and not one of unusable replies that count as wrong."""
     return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
+
+
+def is_unread(verdict: Verdict, lost: Lost) -> bool:
+    """Whether a reply that could not be used counts all the same: officially, or as ``lost: wrong`` says."""
+    return any(vote.get(UNREADABLE) for vote in verdict.votes) or (bool(verdict.lost) and not is_unknown(verdict, lost))
+
+
+def is_unfit(verdict: Verdict) -> bool:
+    """Official oddity: whether a value has a type that spoils the whole sample."""
+    return any(vote.get("remark") == "unfit" for vote in verdict.votes)
 
 
 def said(verdict: Verdict) -> dict[str, Any]:

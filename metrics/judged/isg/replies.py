@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyError, ReplyForm, Text, Vote, YesNo, read_object, strict_json
-from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.judged.reading import UNREADABLE, Reading
 
 VERDICT, REASON, OVERALL = "Judge", "Reason", "overall_score"
 LOWEST, HIGHEST = 1.0, 10.0
@@ -29,15 +29,17 @@ DIMENSIONS = (
     "visual_textual_alignment",
     "creativity_and_originality",
 )
-Remark = Literal["clamped", "absent", "unfit"]
+Remark = Literal["clamped", "unreadable", "unfit"]
 """What is odd about a value: it was outside of the scale; there was none; or it is none that can be added up."""
+_LARGEST = 10**300
+"""Where numbers that count as they are end, so that they can be added up."""
 _NUMBER = re.compile(r"\s*([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))\s*(?:/\s*10)?\s*\.?\s*")
 _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ScoreForm(ReplyForm):
-    """A reply with one number under ``key``. A vote has it (None: no usable one), and the ``remark`` about it."""
+    """A reply with one number under ``key``. A vote has it (None: no usable one), and what is odd about it."""
 
     key: str = VERDICT
     reading: Reading = "robust"
@@ -47,12 +49,13 @@ class ScoreForm(ReplyForm):
         value, remark = score_of(found, self.key, self.reading)
         if self.reading == "robust" and value is None:
             raise ReplyError(f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number from 1 to 10")
-        return {self.key: value, **({"remark": remark} if remark else {}), **_words(found, self.reading)}
+        odd = {} if remark is None else {UNREADABLE: True} if remark == "unreadable" else {"remark": remark}
+        return {self.key: value, **odd, **_words(found, self.reading)}
 
 
 @dataclass(frozen=True)
 class YesForm(ReplyForm):
-    """A reply with yes or no under ``Judge``."""
+    """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the released script ends there."""
 
     reading: Reading = "robust"
 
@@ -60,8 +63,10 @@ class YesForm(ReplyForm):
         found = reply_object(text, self.reading)
         if self.reading == "robust" and VERDICT.lower() not in found:
             raise ReplyError(f"the reply has no {VERDICT}")
-        absent = {} if self.reading == "robust" or VERDICT in found else {"remark": "absent"}
-        return {VERDICT: says_yes(found, self.reading), **absent, **_words(found, self.reading)}
+        odd: Vote = {}
+        if self.reading == "official" and not isinstance(found.get(VERDICT), str):
+            odd = {"remark": "unfit"} if VERDICT in found else {UNREADABLE: True}
+        return {VERDICT: says_yes(found, self.reading), **odd, **_words(found, self.reading)}
 
 
 @dataclass(frozen=True)
@@ -144,14 +149,14 @@ def score_of(found: Mapping[str, Any], key: str, reading: Reading) -> tuple[floa
     """
     value = found.get(key if reading == "official" else key.casefold())
     if reading == "official":
-        if isinstance(value, int | float) and math.isfinite(value):
-            return float(value), None
-        return None, "unfit" if key in found else "absent"
+        if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+            return float(min(max(value, -_LARGEST), _LARGEST)), None
+        return None, "unfit" if key in found else "unreadable"
     if isinstance(value, Mapping):
         value = small_keys(value).get("score")
     number = _number(value)
     if number is None:
-        return None, "unfit" if key.casefold() in found else "absent"
+        return None, "unfit" if key.casefold() in found else "unreadable"
     clamped = min(max(number, LOWEST), HIGHEST)
     return clamped, None if clamped == number else "clamped"
 

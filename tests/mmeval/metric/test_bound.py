@@ -7,6 +7,7 @@ import pytest
 from mmeval.content.parts import Interleaved
 from mmeval.errors import UsageError
 from mmeval.installation import install_command
+from mmeval.metric.apply import score_one
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
 from mmeval.program.calls import Role
@@ -108,3 +109,17 @@ def test_a_range_may_follow_from_the_switches() -> None:
 
     assert [bind(spread, {"wide": wide}).metric.range for wide in (False, True)] == [(0, 1), (0, 10)]
     assert spread.range == (0, 1)
+
+
+def test_each_output_may_have_a_range_of_its_own() -> None:
+    ranges = {"share": (0.0, 1.0), "grade": (1.0, 10.0)}
+
+    @metric(range=lambda _pieces, _switches: ranges, outputs=("share", "grade"), version="1", source="here")
+    def two(trial: Trial) -> dict[str, float]:
+        return {"share": 2.0, "grade": 2.0}
+
+    bound = bind(two)
+    assert bound.metric.range == (0, 10)
+    assert {name: bound.metric.range_for(name) for name in bound.metric.outputs} == ranges
+    scores = score_one(bound, trial("x"))
+    assert (scores["share"].status, scores["grade"].value) == ("unscored", 2)

@@ -74,5 +74,21 @@ def test_the_released_table_is_that_of_the_official_profile(tmp_path: Path) -> N
     assert by_name["derived average"] == (1 / 8, 1 / 7, 0.5, 0.5)
 
 
+def test_the_average_of_the_pictures_is_the_same_in_both_tables_of_the_official_profile(tmp_path: Path) -> None:
+    whole = {name.removeprefix("isg_"): rows((1, 5, 0.5, 6)) for name in TASKS}
+    whole["object_qa"] = whole["historical"] = rows((1, 5, 0, 6))
+    _, _, image, _, released = tables(tmp_path, whole, metrics={f"isg_{name}": OFFICIAL for name in whole})
+    assert (image.rows[0][0], image.rows[0][8], released.rows[-1][2]) == (0.5, 0, 0.5)
+
+
+def test_a_level_whose_scoring_is_suspended_is_blank_in_both_tables(tmp_path: Path) -> None:
+    given = {"howto": rows((1, 4, 1, 4)), "painting": rows((1, 4, 1, 4))}
+    metrics = {f"isg_{name}": OFFICIAL for name in given}
+    suspended = {"task": "isg_howto", "metric": "isg_block", "value": None, "n": 1, "scored": 1, "suspended": True}
+    _, block, _, _, released = tables(tmp_path, given, metrics=metrics, results=[suspended])
+    assert (block.rows[0][0], [row[3] for row in released.rows]) == (None, [None] * 9)
+    assert released.rows[-1][1:3] == (2 / 8, 2 / 7)
+
+
 def test_a_run_without_such_tasks_has_no_table(tmp_path: Path) -> None:
     assert list(layout(stored(tmp_path, {"other": rows()}, layout="isg", numbers=["x"]))) == []

@@ -10,6 +10,9 @@ import pytest
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
+from mmeval.metric import bind, load_metric
+from mmeval.metric.apply import score_one
+from mmeval.metrics.judged.isg.graph import tokens_of
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
 from mmeval.tasks.isg.output_writing import write_output
@@ -58,13 +61,27 @@ B = {"type": "image", "content": "b.png", "caption": "never shown"}
         ([TEXT, B], [("text", "t"), ("image", RED.read())]),
         ([{"type": "text", "content": ""}, TEXT, TEXT], [("text", ""), ("text", "t"), ("text", "t")]),
         ([{"type": "image", "content": None}], [("image", None)]),
+        ([TEXT, {"type": "image", "content": "gone.png"}], [("text", "t"), ("image", None)]),
+        ([{"type": "image", "content": "../b.png"}, {"type": "image", "content": 7}], [("image", None)] * 2),
+        ([TEXT, {"type": "smell", "content": "b.png"}], [("text", "t"), ("image", None)]),
         ([], []),
         (None, []),
     ],
-    ids=["blocks", "texts stay as they are", "no file", "empty", "null"],
+    ids=["blocks", "texts stay as they are", "no file", "a lost file", "outside", "unknown", "empty", "null"],
 )
 def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) -> None:
-    assert parts(answer(read_output(written(tmp_path, {"id": "0001", "output": output})))) == found
+    answers = read_output(written(tmp_path, {"id": "0001", "output": output}))
+    assert parts(answer(answers)) == found
+    odd = any(block.get("type") == "smell" or block["content"] in ("gone.png", "../b.png") for block in output or ())
+    assert (len(answer(answers).warnings), len(answers.digest) > 0) == (int(odd), True)
+
+
+def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(tmp_path: Path) -> None:
+    file = written(tmp_path, {"id": "0001", "output": [TEXT, {"type": "smell", "content": "b.png"}]})
+    trial = Trial(sample(predict={"block_qa": {"questions": []}}), output=answer(read_output(file)).output)
+    bound = [bind(load_metric("isg_structural"), {}, profile) for profile in ("standard", "official")]
+    assert [score_one(one, trial)["isg_structural"].value for one in bound] == [0, 1]
+    assert [*tokens_of(trial)] == ["<query_text1>", "<query_img1>", "<gen_text1>"]
 
 
 def test_the_last_line_of_an_id_counts_and_one_without_an_id_is_passed_over(tmp_path: Path) -> None:
@@ -86,17 +103,14 @@ def test_another_query_than_that_of_the_data_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "output",
-    ["x", {"a": 1}, ["x"], [{"type": "smell", "content": "b.png"}], [{"type": "image", "content": 7}],
-     [{"type": "image", "content": "../b.png"}]],
-)  # fmt: skip
+    ["x", {"a": 1}, ["x"]],
+)
 def test_what_is_no_answer_is_refused(output: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         answer(read_output(written(tmp_path, {"id": "0001", "output": output})))
 
 
-def test_a_missing_picture_is_a_missing_answer_and_a_folder_without_answers_is_said(tmp_path: Path) -> None:
-    line = {"id": "0001", "output": [{"type": "image", "content": "gone.png"}]}
-    assert isinstance(read_output(written(tmp_path, line)).answer("isg_howto", sample(), 0), Absent)
+def test_a_folder_without_answers_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingDataError, match=r"outputs\.jsonl"):
         read_output(tmp_path / "empty")
@@ -162,7 +176,8 @@ def test_a_line_has_query_and_golden_by_the_paths_of_the_data(tmp_path: Path) ->
 
 
 def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
-    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", (text_part("t"),)), ("0002", ()))]
+    whole = (text_part("t"), media_part(RED, "image"))
+    trials = [Trial(sample(id), output=Interleaved(own)) for id, own in (("0001", whole), ("0002", ()))]
     image = {
         "asked": [0],
         "verdicts": {"0": "no", "1": "no"},
@@ -175,7 +190,9 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
         "isg_image": Score(0.0, evidence=image),
         "isg_holistic": Score(6.0, evidence={"overall_score": 6.0, "dimensions": {"coherence": 5.0}}),
     }
-    wrong = {"isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_holistic": Score(1.0)}
+    wrong = {
+        "isg_structural": Score(0.0), "isg_block": Score(1.0), "isg_image": Score(0.0), "isg_holistic": Score(1.0)
+    }  # fmt: skip
     write_output(AnsweredRun("m", (task(*trials, scores=[scores, wrong]),)), tmp_path)
     first, second = map(json.loads, (tmp_path / "outputs_0_2_judge.jsonl").read_text().splitlines())
     assert first["result"] == {
@@ -191,6 +208,44 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
         "holistic": {"coherence": {"score": 5.0, "explanation": ""}, "overall_score": 6.0, "final_thoughts": ""},
     }
     assert ("result" in second, second["output"]) == (False, [])
+
+
+PAIR = {"asked": [1], "verdicts": {"1": {"Judge": 7.0}}}
+LEVELS = {
+    "isg_structural": Score(0.0),
+    "isg_block": Score(7.0, evidence=PAIR),
+    "isg_image": Score(0.0, evidence={"asked": [], "verdicts": {}}),
+    "isg_holistic": Score(6.0, evidence={"asked": [0], "overall_score": 6.0}),
+}
+
+
+def judge_file(folder: Path, predict: Any = PREDICT, **scores: Score) -> tuple[list[Any], list[str]]:
+    """The lines of the judge file of one answer, and the gaps."""
+    trial = Trial(sample(predict=predict), output=Interleaved((text_part("t"), media_part(RED, "image"))))
+    done = write_output(AnsweredRun("m", (task(trial, scores=[{**LEVELS, **scores}]),)), folder)
+    file = folder / "outputs_0_1_judge.jsonl"
+    return [*map(json.loads, file.read_text().splitlines() if file.is_file() else ())], [*done.gaps]
+
+
+def test_the_structure_of_the_judge_file_is_that_of_the_answer(tmp_path: Path) -> None:
+    ((line,), gaps) = judge_file(tmp_path)
+    assert (line["result"]["structure"], gaps) == (True, [])
+    ((bare,), _) = judge_file(tmp_path, predict=None)
+    assert bare["result"]["block"] == bare["result"]["image"] == []
+
+
+def test_a_reply_without_a_verdict_stays_without_and_a_lost_one_is_null_and_told(tmp_path: Path) -> None:
+    unread = Score(1.0, evidence={"asked": [1], "verdicts": {"1": {"Judge": None, "unreadable": True}}})
+    ((line,), gaps) = judge_file(tmp_path, isg_block=unread)
+    assert (line["result"]["block"][1]["VQA_judge_Score"], gaps) == ({"Reason": ""}, [])
+    lost = Score(status="unscored", reason="late", evidence={"asked": [1], "verdicts": {"1": {"lost": "late"}}})
+    ((line,), gaps) = judge_file(tmp_path, isg_block=lost)
+    assert (line["result"]["block"][1]["VQA_judge_Score"], len(gaps)) == (None, 1)
+
+
+def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(tmp_path: Path) -> None:
+    lines, gaps = judge_file(tmp_path, isg_holistic=Score.unscored("no judge"))
+    assert (lines, len(gaps)) == ([], 1)
 
 
 def test_what_has_no_place_is_said(tmp_path: Path) -> None:

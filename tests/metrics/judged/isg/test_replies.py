@@ -16,6 +16,7 @@ ROBUST, OFFICIAL = score_form("robust", analyze_first=False), score_form("offici
         ("true", None, 1), ("false", None, 0), ("null", None, "unfit"), ("[7]", None, "unfit"),
         ('{"score": 7}', 7, "unfit"), ('{"Score": "7"}', 7, "unfit"), ('{"value": 7}', None, "unfit"),
         ("11", 10, 11), ("0", 1, 0), ("-3", 1, -3), (f"1{'0' * 40}", 10, 1e40),
+        (f"1{'0' * 400}", None, 1e300), (f"-1{'0' * 400}", None, -1e300), ("1.7e308", 10, 1e300),
     ],
 )  # fmt: skip
 def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: Any) -> None:
@@ -26,7 +27,7 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
     else:
         vote = ROBUST.read(text)
         assert (vote["Judge"], vote["Reason"]) == (robust, "so")
-        assert vote.get("remark") == ("clamped" if written[:2] in ("11", "10", "0", "-3") else None)
+        assert vote.get("remark") == ("clamped" if written[:2] in ("11", "10", "0", "-3", "1.") else None)
     vote = OFFICIAL.read(text)
     assert (vote["remark"] if vote["Judge"] is None else vote["Judge"]) == official
 
@@ -46,7 +47,7 @@ def test_a_number_is_read_by_each_profile(written: str, robust: Any, official: A
 )
 def test_prose_and_other_keys_are_read_by_the_robust_reading_alone(text: str, robust: Any, official: Any) -> None:
     found = None if ROBUST.fault(_said(text)) else ROBUST.read(text)["Judge"]
-    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["remark"]) == (robust, official, "absent")
+    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["unreadable"]) == (robust, official, True)
 
 
 def _said(text: str) -> Any:
@@ -73,7 +74,7 @@ def test_yes_is_read_by_each_profile(written: str, robust: bool, official: bool)
 def test_a_reply_without_a_verdict_is_refused_or_no() -> None:
     with pytest.raises(ReplyError):
         yes_form("robust", analyze_first=False).read('{"Reason": "so"}')
-    assert yes_form("official", analyze_first=False).read("prose") == {"Judge": False, "remark": "absent"}
+    assert yes_form("official", analyze_first=False).read("prose") == {"Judge": False, "unreadable": True}
 
 
 def test_the_overall_score_counts_and_the_dimensions_are_kept() -> None:
