@@ -48,7 +48,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
     profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": "unscored"}},
     supposed=as_the_reference,

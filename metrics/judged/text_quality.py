@@ -44,7 +44,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT),
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="UniM, section 4.1 (GQ, of text); official: released quality scorer",
     profiles={"official": {"rubric": "dimensions"}},
     supposed=as_the_reference,

@@ -33,7 +33,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MMMG, Transcript Generation and Transcript Editing; official: audio evaluators 54527db8",
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_check,

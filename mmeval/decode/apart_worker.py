@@ -55,7 +55,7 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
     with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
         while _is_asked(line, parent) and line.recv_bytes() == b"next":
             try:
-                with _bounded(job["seconds"], job["bytes"]), decoding(media, "what it says it is"), quiet():
+                with _bounded(job["seconds"], job["bytes"]), decoding(media, media.mime), quiet():
                     step = next(steps, None)
             except (CorruptMediaError, MediaLimitError) as error:
                 kind = "limit" if isinstance(error, MediaLimitError) else "corrupt"
