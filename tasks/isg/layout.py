@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mmeval.judge import UNREAD
-from mmeval.metrics.judged.isg.graph import CATEGORY
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
+from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import Cell, Table, counted_by, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS

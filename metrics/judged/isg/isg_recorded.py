@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.metric import MetricScores, Range, metric
-from mmeval.metrics.judged.isg.graph import blocks_of, image_questions
 from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
+from mmeval.metrics.judged.isg.rows import blocks_of, image_questions
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
