@@ -187,8 +187,8 @@ class Interleaved:
     def blocks(self) -> Interleaved:
         """The same answer as blocks: neighbouring texts as one, stripped, none of them blank.
 
-        Texts are joined as they are written, with a line break where they would run into each other. Hidden reasoning
-        parts no texts, and stands before the one that it stood in.
+        Texts are joined as they are written, with a line break where they would run into each other. Texts around
+        hidden reasoning are joined; the reasoning is put before them.
         """
         parts: list[Part] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind in ("text", "reasoning")):

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mmeval.judge import UNREAD
-from mmeval.metrics.judged.isg.graph import CATEGORY
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
+from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import Cell, Table, counted_by, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
+from mmeval.wording import counted, shortened, some
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
@@ -25,6 +26,9 @@ RELEASED_ORDER = ("structural", "image", "block", "holistic")
 SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the released script forgets."
 UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
 
+UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
+MOST_NAMED = 3
+
 
 @dataclass
 class Found:
@@ -35,6 +39,9 @@ class Found:
     unread: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     suspended: set[str] = field(default_factory=set)
+    answers: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Answers that are left out, by a category that is none."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
@@ -62,6 +69,10 @@ def _add(found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str])
     for index, repeat, row, category in _scored(task):
         if not is_counted(index, repeat):
             continue
+        if category not in TASKS.values():
+            found.unknown[category] += 1
+            continue
+        found.answers += 1
         if row["status"] != "ok":
             found.lost.update(LEVELS)
             continue
@@ -119,13 +130,16 @@ def _level_tables(found: Found, by: str, *, official: bool) -> Iterator[Table]:
 
 def _lost(found: Found, level: str) -> str:
     """Answers without a value, and their share."""
-    count, whole = found.lost[level], len(found.rows) + found.lost["structural"]
-    return f"{count} ({count / whole:.1%})" if count else "0"
+    count = found.lost[level]
+    return f"{count} ({count / found.answers:.1%})" if count else "0"
 
 
 def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
     if lacks:
         yield f"Partial: without {', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
+    if found.unknown and level == LEVELS[0]:
+        names = some([repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED)
+        yield UNKNOWN_NOTE.format(counted(found.unknown.total(), "answer"), names)
     if found.unread[level]:
         yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)
 

@@ -5,7 +5,7 @@
      "Golden": [...]}
 
 ``Query`` is asked and ``Golden`` is the reference, block by block. The labels are ``category``, ``predict`` (the
-questions, :mod:`mmeval.metrics.judged.isg.graph`), ``paths`` (those of the pictures, as the data write them), and
+questions, :mod:`mmeval.metrics.judged.isg.rows`), ``paths`` (those of the pictures, as the data write them), and
 ``irregularities``: what is odd about the row and was read all the same. With the option ``judge_file``, the name of a
 file of the released judge script or a pattern of it, ``result`` is what that file says of the row.
 """
@@ -20,8 +20,8 @@ from typing import Any
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, read_jsonl, row_files, unpacked
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
-from mmeval.metrics.judged.isg.graph import CATEGORY, GRAPH, irregularities, tokens_between
 from mmeval.metrics.judged.isg.isg_recorded import RESULT
+from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
 

@@ -17,7 +17,8 @@ from typing import Any
 from mmeval.content import Interleaved, Media, media_part, suffix_for, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
-from mmeval.metrics.judged.isg.graph import (
+from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
+from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
     CATEGORY,
     IMAGE_QUESTIONS,
@@ -26,7 +27,6 @@ from mmeval.metrics.judged.isg.graph import (
     structure_fault,
     structure_of,
 )
-from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
 from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.records import Sample, Score, Trial, content_digest, digest
 from mmeval.tasks.isg.loader import PATHS

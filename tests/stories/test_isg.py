@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,6 +125,17 @@ def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> No
     left = run(tmp_path / "runs", *replay, tasks="isg_recorded")
     rows = [row for row in results(left.output)["mmeval"]["results"] if row["slice"] == ""]
     assert (left.done.code, [(row["value"], row["n"]) for row in rows]) == (0, [(1, 21), (9, 21), (1, 21), (8, 21)])
+
+
+def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(tmp_path: Path) -> None:
+    data, bundled = tmp_path / "data", Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    shutil.copytree(bundled, data)
+    rows = [json.loads(line) for line in (data / "ISG-Bench.jsonl").read_text().splitlines()]
+    rows[0]["Category"] = "Gardening"
+    (data / "ISG-Bench.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(tmp_path / "runs", "--model", "reference", "--data_dir", data, tasks="isg_recorded")
+    table = mmeval("report", run_folder(tmp_path / "runs", "reference"), "--layout", "isg")
+    assert (table.code, "Gardening" in table.out) == (0, True)
 
 
 @pytest.fixture

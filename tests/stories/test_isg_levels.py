@@ -1,6 +1,7 @@
 """The four levels by hand: what is asked, what becomes of the replies, and each row in which the profiles differ."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -326,6 +327,15 @@ def test_what_ends_the_released_script_or_its_sums_is_counted() -> None:
     assert judged("isg_image", trial(graph(image=strange)), YES).score.evidence["asked"] == [0, 1, 2]
 
 
+def test_recorded_pictures_of_a_row_without_questions_about_them_are_left_out() -> None:
+    recorded = {"structure": True, "image": [{"judge": {"Judge": "Yes"}}]}
+    for predict, standard in ((graph(), None), (graph(image=[about(0)]), 1)):
+        row = trial(predict)
+        row = replace(row, sample=replace(row.sample, metadata={**row.sample.metadata, "result": recorded}))
+        found = [score_one(bind(load_metric("isg_recorded"), {}, profile), row) for profile in PROFILES]
+        assert [one["isg_recorded_image"].value for one in found] == [standard, 1]
+
+
 def test_yes_or_no_is_the_share_of_yes() -> None:
     three = trial(graph([pair(), pair(), pair(object="<all>")]))
     done = judged("isg_block_yes_no", three, YES, NO)
@@ -336,8 +346,6 @@ def test_yes_or_no_is_the_share_of_yes() -> None:
 
 @pytest.mark.parametrize("metric", LEVELS)
 def test_without_an_answer_or_a_golden_one_there_is_no_score(metric: str) -> None:
-    from dataclasses import replace
-
     row = trial(graph([pair()], [about(0)]))
     for lacking in (replace(row, output=None), replace(row, sample=replace(row.sample, references=()))):
         if metric == "isg_structural":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.isg.pairs import (
     ImagesPrompt,
     PairPrompts,
@@ -16,6 +15,7 @@ from mmeval.metrics.judged.isg.pairs import (
     is_unfit,
 )
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, VERDICT, scale, score_form
+from mmeval.metrics.judged.isg.rows import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.program import Program, Role
@@ -43,9 +43,8 @@ def isg_block(
     """How well pairs of blocks stand in the relations that the row asks about: the mean of a judge's numbers.
 
     Range 1 to 10, higher is better; official: any number. 1 without a call where the order of the blocks is not that
-    of the golden answer;
-    inapplicable to a row without questions. One whose blocks are not there, or which is about the whole answer, is not
-    asked and is left out of the mean; 1 where no number is left.
+    of the golden answer; inapplicable to a row without questions. One whose blocks are not there, or which is about the
+    whole answer, is not asked and is left out of the mean; 1 where no number is left.
 
     ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks again after any other reply;
     ``official`` reads as the released script does, where a value that is no number makes the whole sample 1. A question

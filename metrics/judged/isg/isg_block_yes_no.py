@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import block_questions, structure_fault, unscorable
-from mmeval.metrics.judged.isg.pairs import ImagesPrompt, PairPrompts, TextImagePrompt, TextsPrompt, ask_pairs
+from mmeval.metrics.judged.isg.pairs import (
+    ImagesPrompt,
+    PairPrompts,
+    TextImagePrompt,
+    TextsPrompt,
+    ask_pairs,
+    is_unknown,
+)
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
+from mmeval.metrics.judged.isg.rows import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
 from mmeval.metrics.judged.reading import Lost, Reading
@@ -47,9 +54,8 @@ def isg_block_yes_no(
     found = yield from ask_pairs(trial, judge, yes_form(reading, analyze_first=analyze_first), prompts)
     if not found.given:
         return Score(0.0, evidence=found.evidence(lost))
-    open_ = found.unknown(lost)
     worths = [
-        unknown(one.lost, one.cause) if one in open_ else worth(bool(one.values.get(VERDICT)))
+        unknown(one.lost, one.cause) if is_unknown(one, lost) else worth(bool(one.values.get(VERDICT)))
         for one in found.given.values()
     ]
     return mean(worths).scored(found.evidence(lost))

@@ -8,7 +8,9 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import (
+from mmeval.metrics.judged.isg.pairs import is_unfit, is_unread
+from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
+from mmeval.metrics.judged.isg.rows import (
     ImageQuestion,
     image_questions,
     is_shown,
@@ -16,8 +18,6 @@ from mmeval.metrics.judged.isg.graph import (
     tokens_of,
     unscorable,
 )
-from mmeval.metrics.judged.isg.pairs import is_unfit, is_unread
-from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.reading import Lost, Reading

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.metric import MetricScores, Range, metric
-from mmeval.metrics.judged.isg.graph import blocks_of, image_questions
 from mmeval.metrics.judged.isg.replies import LOWEST, OVERALL, VERDICT, says_yes, scale, score_of, small_keys
+from mmeval.metrics.judged.isg.rows import blocks_of, image_questions
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
@@ -48,7 +48,8 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
         found = small_keys(found) if blocks else {}
         right = found.get("structure", found.get("structural")) is True
         rows = _rows(found.get("image"))
-        image = 0.0 if image_questions(trial.sample) and not (right and rows) else _yes_share(rows, reading)
+        share = _yes_share(rows, reading) if right else None
+        image = (share or 0.0) if image_questions(trial.sample) else None
     block = _block(_rows(found.get("block")), reading) if right else LOWEST
     levels = (float(right), block, image, _holistic(found.get("holistic"), reading) if answered else LOWEST)
     return {

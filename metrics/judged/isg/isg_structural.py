@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.graph import structure_fault, structure_of, unscorable
+from mmeval.metrics.judged.isg.rows import structure_fault, structure_of, unscorable
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 

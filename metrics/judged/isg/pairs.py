@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
-from mmeval.metrics.judged.isg.graph import BlockQuestion, block_questions, is_shown, tokens_of
+from mmeval.metrics.judged.isg.rows import BlockQuestion, block_questions, is_shown, tokens_of
 from mmeval.metrics.judged.pictures.asking import Written
 from mmeval.metrics.judged.reading import UNREADABLE, Lost
 from mmeval.program import JudgePrompt, Program, Role

@@ -59,6 +59,8 @@ def test_what_is_lacking_or_lost_is_in_the_table_and_named(tmp_path: Path) -> No
     assert [table.rows[0][-1] for table in (structural, block, image)] == ["1 (25.0%)", "2 (50.0%)", "1 (25.0%)"]
     assert block.rows[0][5:7] == (4, 1)
     assert any("1 of 4 block" in note for note in block.notes)
+    unscored = {"howto": rows(("unscored", 1, 0, 1), (1, 1, 0, 1))}
+    assert tables(tmp_path / "unscored", unscored)[0].rows[0][-1] == "1 (50.0%)"
 
 
 def test_the_released_table_is_that_of_the_official_profile(tmp_path: Path) -> None:

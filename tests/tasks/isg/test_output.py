@@ -12,7 +12,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_one
-from mmeval.metrics.judged.isg.graph import tokens_of
+from mmeval.metrics.judged.isg.rows import tokens_of
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
 from mmeval.tasks.isg.output_writing import write_output
