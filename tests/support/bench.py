@@ -48,6 +48,8 @@ class Noting:
     requests: ClassVar[list[Request]] = []
     most: ClassVar[int] = 0
     processes: ClassVar[int] = 0
+    before: ClassVar[frozenset[int | None]] = frozenset()
+    """Processes that other tests have left at work."""
     _in_flight: ClassVar[int] = 0
     provenance: Mapping[str, Any] = {}
 
@@ -60,7 +62,8 @@ class Noting:
     async def generate(self, request: Request) -> Response:
         cls = type(self)
         cls.requests.append(request)
-        cls.processes = max(cls.processes, len(multiprocessing.active_children()))
+        ours = {child.pid for child in multiprocessing.active_children()} - cls.before
+        cls.processes = max(cls.processes, len(ours))
         cls._in_flight += 1
         cls.most = max(cls.most, cls._in_flight)
         await asyncio.sleep(0.001)
@@ -179,6 +182,7 @@ class Bench:
         """Any command."""
         self.capsys.readouterr()
         Noting.requests, Noting.most, Noting.processes = [], 0, 0
+        Noting.before = frozenset(child.pid for child in multiprocessing.active_children())
         NotingLocal.sizes.clear()
         code = main(list(words))
         captured = self.capsys.readouterr()
