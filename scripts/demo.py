@@ -33,7 +33,7 @@ def run(title: str, name: str, *flags: str) -> str:
     if done.returncode:
         print(f"\n{done.stdout}{log.read_text()}")
         sys.exit(done.returncode)
-    print(f"{time.monotonic() - began:3.0f} s", flush=True)
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
     return done.stdout
 
 
