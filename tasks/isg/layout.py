@@ -27,6 +27,7 @@ SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition
 UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
 
 UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
+BUNDLED_NOTE = "Made on bundled samples: these numbers do not compare with the paper's."
 MOST_NAMED = 3
 
 
@@ -42,6 +43,7 @@ class Found:
     answers: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     """Answers that are left out, by a category that is none."""
+    bundled: bool = False
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
@@ -49,7 +51,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     judged = [task for task in run.tasks if task.name in TASKS]
     recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
     for tasks, numbers, by in ((judged, JUDGED, _judges(run, judged)), (recorded, RECORDED, "a judge file")):
-        found = Found()
+        found = Found(bundled=any(task.name in run.ours.get("not_comparable", ()) for task in tasks))
         for task in tasks:
             _add(found, run, task, numbers)
         found.rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
@@ -135,6 +137,8 @@ def _lost(found: Found, level: str) -> str:
 
 
 def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
+    if found.bundled:
+        yield BUNDLED_NOTE
     if lacks:
         yield f"Partial: without {', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
     if found.unknown and level == LEVELS[0]:
