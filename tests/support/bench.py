@@ -3,10 +3,10 @@ left behind. Everything runs in this process."""
 
 import asyncio
 import json
-import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -42,14 +42,12 @@ consented = tests.support.bench:consented
 class Noting:
     """Answers ``question 7`` with ``answer 7``, and with a picture where one is wanted. What holds ``failing`` fails.
 
-    ``requests``, ``most`` (in flight at once) and ``processes`` (of ours, at work) are those of every instance.
+    ``requests``, ``most`` (in flight at once) and ``processes`` (that a command starts) are those of every instance.
     """
 
     requests: ClassVar[list[Request]] = []
     most: ClassVar[int] = 0
     processes: ClassVar[int] = 0
-    before: ClassVar[frozenset[int | None]] = frozenset()
-    """Processes that other tests have left at work."""
     _in_flight: ClassVar[int] = 0
     provenance: Mapping[str, Any] = {}
 
@@ -62,8 +60,6 @@ class Noting:
     async def generate(self, request: Request) -> Response:
         cls = type(self)
         cls.requests.append(request)
-        ours = {child.pid for child in multiprocessing.active_children()} - cls.before
-        cls.processes = max(cls.processes, len(ours))
         cls._in_flight += 1
         cls.most = max(cls.most, cls._in_flight)
         await asyncio.sleep(0.001)
@@ -182,9 +178,16 @@ class Bench:
         """Any command."""
         self.capsys.readouterr()
         Noting.requests, Noting.most, Noting.processes = [], 0, 0
-        Noting.before = frozenset(child.pid for child in multiprocessing.active_children())
         NotingLocal.sizes.clear()
-        code = main(list(words))
+        start = BaseProcess.start
+
+        def counted(process: BaseProcess) -> None:
+            Noting.processes += 1
+            start(process)
+
+        with self.patch.context() as patch:
+            patch.setattr(BaseProcess, "start", counted)
+            code = main(list(words))
         captured = self.capsys.readouterr()
         return Left(code, captured.out, captured.err, list(Noting.requests), self.runs)
 
