@@ -6,7 +6,7 @@ import json
 import logging
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -67,10 +67,16 @@ class Publication:
         """Write a run's files and page (if wanted), show its tables, call its loggers.
         The short table ends with where they are; else the log has that."""
         form = self.table
-        published = publish(
-            outcome, context, moment=self.moment, log_samples=self.log_samples, baseline=self.baseline, table=form
-        )
         ends_with_places = show is not None and form == "short"
+        published = publish(
+            outcome,
+            context,
+            moment=self.moment,
+            log_samples=self.log_samples,
+            baseline=self.baseline,
+            table=form,
+            shown=outcome.not_asked if ends_with_places else (),
+        )
         if not ends_with_places:
             log.info("results: %s", published.file)
         if show is not None:
@@ -96,11 +102,13 @@ def publish(
     log_samples: bool = False,
     baseline: Baseline | None = None,
     table: str = "short",
+    shown: Collection[str] = (),
 ) -> Published:
     """Write results and (if wanted) samples files; return what they hold, with the table.
 
     The numbers of ``baseline`` stand in the table alone. What keeps the exit code from being 0, what of a baseline
-    does not compare, and notes on the answers go to the log, one warning each.
+    does not compare, and notes on the answers go to the log, one warning each, but for those that the caller has
+    ``shown``.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -115,7 +123,7 @@ def publish(
     beside = Beside() if baseline is None else baseline.beside(document)
     remarks = (*beside.unlike, *beside.notes, *outcome.notes)
     for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks):
-        if complaint != outcome.error and not (table == "short" and complaint in outcome.not_asked):
+        if complaint != outcome.error and complaint not in shown:  # the error is the last line of all
             log.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))

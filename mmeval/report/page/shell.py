@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -10,14 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.costs.bill import dollars
-from mmeval.errors import StorageError
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
-from mmeval.system.folders import own_cache
 from mmeval.wording import counted
 
 if TYPE_CHECKING:
-    from jinja2 import BytecodeCache
     from markupsafe import Markup
 
 STATIC = Path(__file__).with_name("static")
@@ -39,31 +35,9 @@ def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
-        loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined, bytecode_cache=_compiled()
-    )
+    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
     environment.filters["breakable"] = _breakable
     return environment.get_template(TEMPLATE).render(**context)
-
-
-def _compiled() -> BytecodeCache | None:
-    """Keeps the compiled template for other runs, where there is a cache that can be written."""
-    from jinja2 import FileSystemBytecodeCache
-    from jinja2.bccache import Bucket
-
-    class Kept(FileSystemBytecodeCache):
-        def load_bytecode(self, bucket: Bucket) -> None:
-            with contextlib.suppress(OSError):
-                super().load_bytecode(bucket)
-
-        def dump_bytecode(self, bucket: Bucket) -> None:
-            with contextlib.suppress(OSError):
-                Path(self.directory).mkdir(parents=True, exist_ok=True)
-                super().dump_bytecode(bucket)
-
-    with contextlib.suppress(StorageError):  # a user without home
-        return Kept(str(own_cache() / "templates"))
-    return None
 
 
 def _breakable(text: str) -> Markup:

@@ -27,6 +27,9 @@ def test_complaints_and_notes_are_warnings_but_for_the_error_at_the_end(
     with caplog.at_level(logging.INFO, "mmeval"):
         publish(found, ReportContext("m"), moment=datetime(2026, 1, 31))
     assert of_level(caplog, "WARNING") == ["1 unscored", "1 cut off"]
+    caplog.clear()
+    publish(found, ReportContext("m"), moment=datetime(2026, 1, 31, 1), shown=("1 unscored",))
+    assert of_level(caplog, "WARNING") == ["1 cut off"]
     assert not any(line.startswith("spent ") for line in caplog.messages)
 
 

@@ -199,25 +199,6 @@ def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         write_report([run], run / "report")
 
 
-def test_the_page_is_the_same_whether_its_template_is_kept_damaged_or_cannot_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    run = write_run(tmp_path / "run", [PLAIN], results={})
-
-    def page() -> str:
-        return re.sub(r"[\d-]{10} [\d:]{8}", "", (read(run).folder / "index.html").read_text())
-
-    first = page()
-    (kept,) = (tmp_path / "cache/templates").iterdir()
-    for content in (kept.read_bytes(), b"torn", kept.read_bytes()[:-9]):
-        kept.write_bytes(content)
-        assert page() == first
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
-    assert page() == first
-
-
 def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> None:
     names = ("one", "two")
     runs = [write_run(tmp_path / name, [Told([text("a")], [text(name)])], results={}, model=name) for name in names]
