@@ -1,8 +1,8 @@
 """Tests of a paired difference: what it is, how sure that is, what would have been seen.
 
-Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is for one run (``docs/statistics.md``).
-A difference of means is a sum of what each cluster adds to it: a task's mean, a mean of several means and a group differ in
-how much that is, and in the strata, the tasks that were drawn apart.
+Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is for one run. A difference of means
+is a sum of what each cluster adds to it: the mean of a task, a mean of several means and a group differ in how much
+that is, and in the strata, the tasks that were drawn apart.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Paired:
     def smallest_seen(self, alpha: float, power: float) -> float | None:
         """The smallest true difference that the test calls one at ``alpha``, with probability ``power``.
         None: none at all, or it is not known."""
-        if self.stderr is None or (self.method == "sign_flip" and 2.0 ** (1 - self.clusters) > alpha):
+        if self.stderr is None or (self.method == "sign_flip" and 2.0 ** (1 - self.clusters) >= alpha):
             return None
         if self.method == "mcnemar":
             return _mcnemar_seen(self.clusters, self.changed / self.clusters, alpha, power)
@@ -234,7 +234,7 @@ def _signed_sums(values: Values) -> Values:
 
 def _share_seen(clusters: int, needed: int, power: float) -> float | None:
     """The share of clusters that have to change so that ``needed`` of them do with this power."""
-    return float(special.btdtri(needed, clusters - needed + 1, power)) if needed <= clusters else None
+    return float(special.betaincinv(needed, clusters - needed + 1, power)) if needed <= clusters else None
 
 
 def _mcnemar_seen(pairs: int, discordant: float, alpha: float, power: float) -> float | None:
@@ -314,6 +314,24 @@ def corrected(values: Sequence[float], correction: Correction) -> list[float]:
     return [float(value) for value in back]
 
 
+def levels(values: Sequence[float], correction: Correction, alpha: float) -> list[float]:
+    """The p below which each of several tests is a find, as the others turned out.
+
+    By Holm that is ``alpha`` over the tests that are not found yet when its turn comes; by Benjamini and Hochberg the
+    share of ``alpha`` that one find more than there are would have.
+    """
+    count = len(values)
+    order = sorted(range(count), key=values.__getitem__)
+    found = sum(p < alpha for p in corrected(values, correction))
+    if correction == "none":
+        return [alpha] * count
+    if correction == "bh":
+        own = alpha * min(count, found + 1) / count if count else alpha
+        return [own] * count
+    turns = {place: min(turn, found) for turn, place in enumerate(order)}
+    return [alpha / max(1, count - turns[place]) for place in range(count)]
+
+
 class Rank(NamedTuple):
     """A place among some runs, 1 the best, and its 95 % interval."""
 
@@ -325,8 +343,8 @@ class Rank(NamedTuple):
 def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
     """The rank of each run by its value (higher is better), from joint draws of all: a row a draw, a column a run.
 
-    A run is before another where its difference from it is beyond what the draws make likely, at once for all others: the
-    interval leaves the places of those that are surely before, and surely behind.
+    A run is before another where its difference from it is beyond what the draws make likely, at once for all others:
+    the interval leaves out the places of those that are surely before, and surely behind.
     """
     found, seen = [], np.asarray(values, dtype=float)
     for own in range(len(values)):

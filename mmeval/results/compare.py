@@ -47,7 +47,7 @@ def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
     protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
     if protocols[0] != protocols[1]:
         yield Difference("protocol", f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}")
-    old, new = _metric(before, task, output), _metric(now, task, output)
+    old, new = metric_of(before, task, output), metric_of(now, task, output)
     changed = [name for name in _DEFINITION if new and _as_scored(old.get(name)) != _as_scored(new.get(name))]
     if changed:
         yield Difference("definition", f"the metric had another {' and '.join(changed)}")
@@ -59,7 +59,7 @@ def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
             yield from differences(first, other, task, piece)
 
 
-def _metric(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
+def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
     metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
     return next((metric for name, metric in metrics.items() if output in metric.get("outputs", (name,))), {})

@@ -66,8 +66,11 @@ class StoredTask:
 
     def samples(self) -> Iterator[TaskRow]:
         """The samples as recorded, in no order; one that changed meanwhile appears again."""
-        for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
-            yield row["sample"]
+        return (row["sample"] for row in self.sample_rows())
+
+    def sample_rows(self) -> Iterator[TaskRow]:
+        """The samples, each with its place in the data set (``i``) and its digest (``d``)."""
+        return (row for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"))
 
     def trials(self) -> Iterator[StoredTrial | None]:
         """Each trial in its latest form in data set order, then None for each damaged line."""

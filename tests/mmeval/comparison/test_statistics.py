@@ -123,8 +123,12 @@ def test_too_few_samples_see_nothing(alpha: float) -> None:
     seen = [right_or_wrong(0, 0, count).smallest_seen(alpha, 0.8) for count in (4, 20, 200)]
     assert seen[0] is None
     assert 0 < (seen[2] or 0) < (seen[1] or 0) < 1
-    found = compare_means([part([0.1] * 10, [0.1] * 10, list("aabbccddee"))], 1.0)
-    assert found.smallest_seen(alpha, 0.8) is None
+    found = [
+        compare_means([part([0.1] * len(names), [0.1] * len(names), list(names))], 1.0) for names in ("aabb", "a" * 9)
+    ]
+    assert [one.smallest_seen(alpha, 0.8) for one in found] == [None, None]
+    twelve = compare_means([part([0.1] * 12, [0.1] * 12)], 1.0)
+    assert (twelve.method, 0.5 < (twelve.smallest_seen(alpha, 0.8) or 0) < 1) == ("sign_flip", True)
 
 
 def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None:

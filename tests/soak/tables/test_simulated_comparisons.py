@@ -63,9 +63,7 @@ KINDS: dict[str, Maker] = {
     "clusters of five": of_five,
     "four repeats": four_repeats,
 }
-CASES = pytest.mark.parametrize(
-    ("kind", "clusters"), [(kind, size) for kind in KINDS for size in SIZES], ids=lambda value: str(value)
-)
+CASES = pytest.mark.parametrize(("kind", "clusters"), [(kind, size) for kind in KINDS for size in SIZES], ids=str)
 
 
 def coverage(kind: str, clusters: int) -> float:
@@ -84,7 +82,7 @@ def false_alarms(kind: str, clusters: int) -> float:
 
 
 def power(kind: str, clusters: int) -> float:
-    """Of the difference that is the smallest one seen, on average over some runs; nine in ten are right in the better."""
+    """Of the difference that is the smallest one seen, on average over some runs."""
     random = np.random.default_rng(3)
     sign = -1 if "right" in kind else 1
     difference = 0.0

@@ -1,0 +1,63 @@
+"""Two runs of a benchmark of 31,026 samples compared, from their folders to the printed text, with the page."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.measuring import ROOT, Figure, seconds
+from tests.support.stored_run import Told, text, write_run
+
+SAMPLES = 31_026
+DETAILS = ("lenient", "coverage", "quality", "coherence")
+METRICS = ("right", *DETAILS)
+
+
+def write(folder: Path, count: int, seed: int) -> Path:
+    """A run whose samples have texts of some 1,500 characters, five metrics and three labels."""
+    drawn = random.Random(seed)
+    asked = [text("Explain what happens here, step by step. " * 30)]
+    trials = (_told(asked, drawn, at) for at in range(count))
+    rows = [{"task": "told", "metric": name, "value": 0.5, "n": count, "scored": count} for name in METRICS]
+    metric = {"outputs": list(METRICS), "range": [0, 1], "version": "1", "aggregation": "mean"}
+    return write_run(folder, trials, results={"results": rows, "metrics": {"told": {"all": metric}}}, model=folder.name)
+
+
+def _told(asked: list[dict[str, object]], drawn: random.Random, at: int) -> Told:
+    scores = {name: {"value": round(drawn.random(), 3), "status": "scored"} for name in DETAILS}
+    right = {"value": float(drawn.random() < 0.7), "status": "scored", "evidence": {"found": "word " * 20}}
+    return Told(
+        asked,
+        [text(f"Answer {at}. " + "It goes on like this. " * 20)],
+        {"right": right, **scores},
+        sample=f"area/{at % 30}/{at}",
+        references=[[text("What was expected. " * 10)]],
+        labels={"field": f"f{at % 3}", "domain": f"d{at % 30}", "level": f"l{at % 3}"},
+    )
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    count = 3_000 if quick else SAMPLES
+    with tempfile.TemporaryDirectory() as place:
+        runs = [write(Path(place) / name, count, seed) for seed, name in enumerate(("one", "two"))]
+        for what, words in (("with its page", ()), ("text alone", ("--report", "false"))):
+            command = [sys.executable, "-m", "mmeval", "compare", *map(str, runs), "-o", f"{place}/page", *words]
+            memory: list[int] = []
+            took = seconds(lambda command=command, memory=memory: memory.append(peak(command)))
+            yield Figure(f"two runs of {count:,}, {what}", took, 10, " s")
+            yield Figure(f"memory, {what}", memory[0] / 1024, 300, " MiB")
+
+
+def peak(command: list[str]) -> int:
+    """The most memory that a command takes, in KiB."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command!r} ended with {process.returncode}")
+    return usage.ru_maxrss
