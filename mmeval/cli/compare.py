@@ -11,11 +11,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.report.terminal import print_text
+from mmeval.settings import values
+from mmeval.system.json_lines import damage_notes
 from mmeval.wording import split_names
+
+if TYPE_CHECKING:
+    from mmeval.comparison.compare import Comparison
+
+log = logging.getLogger(__name__)
 
 FORMATS = ("text", "json", "markdown", "latex", "csv")
 
@@ -98,4 +107,21 @@ def run(args: argparse.Namespace) -> int:
         print_text(json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")
     else:
         print_text(RENDERED[args.format](tables_of_comparison(found)))
+    if values.switch(args.report):
+        _write_page(found, Path(args.output_path).expanduser(), is_text=args.format == "text")
     return found.exit_code
+
+
+def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
+    """Write the page; its path ends the text, and is logged where a program reads the output."""
+    from mmeval.comparison.page import write_comparison
+
+    made = write_comparison(found, folder)
+    for note in (made.damage, *damage_notes(made.unread, "what it answered is not on the page")):
+        if note:
+            log.warning("%s", note)
+    page = folder / made.page.name
+    if is_text:
+        print_text(f"\npage      {page}\n")
+    else:
+        log.info("page: %s", page)

@@ -40,7 +40,8 @@ class Comparison:
     """What came of comparing some runs; ``to_json`` is what the command prints with ``--format json``.
 
     ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is shut. ``tests`` are those that
-    are corrected together: of whole numbers between every two runs, and of slices.
+    are corrected together: of whole numbers between every two runs, and of slices. ``rows`` are the compared numbers,
+    ``pairs`` the reference with each other run.
     """
 
     runs: tuple[StoredRun, ...]
@@ -52,6 +53,8 @@ class Comparison:
     exit_code: int
     options: Options
     tests: tuple[int, int]
+    rows: tuple[NumberRow, ...] = field(repr=False)
+    pairs: tuple[RunPair, ...] = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -158,6 +161,11 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     names = _distinct(stored)
     runs = [ComparedRun(run, name, options.by) for run, name in zip(stored, names, strict=True)]
     rows = _chosen([run.results for run in stored], names, options)
+    wanted: dict[str, set[str]] = {}
+    for piece in (piece for row in rows for piece in runs[0].pieces(row.task, row.metric)):
+        wanted.setdefault(piece.task, set()).add(piece.number)
+    for run in runs:
+        run.wanted.update(wanted)
     pairs = {(i, j): RunPair(runs[i], runs[j], options.across) for i, j in combinations(range(len(runs)), 2)}
     found = {(key_of(row), i, j): pair.compare(row, shift=i == 0) for row in rows for (i, j), pair in pairs.items()}
     family = Family.of(found, options)
@@ -186,7 +194,8 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     return Comparison(
         *(tuple(stored), tuple(names), changes_between(runs, rows), tuple(numbers)),
         *(tuple(one for one in rankings if one is not None), gate, code, options),
-        (len(family.adjusted), len(slice_family.adjusted)),
+        *((len(family.adjusted), len(slice_family.adjusted)), tuple(rows)),
+        tuple(pair for (i, _), pair in pairs.items() if i == 0),
     )
 
 

@@ -32,7 +32,7 @@ _ALL_LABELS = ""
 
 
 class TaskScores:
-    """A run's scores of a task by number, each trial with its name and the digest of its sample.
+    """A run's scores of a task by number, each trial with its name, its sample's place in the data and its digest.
 
     ``label`` is one of the sample's by which slices are made; its values are in ``levels``, a list for each trial.
     """
@@ -49,12 +49,14 @@ class TaskScores:
                 of_samples[row["i"]] = row["sample"]["metadata"].get(label)
         self.names: list[TrialName] = []
         self.digests: list[str] = []
+        self.indexes: list[int] = []
         self.levels: list[Any] = []
         counts = counted_by(run.ours.get("asked", {}).get(task.name))
 
         def noted(rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
             for row in rows:
                 if counts(row["i"], row["n"]):
+                    self.indexes.append(row["i"])
                     self.names.append((row["s"], row["n"]))
                     self.digests.append(digests.get(row["i"], ""))
                     if label:
@@ -62,7 +64,13 @@ class TaskScores:
                     yield row
 
         fill(self.columns, noted(task.score_rows()))
-        self.statuses = {name: [row.status for row in column] for name, column in self.columns.items()}
+        self.statuses: dict[str, list[str]] = {}
+        self.values: dict[str, list[float | None]] = {}
+        for name, column in self.columns.items():
+            self.statuses[name], self.values[name] = [], []
+            for score in column:
+                self.statuses[name].append(score.status)
+                self.values[name].append(score.value)
 
     @cached_property
     def places(self) -> dict[TrialName, int]:

@@ -62,13 +62,15 @@ class Compared:
 
 
 class ComparedRun:
-    """A run with what its numbers are made of. The scores of a task are read when they are first needed."""
+    """A run with what its numbers are made of. The scores of a task are read when they are first needed: those of the
+    numbers in ``wanted``."""
 
     def __init__(self, run: StoredRun, name: str, label: str) -> None:
         self.run, self.name, self._label = run, name, label
         self.tasks = {task.name: task for task in run.tasks}
         self.results = results_of(run.results)
         self.members = groups_of([run.results])
+        self.wanted: dict[str, set[str]] = {}
         self._scores: dict[str, TaskScores | None] = {}
         self._answers: dict[str, Mapping[TrialName, str]] = {}
 
@@ -76,11 +78,12 @@ class ComparedRun:
         return metric_of(self.run.ours, task, number)
 
     def scores(self, task: str) -> TaskScores | None:
-        """Those of all single numbers of a task; None where the run has no such task."""
+        """Those of the wanted numbers of a task; None where the run has no such task."""
         if task not in self._scores:
             found = self.tasks.get(task)
-            metrics = self.run.ours.get("metrics", {}).get(task, {}).values()
-            ranges = {name: _range(one) for one in metrics if not one.get("of_averages") for name in one["outputs"]}
+            numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
+            outputs = {name: one for one in numbers if not one.get("of_averages") for name in one["outputs"]}
+            ranges = {name: _range(one) for name, one in outputs.items() if name in self.wanted.get(task, ())}
             self._scores[task] = None if found is None else TaskScores(self.run, found, ranges, self._label)
         return self._scores[task]
 

@@ -32,7 +32,7 @@ def comparison_text(found: Comparison, width: int) -> str:
         *_wrapped("changed", "; ".join(changed) or "nothing", width),
         "",
         *_table(found),
-        *(line for note in _notes(found) for line in _folded(note, width)),
+        *(line for note in comparison_notes(found) for line in _folded(note, width)),
         *(line for one in found.rankings for line in ("", *_ranking(one, found.names, found.options.alpha, width))),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -112,7 +112,7 @@ def _p(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _notes(found: Comparison) -> Iterator[str]:
+def comparison_notes(found: Comparison) -> Iterator[str]:
     """What the numbers rest on, and what they lack, a line each."""
     tested = [number for number in found.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
@@ -219,7 +219,7 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
     rows = [_row(number) for number in found.numbers]
     same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
     changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
-    notes = (same, f"Changed: {changed or 'nothing'}.", *_notes(found))
+    notes = (same, f"Changed: {changed or 'nothing'}.", *comparison_notes(found))
     tables = [Table(f"Compared with {found.names[0]}", (*headers, *more), tuple(rows), notes, digits=4)]
     for one in found.rankings:
         title = f"{one.task}, {one.metric}"
