@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mmeval._version import __version__
 from mmeval.comparison.compare import Comparison
 from mmeval.comparison.run_pair import Piece, RunPair
-from mmeval.comparison.text import comparison_notes, tables_of_comparison
+from mmeval.comparison.text import tables_of_comparison
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.headline import headline_rows
 from mmeval.report.numbers import NumberRow, number_rows
@@ -159,7 +159,7 @@ def _context(found: Comparison, every: Sequence[Outcome], writer: PageWriter) ->
     counts = [sum(one.kind == kind for one in every) for kind in range(len(OUTCOMES))]
     lead = f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} lost, {counts[TIED]:,} tied"
     one_sided = f", {counts[ONE_SIDED]:,} with a score in one run alone" if counts[ONE_SIDED] else ""
-    notes = [*comparison_notes(found)]
+    notes = []
     if len(every) > MOST:
         notes.append(f"The samples are those with the {MOST:,} largest of {len(every):,} differences.")
     if writer.damaged:

@@ -32,7 +32,7 @@ def comparison_text(found: Comparison, width: int) -> str:
         *_wrapped("changed", "; ".join(changed) or "nothing", width),
         "",
         *_table(found),
-        *(line for note in comparison_notes(found) for line in _folded(note, width)),
+        *(line for note in _notes(found) for line in _folded(note, width)),
         *(line for one in found.rankings for line in ("", *_ranking(one, found.names, found.options.alpha, width))),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -112,7 +112,7 @@ def _p(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def comparison_notes(found: Comparison) -> Iterator[str]:
+def _notes(found: Comparison) -> Iterator[str]:
     """What the numbers rest on, and what they lack, a line each."""
     tested = [number for number in found.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
@@ -214,12 +214,12 @@ def _matrix(ranking: Ranking, names: Sequence[str], alpha: float, width: int) ->
 
 def tables_of_comparison(found: Comparison) -> list[Table]:
     """The same as tables: the numbers, and of several runs each ranking and its matrix."""
-    headers = ("number", "run", "pairs", "clusters", found.names[0], "value", "difference", "stderr", "low", "high")
-    more = ("p", "p corrected", "smallest seen", "bounds low", "bounds high", "verdict", "why")
+    headers = ("number", "run", "verdict", "pairs", "clusters", found.names[0], "value", "difference", "low", "high")
+    more = ("p corrected", "sees", "stderr", "p", "bounds low", "bounds high", "why")
     rows = [_row(number) for number in found.numbers]
     same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
     changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
-    notes = (same, f"Changed: {changed or 'nothing'}.", *comparison_notes(found))
+    notes = (same, f"Changed: {changed or 'nothing'}.", *_notes(found))
     tables = [Table(f"Compared with {found.names[0]}", (*headers, *more), tuple(rows), notes, digits=4)]
     for one in found.rankings:
         title = f"{one.task}, {one.metric}"
@@ -244,8 +244,8 @@ def _row(number: Number) -> tuple[Cell, ...]:
     name = f"{number.task}, {number.metric}" + (f", {number.slice}" if number.slice else "")
     ends = (*(number.ci95 or (None, None)),)
     bounds = (*(number.bounds or (None, None)),)
-    tested = (number.a, number.b, number.difference, number.stderr, *ends, number.p, number.p_adjusted)
     return (
-        *(name, number.run, f"{number.pairs}", f"{number.clusters}", *tested, number.smallest_seen, *bounds),
-        *(number.verdict, number.why),
+        *(name, number.run, number.verdict, f"{number.pairs}", f"{number.clusters}", number.a, number.b),
+        *(number.difference, *ends, number.p_adjusted, number.smallest_seen, number.stderr, number.p, *bounds),
+        number.why,
     )

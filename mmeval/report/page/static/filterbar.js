@@ -126,6 +126,7 @@ mmeval.filterbar = (() => {
     const amount = el("span", { id: "count", role: "status", "aria-live": "polite" });
     const progress = el("span", { class: "progress" });
     const set = el("span", { class: "amount" });
+    const all = index.outcomes ? index.rows.outcome.filter((one) => one >= 0).length : index.count;
     const fold = el("details", { class: "more-filters" }, el("summary", {}, "More filters ", set), el("div", { class: "fields" }, choices.map(({ node }) => node), range.node));
     const node = el("div", { class: "filterbar", role: "search", "aria-label": "Filters" },
       searched.node, el("div", { class: "bar-line" }, outcome.node, status.node, order, lowest), fold, el("div", { class: "bar-line count-line" }, amount, progress, clear));
@@ -141,7 +142,7 @@ mmeval.filterbar = (() => {
       order.setAttribute("aria-pressed", String(mmeval.filters.order(index, filters) === "failures"));
       lowest.setAttribute("aria-pressed", String(filters.order === "lowest"));
       clear.hidden = mmeval.filters.isNone(filters);
-      amount.textContent = `${grouped(found.rows.length)} of ${grouped(index.count)} ${index.count === 1 ? "trial" : "trials"}`;
+      amount.textContent = `${grouped(found.rows.length)} of ${grouped(all)} ${all === 1 ? "trial" : "trials"}`;
     }
 
     /* How far the texts are read: `done` of `all` files. */

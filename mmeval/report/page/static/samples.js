@@ -97,6 +97,7 @@ mmeval.samples = (() => {
     let found = { rows: [], counts: index.statuses.map(() => 0) };
     let filtered = null;
     let opened = -1;
+    let turns = 0; /* a trial that is left and opened again while its file arrives is shown once */
     let refreshed = 0;
     const bar = mmeval.filterbar.make(index, (change, typing) => {
       const difference = typeof change === "function" ? change(state.filters) : change;
@@ -124,6 +125,7 @@ mmeval.samples = (() => {
     }
 
     async function open(row) {
+      const turn = turns += 1;
       opened = row;
       document.body.classList.toggle("has-trial", row !== -1);
       list.choose(row);
@@ -138,9 +140,9 @@ mmeval.samples = (() => {
       try {
         const trial = await mmeval.data.trial(row);
         const others = await Promise.all(head.across.map(answerOf));
-        if (opened === row) pane.body(mmeval.trial.body(trial, others, head.name));
+        if (turn === turns) pane.body(mmeval.trial.body(trial, others, head.name));
       } catch (error) {
-        if (opened === row) pane.body([el("p", { class: "failure" }, plain(error.message))]);
+        if (turn === turns) pane.body([el("p", { class: "failure" }, plain(error.message))]);
       }
     }
 
