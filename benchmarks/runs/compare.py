@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measuring import ROOT, Figure, seconds
+from benchmarks.measuring import Figure, measure
 from tests.support.stored_run import Told, text, write_run
 
 SAMPLES = 31_026
@@ -45,19 +43,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     count = 3_000 if quick else SAMPLES
     with tempfile.TemporaryDirectory() as place:
         runs = [write(Path(place) / name, count, seed) for seed, name in enumerate(("one", "two"))]
-        for what, words in (("with its page", ()), ("text alone", ("--report", "false"))):
+        for what, words in (("with the page", ()), ("text alone", ("--report", "false"))):
             command = [sys.executable, "-m", "mmeval", "compare", *map(str, runs), "-o", f"{place}/page", *words]
-            memory: list[int] = []
-            took = seconds(lambda command=command, memory=memory: memory.append(peak(command)))
-            yield Figure(f"two runs of {count:,}, {what}", took, 10, " s")
-            yield Figure(f"memory, {what}", memory[0] / 1024, 300, " MiB")
-
-
-def peak(command: list[str]) -> int:
-    """The most memory that a command takes, in KiB."""
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command!r} ended with {process.returncode}")
-    return usage.ru_maxrss
+            found = measure(command)
+            yield Figure(f"two runs of {count:,}, {what}", found.wall, 10, " s", note=f"{found.cpu:.1f} s of CPU")
+            yield Figure(f"memory, {what}", found.peak, 300, " MiB")
