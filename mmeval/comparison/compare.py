@@ -136,8 +136,15 @@ def compare(
     Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
     """
     options = Options(
-        *(tuple(metrics), tuple(tasks), by, tuple(across), correction, alpha, power, detect),
-        Margins(fail_if_worse, fail_unless_within),
+        metrics=tuple(metrics),
+        tasks=tuple(tasks),
+        by=by,
+        across=tuple(across),
+        correction=correction,
+        alpha=alpha,
+        power=power,
+        detect=detect,
+        margins=Margins(fail_if_worse, fail_unless_within),
     )
     return compare_runs([Path(run).expanduser() for run in runs], options)
 
@@ -192,10 +199,17 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
     code = EXIT_WORSE if gate is not None and not gate.passed else EXIT_INCOMPLETE if cannot or not numbers else EXIT_OK
     return Comparison(
-        *(tuple(stored), tuple(names), changes_between(runs, rows), tuple(numbers)),
-        *(tuple(one for one in rankings if one is not None), gate, code, options),
-        *((len(family.adjusted), len(slice_family.adjusted)), tuple(rows)),
-        tuple(pair for (i, _), pair in pairs.items() if i == 0),
+        runs=tuple(stored),
+        names=tuple(names),
+        changes=changes_between(runs, rows),
+        numbers=tuple(numbers),
+        rankings=tuple(one for one in rankings if one is not None),
+        gate=gate,
+        exit_code=code,
+        options=options,
+        tests=(len(family.adjusted), len(slice_family.adjusted)),
+        rows=tuple(rows),
+        pairs=tuple(pair for (i, _), pair in pairs.items() if i == 0),
     )
 
 

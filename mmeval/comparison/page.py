@@ -105,11 +105,11 @@ def _of_task(run: int, pair: RunPair, task: str, pieces: Sequence[Piece], higher
     low, high = a.columns[known[0]].range
     width = high - low
     found: list[tuple[int | None, int | None, float | None, bool]] = []
-    for at, other in matched.both:
-        sides = [(a.values[name][at], b.values[name][other]) for name in known]
+    for mine, others in matched.both:
+        sides = [(a.values[name][mine], b.values[name][others]) for name in known]
         both = [theirs - own for own, theirs in sides if own is not None and theirs is not None]
         has_one = any((own is None) != (theirs is None) for own, theirs in sides)
-        found.append((at, other, math.fsum(both) / len(both) if both else None, has_one))
+        found.append((mine, others, math.fsum(both) / len(both) if both else None, has_one))
     found += [(at, None, None, any(a.values[name][at] is not None for name in known)) for at in matched.only_a]
     found += [(None, at, None, any(b.values[name][at] is not None for name in known)) for at in matched.only_b]
     if not math.isfinite(width):
@@ -121,8 +121,13 @@ def _of_task(run: int, pair: RunPair, task: str, pieces: Sequence[Piece], higher
         kind = ONE_SIDED if difference is None else WON if better > 0 else LOST if better < 0 else TIED
         size = _ONE_SIDED_SIZE if difference is None else abs(difference) / (width or 1.0)
         yield Outcome(
-            *(run, task, None if at is None else (a.indexes[at], a.names[at][1])),
-            *(None if other is None else (b.indexes[other], b.names[other][1]), kind, difference, size),
+            run=run,
+            task=task,
+            reference=None if at is None else (a.indexes[at], a.names[at][1]),
+            place=None if other is None else (b.indexes[other], b.names[other][1]),
+            kind=kind,
+            difference=difference,
+            size=size,
         )
 
 

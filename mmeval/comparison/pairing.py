@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
 """Of the statuses of a trial in two runs the first of these is the reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
 _ALL_LABELS = ""
+_ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 
 class TaskScores:
@@ -152,7 +153,7 @@ class Pairs(NamedTuple):
         return cls(*own, +left_out, lost)
 
     @property
-    def count(self) -> int:
+    def trials(self) -> int:
         return len(self.a)
 
     @property
@@ -178,25 +179,21 @@ def bounds_of(
     column, other = columns
     if not pairs.lost and not all(map(math.isfinite, column.range)):
         return None
+    of_a, of_b = [at for at, _ in pairs.lost], [at for _, at in pairs.lost]
     found = []
-    for low_of_b in (True, False):
-        ends = (1, 0) if low_of_b else (0, 1)
-        sides = [
-            _completed(one, filled, [pair[side] for pair in pairs.lost], end)
-            for side, (one, filled, end) in enumerate(
-                zip((pairs.a, pairs.b), (column.filled(ends[0]), other.filled(ends[1])), ends, strict=True)
-            )
-        ]
-        values = [None if side is None else aggregator(side, **options).value for side in sides]
+    for end in _ENDS:
+        first = _completed(pairs.a, column, of_a, 1 if end == 0 else 0)
+        second = _completed(pairs.b, other, of_b, end)
+        values = [None if side is None else aggregator(side, **options).value for side in (first, second)]
         if values[0] is None or values[1] is None or not math.isfinite(values[1] - values[0]):
             return None
         found.append(values[1] - values[0])
     return (min(found), max(found))
 
 
-def _completed(paired: Scores, filled: Scores, lost: Sequence[int | None], end: int) -> Scores | None:
+def _completed(paired: Scores, column: Scores, lost: Sequence[int | None], end: Literal[0, 1]) -> Scores | None:
     """Paired rows and the lost ones at one end; None where an end is not finite."""
-    whole = paired.at(range(len(paired)))
+    whole, filled = paired.at(range(len(paired))), column.filled(end)
     rows = list(filled.at([at for at in lost if at is not None]))
     values = [row.value for row in rows] + [filled.range[end]] * (len(lost) - len(rows))
     if not all(value is not None and math.isfinite(value) for value in values):

@@ -120,8 +120,8 @@ class ComparedRun:
         found = load_aggregator(name)
         metrics = self.run.ours.get("metrics", {}).get(task, {})
         own = next((key for key, one in metrics.items() if number in one.get("outputs", ())), number)
-        entries = (one for one in self.tasks[task].config.get("metric_list") or () if one.get("metric") == own)
-        written = next(entries, {}).get("aggregation")
+        entries: list[Mapping[str, Any]] = self.tasks[task].config.get("metric_list") or []
+        written = next((one.get("aggregation") for one in entries if one.get("metric") == own), None)
         options = {key: value for key, value in written.items() if key != "name"} if isinstance(written, dict) else {}
         if "profile" in inspect.signature(found).parameters:
             options = {"profile": metric.get("profile", "standard"), **options}
@@ -164,7 +164,7 @@ class RunPair:
         missing = len({piece.task for piece in pieces} - by_task.keys())
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
         known = Compared(
-            pairs=_once(found, lambda pairs: pairs.count),
+            pairs=_once(found, lambda pairs: pairs.trials),
             samples=_once(found, lambda pairs: pairs.samples),
             left_out={**left_out, **({TASKS: missing} if missing and row.is_group else {})},
             is_unlike=bool(why),
@@ -172,7 +172,7 @@ class RunPair:
         )
         if why:
             return self._with_shift(known, found, aspects) if shift else known
-        paired = [(piece, pairs, scores) for piece, pairs, scores in found if pairs.count]
+        paired = [(piece, pairs, scores) for piece, pairs, scores in found if pairs.trials]
         if not paired:
             return _unpaired(known, left_out, has_task=bool(found))
         try:
@@ -199,7 +199,7 @@ class RunPair:
             total = math.fsum(piece.share for piece, _, _ in found) or 1.0
             parts = []
             for (piece, pairs, _), (aggregator, _) in zip(found, aggregators, strict=True):
-                ones = np.ones(pairs.count)
+                ones = np.ones(pairs.trials)
                 weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
                 parts.append(Part(piece.task, piece.share / total, pairs.a.clusters, *pairs.values, *weights))
             return compare_means(parts, max(widths))
@@ -229,7 +229,7 @@ class RunPair:
         self, known: Compared, found: Sequence[tuple[Piece, Pairs, Matched]], aspects: Collection[Aspect]
     ) -> Compared:
         """The judge's shift, where another judge alone scored and some answers are the same in both runs."""
-        if "judge" not in aspects or not aspects <= {"judge", "protocol"}:
+        if "judge" not in aspects or not {"judge", "protocol"}.issuperset(aspects):
             return known
         alike: list[tuple[Piece, Pairs, Matched]] = []
         others: list[tuple[Piece, Pairs, Matched]] = []
@@ -244,16 +244,16 @@ class RunPair:
             ]
             for into, kept in ((alike, matched.kept(same)), (others, matched.without(same))):
                 pairs = Pairs.of(a, b, piece.number, kept)
-                if pairs.count:
+                if pairs.trials:
                     into.append((piece, pairs, kept))
         if not alike:
             return known
         return replace(
             known,
             shift=self._test(alike),
-            shift_pairs=_once(alike, lambda pairs: pairs.count),
+            shift_pairs=_once(alike, lambda pairs: pairs.trials),
             rest=self._test(others) if others else None,
-            rest_pairs=_once(others, lambda pairs: pairs.count),
+            rest_pairs=_once(others, lambda pairs: pairs.trials),
         )
 
 

@@ -150,8 +150,16 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
     else:
         p = 2.0 ** max(1 - changed, -1000) if changed else 1.0
     return Paired(
-        *(a, b, stderr, _interval(b - a, stderr, freedom, clusters, width)),
-        *(p, method, clusters, changed, freedom, width),
+        a=a,
+        b=b,
+        stderr=stderr,
+        ci95=_interval(b - a, stderr, freedom, clusters, width),
+        p=p,
+        method=method,
+        clusters=clusters,
+        changed=changed,
+        freedom=freedom,
+        width=width,
     )
 
 
@@ -294,7 +302,16 @@ def compare_by_draws(
     tails = [(1 + np.count_nonzero(side)) / (len(draws) + 1) for side in (draws <= 0, draws >= 0)]
     p = min(1.0, 2 * float(min(tails))) if known else None
     return Paired(
-        *(values[0], values[1], stderr, interval, p, "bootstrap", len(clusters), len(clusters), math.inf, width)
+        a=values[0],
+        b=values[1],
+        stderr=stderr,
+        ci95=interval,
+        p=p,
+        method="bootstrap",
+        clusters=len(clusters),
+        changed=len(clusters),
+        freedom=math.inf,
+        width=width,
     )
 
 

@@ -223,7 +223,7 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
     tables = [Table(f"Compared with {found.names[0]}", (*headers, *more), tuple(rows), notes, digits=4)]
     for one in found.rankings:
         title = f"{one.task}, {one.metric}"
-        ranked = tuple((run.run, run.value, *map(str, (run.rank, *run.ci95))) for run in one.runs)
+        ranked = tuple((run.run, run.value, str(run.rank), str(run.ci95[0]), str(run.ci95[1])) for run in one.runs)
         groups = tuple(f"Not told apart: {', '.join(group)}." for group in one.groups if len(group) > 1)
         tables.append(Table(f"Ranking by {title}", ("run", "value", "rank", "from", "to"), ranked, groups, digits=4))
         matrix = tuple(

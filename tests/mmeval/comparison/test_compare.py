@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.comparison.compare import Comparison, Number, compare
+from mmeval.comparison.compare import Comparison, compare
+from mmeval.comparison.number import Number
 from mmeval.errors import MissingDataError, UsageError
 from tests.support.stored_run import Json, Told, text, write_run
 
@@ -175,7 +176,8 @@ def test_a_gate_shuts_on_what_is_surely_worse_or_not_surely_within(
 ) -> None:
     a, b = values([1.0] * 40), values([float(at % 4 == 0) for at in range(40)])
     runs = run(tmp_path / "a", a), run(tmp_path / "b", b)
-    found = compare(*runs, **{gate: margin})
+    options: dict[str, Any] = {gate: margin}
+    found = compare(*runs, **options)
     assert (found.exit_code, found.gate is not None and found.gate.passed) == (code, code == 0)
 
 

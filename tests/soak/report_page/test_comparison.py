@@ -89,7 +89,7 @@ def test_a_filter_leaves_what_came_out_so_and_its_address_is_a_link(
 
 def test_keys_go_through_the_differences(seen: Watched, comparison: Path) -> None:
     page = seen.open(comparison, "#samples")
-    titles = []
+    titles: list[str] = []
     for _ in range(3):
         page.keyboard.press("j")
         expect(page.locator(".block-output")).to_be_visible()
@@ -134,8 +134,13 @@ def test_no_string_of_two_hostile_runs_becomes_anything_but_text(seen: Watched, 
     def hostile(side: int) -> list[Told]:
         return [
             Told(
-                *([text(words)], [text(words)], {"right": {"value": float(side), "status": "scored", "reason": words}}),
-                *(f"{at} {words}", [[text(words)]], {"level": words}, {"level": words}),
+                [text(words)],
+                [text(words)],
+                {"right": {"value": float(side), "status": "scored", "reason": words}},
+                sample=f"{at} {words}",
+                references=[[text(words)]],
+                metadata={"level": words},
+                labels={"level": words},
             )
             for at, words in enumerate(INJECTIONS)
         ]

@@ -7,11 +7,13 @@ equally good should be called different in at most 6 %, eight metrics together. 
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from mmeval.comparison.statistics import Paired, Part, Values, compare_means, corrected, ranks
+from mmeval.comparison.statistics import Paired, Part, compare_means, corrected, ranks
 
 SIMULATIONS = 2000
 SIZES = (20, 50, 200)
@@ -19,7 +21,7 @@ Random = np.random.Generator
 Maker = Callable[[Random, int, float], Paired]
 
 
-def compared(a: Values, b: Values, per_cluster: int = 1, width: float = math.inf) -> Paired:
+def compared(a: NDArray[Any], b: NDArray[Any], per_cluster: int = 1, width: float = math.inf) -> Paired:
     one = np.ones(len(a))
     names = [f"c{at // per_cluster}" for at in range(len(a))]
     return compare_means([Part("t", 1.0, names, a, b, one, one)], width)
