@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.comparison.compare import Options, compare_runs
     from mmeval.comparison.gates import Margins
     from mmeval.comparison.text import comparison_text, tables_of_comparison
+    from mmeval.report.page.writer import check_replaceable
     from mmeval.report.publish import columns
     from mmeval.report.table_formats.layouts import RENDERED
 
@@ -100,6 +101,9 @@ def run(args: argparse.Namespace) -> int:
         detect=args.detect,
         margins=Margins(args.fail_if_worse, args.fail_unless_within),
     )
+    page = Path(args.output_path).expanduser() if values.switch(args.report) else None
+    if page is not None:
+        check_replaceable(page)
     found = compare_runs([folder.expanduser() for folder in args.folders], options)
     if args.format == "text":
         print_text(comparison_text(found, columns()))
@@ -107,8 +111,8 @@ def run(args: argparse.Namespace) -> int:
         print_text(json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")
     else:
         print_text(RENDERED[args.format](tables_of_comparison(found)))
-    if values.switch(args.report):
-        _write_page(found, Path(args.output_path).expanduser(), is_text=args.format == "text")
+    if page is not None:
+        _write_page(found, page, is_text=args.format == "text")
     return found.exit_code
 
 

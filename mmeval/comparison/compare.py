@@ -28,6 +28,7 @@ from mmeval.report.headline import headline_rows
 from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page.writer import names_of
 from mmeval.results.stored_run import StoredRun
+from mmeval.wording import split_names
 
 Across = Literal["judge", "definition", "protocol"]
 ALL = "all"
@@ -120,10 +121,10 @@ class Family(NamedTuple):
 
 def compare(
     *runs: str | Path,
-    metrics: Sequence[str] = (),
-    tasks: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
+    tasks: str | Sequence[str] = (),
     by: str = "",
-    across: Sequence[str] = (),
+    across: str | Sequence[str] = (),
     correction: Correction = "holm",
     alpha: float = 0.05,
     power: float = 0.8,
@@ -136,10 +137,10 @@ def compare(
     Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
     """
     options = Options(
-        metrics=tuple(metrics),
-        tasks=tuple(tasks),
+        metrics=_names(metrics),
+        tasks=_names(tasks),
         by=by,
-        across=tuple(across),
+        across=_names(across),
         correction=correction,
         alpha=alpha,
         power=power,
@@ -147,6 +148,10 @@ def compare(
         margins=Margins(fail_if_worse, fail_unless_within),
     )
     return compare_runs([Path(run).expanduser() for run in runs], options)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return split_names([given] if isinstance(given, str) else given)
 
 
 def compare_runs(folders: Sequence[Path], options: Options) -> Comparison:
@@ -298,9 +303,8 @@ def _remarks(number: Number) -> Iterator[str]:
     if number.bounds is not None and number.bounds[0] < 0 < number.bounds[1] and number.left_out and number.difference:
         yield "trials without a pair could turn the sign"
     if number.ci95 is None:
-        yield (
-            "too few clusters for an interval" if number.clusters < 2 else "no interval: the metric has no finite range"
-        )
+        few = number.stderr is None
+        yield "too few clusters for an interval" if few else "no interval, as the metric has no finite range"
 
 
 def _shift(found: Compared) -> Mapping[str, Any] | None:

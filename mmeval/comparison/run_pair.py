@@ -271,5 +271,5 @@ def _unpaired(known: Compared, left_out: Mapping[str, int], *, has_task: bool) -
     if left_out.get(ASKED_OTHERWISE) and not any(
         count for reason, count in left_out.items() if reason not in (ASKED_OTHERWISE, NOT_ASKED)
     ):
-        return replace(known, is_unlike=True, why="every sample was asked, or is answered, differently")
+        return replace(known, is_unlike=True, why="every sample was asked in other words, or has other right answers")
     return replace(known, why="no trial has a score in both runs")

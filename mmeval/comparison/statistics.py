@@ -88,7 +88,7 @@ class Paired:
         if self.method == "mcnemar":
             return _mcnemar_seen(self.clusters, self.changed / self.clusters, alpha, power)
         needed = 1 + math.ceil(math.log2(1 / alpha))  # so many clusters that all change in one direction are seen
-        if self.method != "bootstrap" and self.changed < min(needed, self.clusters):
+        if self.method != "bootstrap" and (not self.stderr or self.changed < needed):
             share = _share_seen(self.clusters, needed, power)
             return None if share is None or math.isinf(self.width) else share * self.width
         if self.stderr == 0:

@@ -281,3 +281,30 @@ def test_a_run_that_is_not_there_or_has_no_results_is_refused(tmp_path: Path) ->
         compare(there, write_run(tmp_path / "b", values([1.0])))
     with pytest.raises(UsageError, match="two runs"):
         compare(there)
+
+
+def test_a_number_of_numbers_is_the_mean_of_its_parts_over_the_same_samples(tmp_path: Path) -> None:
+    def trials(a: float, b: float) -> list[Told]:
+        found = values([0.0] * 20)
+        for at, trial in enumerate(found):
+            of_b: Json = {"value": b, "status": "scored"} if at % 2 else {"value": None, "status": "inapplicable"}
+            trial.scores = {"a": {"value": a, "status": "scored"}, "b": of_b}
+        return found
+
+    one_part = {"range": [0, 1], "version": "1", "aggregation": "mean"}
+    made = {"outputs": ["both"], "pieces": ["a", "b"], "of_averages": True, "version": "", "aggregation": "mean"}
+    metrics = {"told": {**{name: {**one_part, "outputs": [name]} for name in "ab"}, "both": made}}
+    rows = [{"task": "told", "metric": "both", "value": 0.5, "n": 20, "scored": 20, "weights": {"a": 0.5, "b": 0.5}}]
+    runs = [
+        write_run(tmp_path / name, trials(*found), results={"metrics": metrics, "results": rows}, model=name)
+        for name, found in (("x", (0.0, 0.5)), ("y", (0.2, 1.0)))
+    ]
+    number = one(compare(*runs, metrics="both"))
+    assert (number.difference, number.pairs, number.clusters) == (pytest.approx(0.35), 20, 20)
+    assert (number.verdict, number.left_out) == ("better", {})
+
+
+def test_a_plugin_that_is_not_installed_leaves_its_number_untested(tmp_path: Path) -> None:
+    runs = [run(tmp_path / name, values([1.0] * 4), metric={"aggregation": "not_here"}) for name in "ab"]
+    found = compare(*runs)
+    assert (one(found).verdict, "not_here" in one(found).why, found.exit_code) == ("unlike", True, 3)

@@ -55,7 +55,8 @@ def four_repeats(random: Random, clusters: int, difference: float) -> Paired:
     """Easy samples and hard ones, each answered four times, right or wrong."""
     ease = np.repeat(random.beta(2, 2, size=clusters), 4)
     luck = random.random((2, 4 * clusters))
-    return compared((luck[0] < ease) * 1.0, (luck[1] < np.clip(ease + difference, 0, 1)) * 1.0, 4, width=1.0)
+    better = ease + 2 * difference * (1 - ease)  # half of all answers are right in the reference
+    return compared((luck[0] < ease) * 1.0, (luck[1] < better) * 1.0, 4, width=1.0)
 
 
 KINDS: dict[str, Maker] = {
