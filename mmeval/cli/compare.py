@@ -19,7 +19,6 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
 from mmeval.system.json_lines import damage_notes
-from mmeval.wording import split_names
 
 if TYPE_CHECKING:
     from mmeval.comparison.compare import Comparison
@@ -27,6 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FORMATS = ("text", "json", "markdown", "latex", "csv")
+OPTIONS = (
+    *("metrics", "tasks", "by", "across", "correction", "alpha", "power", "detect"),
+    *("fail_if_worse", "fail_unless_within"),
+)
+"""The flags that are arguments of ``mmeval.compare``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,33 +82,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparison and write its page. The exit code is that of the comparison."""
-    from mmeval.comparison.compare import Options, compare_runs
-    from mmeval.comparison.gates import Margins
+    from mmeval.comparison.compare import compare
     from mmeval.comparison.text import comparison_text, tables_of_comparison
     from mmeval.report.page.writer import check_replaceable
     from mmeval.report.publish import columns
     from mmeval.report.table_formats.layouts import RENDERED
 
     if args.format not in FORMATS:
-        raise UsageError(
-            f"--format: {', '.join(FORMATS)} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}"
-        )
-    names = [split_names(given) for given in (args.metrics, args.tasks, args.across)]
-    options = Options(
-        metrics=names[0],
-        tasks=names[1],
-        by=args.by,
-        across=names[2],
-        correction=args.correction,
-        alpha=args.alpha,
-        power=args.power,
-        detect=args.detect,
-        margins=Margins(args.fail_if_worse, args.fail_unless_within),
-    )
+        known = ", ".join(FORMATS)
+        raise UsageError(f"--format: {known} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}")
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
         check_replaceable(page)
-    found = compare_runs([folder.expanduser() for folder in args.folders], options)
+    found = compare(*args.folders, **{name: getattr(args, name) for name in OPTIONS})
     if args.format == "text":
         print_text(comparison_text(found, columns()))
     elif args.format == "json":

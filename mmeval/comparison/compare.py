@@ -21,7 +21,7 @@ from mmeval.comparison.gates import Gate, Margins, gate_of
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, ranking_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
-from mmeval.comparison.statistics import Correction, Paired, corrected, levels
+from mmeval.comparison.statistics import Correction, corrected, levels
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
@@ -76,15 +76,15 @@ class Comparison:
 class Options:
     """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``; empty is the first of each task."""
 
-    metrics: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
-    by: str = ""
-    across: tuple[str, ...] = ()
-    correction: Correction = "holm"
-    alpha: float = 0.05
-    power: float = 0.8
-    detect: float | None = None
-    margins: Margins = field(default_factory=Margins)
+    metrics: tuple[str, ...]
+    tasks: tuple[str, ...]
+    by: str
+    across: tuple[str, ...]
+    correction: Correction
+    alpha: float
+    power: float
+    detect: float | None
+    margins: Margins
 
     def __post_init__(self) -> None:
         """Raises UsageError for what means nothing."""
@@ -136,29 +136,12 @@ def compare(
 
     Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
     """
-    options = Options(
-        metrics=_names(metrics),
-        tasks=_names(tasks),
-        by=by,
-        across=_names(across),
-        correction=correction,
-        alpha=alpha,
-        power=power,
-        detect=detect,
-        margins=Margins(fail_if_worse, fail_unless_within),
-    )
-    return compare_runs([Path(run).expanduser() for run in runs], options)
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return split_names([given] if isinstance(given, str) else given)
-
-
-def compare_runs(folders: Sequence[Path], options: Options) -> Comparison:
-    """Those of ``options`` between the runs in some folders."""
-    if len(folders) < 2:
+    names = [split_names([given] if isinstance(given, str) else given) for given in (metrics, tasks, across)]
+    margins = Margins(fail_if_worse, fail_unless_within)
+    options = Options(names[0], names[1], by, names[2], correction, alpha, power, detect, margins)
+    if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
-    stored = [StoredRun(folder) for folder in folders]
+    stored = [StoredRun(Path(run).expanduser()) for run in runs]
     for run in stored:
         if not run.results:
             raise UsageError(f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers")
@@ -179,7 +162,7 @@ def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
     for run in runs:
         run.wanted.update(wanted)
     pairs = {(i, j): RunPair(runs[i], runs[j], options.across) for i, j in combinations(range(len(runs)), 2)}
-    found = {(key_of(row), i, j): pair.compare(row, shift=i == 0) for row in rows for (i, j), pair in pairs.items()}
+    found = {(key_of(row), i, j): pair.compare(row) for row in rows for (i, j), pair in pairs.items()}
     family = Family.of(found, options)
     numbers = []
     slices: dict[Place, Compared] = {}
@@ -246,7 +229,7 @@ def _slices(row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
     scores = None if row.is_group else pairs[0, 1].a.scores(row.task)
     trials = {} if scores is None else scores.slices(label)
     return {
-        (Key(row.task, row.metric, name), i, j): pair.compare(row, within, shift=False)
+        (Key(row.task, row.metric, name), i, j): pair.compare(row, within)
         for name, within in trials.items()
         for (i, j), pair in pairs.items()
         if i == 0
@@ -254,15 +237,14 @@ def _slices(row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
 
 
 def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, run: str, options: Options) -> Number:
-    test, alpha = found.test, family.levels.get(place, options.alpha)
-    seen = None if test is None else test.smallest_seen(alpha, options.power)
+    test, level = found.test, family.levels.get(place, options.alpha)
     number = Number(
         task=row.task,
         metric=row.metric,
         slice=place[0].slice,
         run=run,
         pairs=found.pairs,
-        clusters=found.clusters,
+        clusters=0 if test is None else test.clusters,
         a=None if test is None else test.a,
         b=None if test is None else test.b,
         difference=None if test is None else test.difference,
@@ -270,11 +252,11 @@ def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, ru
         ci95=None if test is None else test.ci95,
         p=None if test is None else test.p,
         p_adjusted=family.adjusted.get(place),
-        smallest_seen=seen,
+        smallest_seen=None if test is None else test.smallest_seen(level, options.power),
         bounds=found.bounds,
-        left_out=found.left_out or {},
-        judge_shift=_shift(found),
-        verdict="unlike" if found.is_unlike else "no_pairs" if test is None else "not_seen",
+        left_out=found.left_out,
+        judge_shift=found.shift,
+        verdict="unlike" if found.is_unlike else "no_pairs",
         why=found.why,
         alias=row.alias,
         higher_is_better=row.higher_is_better,
@@ -282,11 +264,12 @@ def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, ru
     )
     if test is None:
         return number
+    needed = None
     if options.detect is not None:
-        clusters = test.clusters_needed(options.detect, alpha, options.power)
-        needed = None if clusters is None else math.ceil(clusters * found.samples / found.clusters)
-        number = replace(number, samples_needed=needed)
-    return replace(number, verdict=_verdict(number, options), why="; ".join(_remarks(number)))
+        clusters = test.clusters_needed(options.detect, level, options.power)
+        needed = None if clusters is None else math.ceil(clusters * found.samples / test.clusters)
+    why = "; ".join(_remarks(number))
+    return replace(number, verdict=_verdict(number, options), why=why, samples_needed=needed)
 
 
 def _verdict(number: Number, options: Options) -> Verdict:
@@ -305,20 +288,3 @@ def _remarks(number: Number) -> Iterator[str]:
     if number.ci95 is None:
         few = number.stderr is None
         yield "too few clusters for an interval" if few else "no interval, as the metric has no finite range"
-
-
-def _shift(found: Compared) -> Mapping[str, Any] | None:
-    if found.shift is None:
-        return None
-    rest = found.rest
-    return {
-        **_told(found.shift, found.shift_pairs),
-        "rest": None if rest is None else _told(rest, found.rest_pairs),
-    }
-
-
-def _told(test: Paired, pairs: int) -> dict[str, Any]:
-    return {
-        **{"pairs": pairs, "clusters": test.clusters, "difference": test.difference},
-        **{"stderr": test.stderr, "ci95": test.ci95},
-    }

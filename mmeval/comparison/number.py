@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from mmeval.comparison.statistics import Paired
@@ -45,8 +45,6 @@ class Number:
     test: Paired | None = field(default=None, repr=False, compare=False)
 
     def to_json(self, *, needed: bool) -> dict[str, Any]:
-        row = {name: getattr(self, name) for name in _JSON_FIELDS}
-        return {**row, **({"samples_needed": self.samples_needed} if needed else {})}
-
-
-_JSON_FIELDS = tuple(Number.__dataclass_fields__)[:19]
+        """Its public fields; whether the samples are among them that a difference needs."""
+        shown = (one.name for one in fields(self) if one.repr)
+        return {name: getattr(self, name) for name in shown if needed or name != "samples_needed"}

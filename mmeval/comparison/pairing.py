@@ -112,16 +112,6 @@ class Matched(NamedTuple):
         only_b = [at for at, name in enumerate(b.names) if name not in a.places and (within is None or name in within)]
         return cls(both, only_a, only_b, otherwise)
 
-    def kept(self, trials: Iterable[tuple[int, int]]) -> Matched:
-        """Some of the trials that both were asked, and nothing else."""
-        wanted = set(trials)
-        return Matched([pair for pair in self.both if pair in wanted], (), (), 0)
-
-    def without(self, trials: Iterable[tuple[int, int]]) -> Matched:
-        """The others of them."""
-        unwanted = set(trials)
-        return Matched([pair for pair in self.both if pair not in unwanted], (), (), 0)
-
 
 class Pairs(NamedTuple):
     """The paired scores of one number, the rows of both runs in one order, and what is in no pair."""

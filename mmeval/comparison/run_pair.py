@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,10 +18,10 @@ from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.answers import answers_of
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED, Matched, Pairs, TaskScores, TrialName, bounds_of
 from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare_means
-from mmeval.errors import MmevalError
+from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow, groups_of, results_of
-from mmeval.results.compare import Aspect, differences, metric_of, unlike
+from mmeval.results.compare import differences, metric_of, unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun
 
@@ -39,24 +39,27 @@ class Piece(NamedTuple):
     share: float
 
 
+class Found(NamedTuple):
+    """The trials of a piece that are asked alike in two runs, and those of them that have a score in both."""
+
+    piece: Piece
+    matched: Matched
+    pairs: Pairs
+
+
 @dataclass(frozen=True)
 class Compared:
     """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says why.
 
-    ``left_out`` counts trials in no pair by reason, ``shift`` is that of the judge: the difference over the answers
-    that both runs gave alike, and ``rest`` the one over all other pairs.
+    ``left_out`` counts trials in no pair by reason. ``shift`` is that of the judge, as its JSON has it.
     """
 
     pairs: int = 0
     samples: int = 0
-    clusters: int = 0
     test: Paired | None = None
     bounds: Interval | None = None
-    left_out: Mapping[str, int] | None = None
-    shift: Paired | None = None
-    shift_pairs: int = 0
-    rest: Paired | None = None
-    rest_pairs: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
     why: str = ""
 
@@ -98,14 +101,18 @@ class ComparedRun:
         shares: Mapping[str, float] = {} if result is None else result.weights
         if task in self.members:
             names = [name for name in self.members[task] if Key(name, number) in self.results]
-            for name in names:
-                yield from self.pieces(name, number, share * _share(shares, name, names))
+            yield from self._parts([(name, number) for name in names], shares, share)
         elif self.metric(task, number).get("of_averages"):
-            names = list(self.metric(task, number)["pieces"])
-            for name in names:
-                yield from self.pieces(task, name, share * _share(shares, name, names))
+            yield from self._parts([(task, name) for name in self.metric(task, number)["pieces"]], shares, share)
         else:
             yield Piece(task, number, share)
+
+    def _parts(self, parts: Sequence[tuple[str, str]], shares: Mapping[str, float], whole: float) -> Iterator[Piece]:
+        """Those that count; all alike where a number has no value, and so no shares."""
+        for task, number in parts:
+            own = shares.get(task, shares.get(number, 0.0)) if shares else 1 / len(parts)
+            if own:
+                yield from self.pieces(task, number, whole * own)
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -128,11 +135,6 @@ class ComparedRun:
         return found, options
 
 
-def _share(shares: Mapping[str, float], name: str, names: Sequence[str]) -> float:
-    """A member's share; equal ones where a number has no value, and so no weights."""
-    return shares.get(name, 0.0) if shares else 1 / len(names)
-
-
 def _range(metric: Mapping[str, Any]) -> Interval:
     spread = metric.get("range")
     return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
@@ -151,125 +153,115 @@ class RunPair:
             self._matched[task] = None if first is None or second is None else Matched.of(first, second)
         return self._matched[task]
 
-    def compare(self, row: NumberRow, within: set[TrialName] | None = None, *, shift: bool = True) -> Compared:
+    def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
         """A number between both runs; of a slice, ``within`` are its trials."""
         first, other = self.a.run.results, self.b.run.results
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
         asked = sorted(inside & self.a.asked & self.b.asked)
         why = unlike(first, other, asked, row.metric, across=self._across)
-        aspects = {one.aspect for task in asked for one in differences(first, other, task, row.metric)}
         pieces = [*self.a.pieces(row.task, row.metric)]
-        found = [one for piece in pieces if (one := self._pairs(piece, within)) is not None]
-        by_task = {piece.task: pairs for piece, pairs, _ in reversed(found)}
-        missing = len({piece.task for piece in pieces} - by_task.keys())
+        found = [one for piece in pieces if (one := self._find(piece, within)) is not None]
+        by_task: dict[str, Pairs] = {}  # several numbers of one task are about the same trials: the largest counts
+        for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
+            by_task[piece.task] = pairs
         left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
+        left_out[TASKS] = len({piece.task for piece in pieces} - by_task.keys()) if row.is_group else 0
         known = Compared(
-            pairs=_once(found, lambda pairs: pairs.trials),
-            samples=_once(found, lambda pairs: pairs.samples),
-            left_out={**left_out, **({TASKS: missing} if missing and row.is_group else {})},
-            is_unlike=bool(why),
-            why=why,
+            pairs=sum(pairs.trials for pairs in by_task.values()),
+            samples=sum(pairs.samples for pairs in by_task.values()),
+            left_out=+left_out,
         )
-        if why:
-            return self._with_shift(known, found, aspects) if shift else known
-        paired = [(piece, pairs, scores) for piece, pairs, scores in found if pairs.trials]
-        if not paired:
-            return _unpaired(known, left_out, has_task=bool(found))
-        try:
-            tested = self._test(paired)
-        except MmevalError as error:
-            return replace(known, is_unlike=True, why=f"its aggregator cannot be used: {error}")
-        if tested is None:
-            return replace(known, why="it has no value over the pairs")
-        bounds = self._bounds(paired)
-        known = replace(known, test=tested, clusters=tested.clusters, bounds=bounds)
-        return self._with_shift(known, found, aspects) if shift else known
+        paired = [one for one in found if one.pairs.trials]
+        aspects = {one.aspect for task in asked for one in differences(first, other, task, row.metric)}
+        with Caught() as failure:  # an aggregator of a plugin, which may not be installed
+            if "judge" in aspects and {"judge", "protocol"}.issuperset(aspects) and within is None:
+                known = replace(known, shift=self._shift(paired))
+            if why:
+                return replace(known, is_unlike=True, why=why)
+            if paired:
+                test = self._test(paired)
+                bounds = None if test is None else self._bounds(paired)
+                return replace(known, test=test, bounds=bounds, why="" if test else "it has no value over the pairs")
+        if failure:
+            return replace(known, is_unlike=True, why=f"its aggregator cannot be used ({failure.reason})")
+        if not found:
+            return replace(known, why="one of the two runs has no such number")
+        if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(+left_out):
+            return replace(known, is_unlike=True, why="every sample was asked in other words, or is answered otherwise")
+        return replace(known, why="no trial has a score in both runs")
 
-    def _pairs(self, piece: Piece, within: set[TrialName] | None) -> tuple[Piece, Pairs, Matched] | None:
+    def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
         if a is None or b is None or piece.number not in a.columns or piece.number not in b.columns:
             return None
-        matched = self.matched(piece.task) if within is None else Matched.of(a, b, within)
-        return None if matched is None else (piece, Pairs.of(a, b, piece.number, matched), matched)
+        matched = Matched.of(a, b, within) if within is not None else self.matched(piece.task)
+        return None if matched is None else Found(piece, matched, Pairs.of(a, b, piece.number, matched))
 
-    def _test(self, found: Sequence[tuple[Piece, Pairs, Matched]]) -> Paired | None:
+    def _test(self, found: Sequence[Found]) -> Paired | None:
+        """The test of a mean of pieces, or of the only piece with another aggregator."""
         aggregators = [self.a.aggregator(piece.task, piece.number) for piece, _, _ in found]
-        widths = [pairs.a.range[1] - pairs.a.range[0] for _, pairs, _ in found]
+        widths = [pairs.a.range[1] - pairs.a.range[0] for _, _, pairs in found]
         if all(aggregator in (mean, weighted_mean) for aggregator, _ in aggregators):
-            total = math.fsum(piece.share for piece, _, _ in found) or 1.0
             parts = []
-            for (piece, pairs, _), (aggregator, _) in zip(found, aggregators, strict=True):
+            for (piece, _, pairs), share, (aggregator, _) in zip(found, _shares(found), aggregators, strict=True):
                 ones = np.ones(pairs.trials)
                 weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
-                parts.append(Part(piece.task, piece.share / total, pairs.a.clusters, *pairs.values, *weights))
+                parts.append(Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights))
             return compare_means(parts, max(widths))
         if len(found) > 1:
             return None
-        ((_, pairs, _),) = found
         ((aggregator, options),) = aggregators
-        return compare_by_draws(pairs.a, pairs.b, aggregator, options, widths[0])
+        return compare_by_draws(found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0])
 
-    def _bounds(self, found: Sequence[tuple[Piece, Pairs, Matched]]) -> Interval | None:
-        total = math.fsum(piece.share for piece, _, _ in found) or 1.0
+    def _bounds(self, found: Sequence[Found]) -> Interval | None:
         low = high = 0.0
-        for piece, pairs, _ in found:
+        for (piece, _, pairs), share in zip(found, _shares(found), strict=True):
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
             assert a is not None and b is not None
             aggregator, options = self.a.aggregator(piece.task, piece.number)
-            quick = {"interval": "bootstrap"} if aggregator in (mean, weighted_mean) else {}
-            ends = bounds_of(
-                (a.columns[piece.number], b.columns[piece.number]), pairs, aggregator, {**options, **quick}
-            )
+            quick = {"interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
+            ends = bounds_of((a.columns[piece.number], b.columns[piece.number]), pairs, aggregator, quick)
             if ends is None:
                 return None
-            low, high = low + piece.share / total * ends[0], high + piece.share / total * ends[1]
+            low, high = low + share * ends[0], high + share * ends[1]
         return (low, high)
 
-    def _with_shift(
-        self, known: Compared, found: Sequence[tuple[Piece, Pairs, Matched]], aspects: Collection[Aspect]
-    ) -> Compared:
-        """The judge's shift, where another judge alone scored and some answers are the same in both runs."""
-        if "judge" not in aspects or not {"judge", "protocol"}.issuperset(aspects):
-            return known
-        alike: list[tuple[Piece, Pairs, Matched]] = []
-        others: list[tuple[Piece, Pairs, Matched]] = []
-        for piece, _, matched in found:
+    def _shift(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+        """The difference over the answers that both runs gave alike, which is the judge's, and over the ``rest``.
+        None without such answers."""
+        alike: list[Found] = []
+        others: list[Found] = []
+        for piece, matched, _ in found:
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
             assert a is not None and b is not None
             first, second = self.a.answers(piece.task), self.b.answers(piece.task)
-            same = [
-                (at, other)
-                for at, other in matched.both
-                if (answer := first.get(a.names[at])) is not None and answer == second.get(b.names[other])
-            ]
-            for into, kept in ((alike, matched.kept(same)), (others, matched.without(same))):
+            sorted_out: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+            for at, other in matched.both:
+                answer = first.get(a.names[at])
+                sorted_out[answer is not None and answer == second.get(b.names[other])].append((at, other))
+            for into, both in zip((others, alike), sorted_out, strict=True):
+                kept = Matched(both, (), (), 0)
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
-                    into.append((piece, pairs, kept))
-        if not alike:
-            return known
-        return replace(
-            known,
-            shift=self._test(alike),
-            shift_pairs=_once(alike, lambda pairs: pairs.trials),
-            rest=self._test(others) if others else None,
-            rest_pairs=_once(others, lambda pairs: pairs.trials),
-        )
+                    into.append(Found(piece, kept, pairs))
+        shift = self._told(alike)
+        return None if shift is None else {**shift, "rest": self._told(others)}
+
+    def _told(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+        test = self._test(found) if found else None
+        if test is None:
+            return None
+        pairs = max(one.pairs.trials for one in found) if len({one.piece.task for one in found}) == 1 else None
+        return {
+            "pairs": sum(one.pairs.trials for one in found) if pairs is None else pairs,
+            "clusters": test.clusters,
+            "difference": test.difference,
+            "stderr": test.stderr,
+            "ci95": test.ci95,
+        }
 
 
-def _once(found: Sequence[tuple[Piece, Pairs, Matched]], count: Callable[[Pairs], int]) -> int:
-    """A count over tasks: several numbers of one task are about the same trials, so the largest counts."""
-    by_task: dict[str, int] = {}
-    for piece, pairs, _ in found:
-        by_task[piece.task] = max(count(pairs), by_task.get(piece.task, 0))
-    return sum(by_task.values())
-
-
-def _unpaired(known: Compared, left_out: Mapping[str, int], *, has_task: bool) -> Compared:
-    if not has_task:
-        return replace(known, why="one of the two runs has no such number")
-    if left_out.get(ASKED_OTHERWISE) and not any(
-        count for reason, count in left_out.items() if reason not in (ASKED_OTHERWISE, NOT_ASKED)
-    ):
-        return replace(known, is_unlike=True, why="every sample was asked in other words, or has other right answers")
-    return replace(known, why="no trial has a score in both runs")
+def _shares(found: Sequence[Found]) -> list[float]:
+    """Those of the pieces that have pairs, which sum to 1."""
+    total = math.fsum(one.piece.share for one in found)
+    return [one.piece.share / total for one in found]
