@@ -99,7 +99,8 @@ def _cell(
     low, high = min(i, j), max(i, j)
     test = tests[low, high].test
     assert test is not None
-    return {"difference": test.difference * (1 if i < j else -1), "p_adjusted": adjusted.get((key_of(row), low, high))}
+    difference = test.difference if i < j else test.a - test.b
+    return {"difference": difference, "p_adjusted": adjusted.get((key_of(row), low, high))}
 
 
 def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]:

@@ -52,9 +52,10 @@ def write_run(
     config: Mapping[str, Any] | None = None,
     results: Mapping[str, Any] | None = None,
     model: str = "teller",
+    identity: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the folder of a run of one task. ``config`` is added to its task file, ``results`` to what the results file
-    says under ``mmeval``; None writes no results file."""
+    says under ``mmeval``; None writes no results file. ``identity`` is that of the run."""
     record = {
         **{
             "format": FORMAT_VERSION,
@@ -63,6 +64,7 @@ def write_run(
             "settings": {},
             "finished": True,
         },
+        "identity": identity or {},
         "options": {"model": "reference", "model_name": model, "limit": None},
         "tasks": {task: {"task": task, **(config or {})}},
         "sessions": [{"started": "2026-01-31T12:00:00+0000", "command": "mmeval --tasks told"}],

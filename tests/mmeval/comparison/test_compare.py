@@ -235,6 +235,27 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
     assert set(changes.same) == {"weights", "generation", "prompts", "version", "data", "judge", "definition"}
 
 
+@pytest.mark.parametrize(
+    ("change", "what", "values"),
+    [
+        ({"identity": {"model": {"weights": "b"}}}, "weights", ("weights a", "weights b")),
+        ({"identity": {"model": {"weights": "a"}, "seed": 1}}, "generation", ("seed none", "seed 1")),
+        ({"config": {"generation_kwargs": {"temperature": 1}}}, "generation", ("none", "temperature")),
+        ({"config": {"prompt": "Well: {{ input }}"}}, "prompts", ("", "")),
+        ({"config": {"dataset_path": "other"}}, "data", ("none", "other")),
+    ],
+    ids=["weights", "seed", "parameters", "prompts", "data"],
+)
+def test_each_thing_that_changed_has_its_name(
+    change: dict[str, Any], what: str, values: tuple[str, str], tmp_path: Path
+) -> None:
+    before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "results": {}, "model": "m"}
+    trials = [told(1.0, 0)]
+    runs = [write_run(tmp_path / name, trials, **given) for name, given in (("a", before), ("b", {**before, **change}))]
+    (found,) = compare(*runs).changes.changed
+    assert (found.what, values[0] in found.before, values[1] in found.now) == (what, True, True)
+
+
 def test_several_runs_are_ranked_and_what_is_not_told_apart_stands_together(tmp_path: Path) -> None:
     noise = [(at * 13 % 29) / 100 for at in range(40)]
     levels = {"low": 0.0, "high": 0.5, "near": 0.49}
