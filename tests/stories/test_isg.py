@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mmeval.tasks.isg.subtasks import CATEGORIES
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.judges import OF_ISG, judge, judge_server
 from tests.support.mock_openai_server import MockServer
@@ -164,10 +165,16 @@ def test_whole_samples_have_their_averages_in_both_profiles(profile: str, whole:
     if profile == "standard":
         assert left.values() == pytest.approx({f"isg_{level}": result["average"][level] for level in LEVELS})
     table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
-    derived = [row for row in csv.reader(io.StringIO(table.out)) if "derived average" in row]
-    released = {"structural": "structure"}
-    wanted = {released.get(level, level): result["average"][level] for level in LEVELS}
-    assert {row[-2]: float(row[-1]) for row in derived} == pytest.approx(wanted if profile == "official" else {})
+    rows = [row[1:] for row in csv.reader(io.StringIO(table.out)) if "released script's" in row[0] and row[2] != "note"]
+    found = {(name, column): float(value) for name, column, value in rows}
+    columns = {level: "structure" if level == "structural" else level for level in LEVELS}
+    named = {names.released: result["categories"].get(name, {}) for name, names in CATEGORIES.items()}
+    wanted = {
+        (name, columns[level]): value
+        for name, values in {**named, "derived average": result["average"]}.items()
+        for level, value in values.items()
+    }
+    assert found == pytest.approx(wanted if profile == "official" else {})
 
 
 def test_without_the_switch_a_lost_verdict_leaves_bounds(whole: Path, tmp_path: Path) -> None:
