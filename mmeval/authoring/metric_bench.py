@@ -39,8 +39,8 @@ def asked_specs(metric: Metric, specs: Mapping[str, BackendSpec]) -> dict[str, B
 
 
 @contextmanager
-def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Score with the roles of a metric (:func:`asked_specs`); equal questions are asked once.
+def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
+    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions are asked once.
     Its scoring raises errors that concern every trial, such as a refused key."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:

@@ -110,7 +110,7 @@ def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> AbstractContext
     for role in specs:
         if role not in asked:
             write_line(f"the metric {metric.name!r} does not ask the role {role!r}, which has no effect")
-    return bench_for(metric, asked) if metric.judged else nullcontext(score_one)
+    return bench_for(asked) if metric.judged else nullcontext(score_one)
 
 
 def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:
