@@ -7,11 +7,14 @@
 ``Query`` is asked and ``Golden`` is the reference, block by block. The labels are ``category``, ``predict`` (the
 questions, :mod:`mmeval.metrics.judged.isg.rows`), ``paths`` (those of the pictures, as the data write them), and
 ``irregularities``: what is odd about the row and was read all the same. With the option ``judge_file``, the name of a
-file of the released judge script or a pattern of it, ``result`` is what that file says of the row.
+file of the released judge script or a pattern of it, ``result`` is what that file says of the row. With ``questions``
+the reference is the row's ``predict`` as JSON, for models that write questions; the label ``row`` has both sides as the
+data have them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +30,8 @@ from mmeval.tasks.isg.subtasks import TASKS
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
-OPTIONS = ("data_file", "judge_file")
+ROW = "row"
+OPTIONS = ("data_file", "judge_file", "questions")
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
@@ -41,8 +45,9 @@ def load(source: DataSource) -> InterleavedDataset:
     results = None if pattern is None else _results(source.folder, str(pattern))
     files = row_files(replace(source, options=named))
     root = source.folder.absolute()
+    questions = source.options.get("questions") is True
     packed = not (root / FOLDER).is_dir() and (root / ARCHIVE).is_file()
-    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None)
+    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None, questions=questions)
     return InterleavedDataset(files=files, root=root, read=reader.read)
 
 
@@ -53,6 +58,7 @@ class RowReader:
 
     results: Mapping[str, Any] | None = None
     archive: Path | None = None
+    questions: bool = field(default=False, kw_only=True)
     _names: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
@@ -76,11 +82,12 @@ class RowReader:
             key: [block["content"] for block in row[key] if block["type"] == "image"] for key in ("Query", "Golden")
         }
         recorded = {} if self.results is None else {RESULT: self.results.get(str(sample_id))}
+        own = {ROW: {key: row[key] for key in ("Query", "Golden")}} if self.questions else {PATHS: paths}
         return Sample(
             id=str(sample_id),
             input=(user(*query.parts),),
-            references=(golden,),
-            metadata={**labels, PATHS: paths, **({IRREGULARITIES: odd} if odd else {}), **recorded},
+            references=(Interleaved((text_part(json.dumps(predict)),)) if self.questions else golden,),
+            metadata={**labels, **own, **({IRREGULARITIES: odd} if odd else {}), **recorded},
         )
 
     def _blocks(self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]) -> Iterator[Part]:
