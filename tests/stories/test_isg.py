@@ -128,6 +128,31 @@ def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> No
     assert (left.done.code, [(row["value"], row["n"]) for row in rows]) == (0, [(1, 21), (9, 21), (1, 21), (8, 21)])
 
 
+@pytest.mark.parametrize(
+    ("profile", "structural", "complementation"), [("standard", 1, 1), ("official", 21 / 22, 2 / 3)]
+)
+def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
+    profile: str, structural: float, complementation: float, tmp_path: Path
+) -> None:
+    data, bundled = tmp_path / "data", Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    shutil.copytree(bundled, data)
+    judged = data / "golden_0_21_judge.jsonl"
+    (howto,) = (row for row in map(json.loads, judged.read_text().splitlines()) if row["Category"] == "HowTo")
+    wrong = {**howto, "output": [], "result": {**howto["result"], "structure": False}}
+    judged.write_text(json.dumps(wrong) + "\n" + judged.read_text())
+    replay = ("--model", "replay", "--model_args", f"format=isg,path={judged}", "--data_dir", data)
+    left = run(tmp_path / "runs", *replay, "--profile", profile, tasks="isg_recorded")
+    assert left.done.code == 0
+    assert left.values("isg_recorded")["isg_recorded_structural"] == pytest.approx(structural)
+    # Without an answer the earlier line has 1 on the holistic level, the others have 8.
+    assert left.values("isg_recorded")["isg_recorded_holistic"] == pytest.approx(
+        8 if profile == "standard" else 169 / 22
+    )
+    table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
+    cells = [row for row in csv.reader(io.StringIO(table.out)) if "structural" in row[0] and "I-T C." in row]
+    assert float(cells[0][-1]) == pytest.approx(complementation)
+
+
 def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(tmp_path: Path) -> None:
     data, bundled = tmp_path / "data", Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
