@@ -15,7 +15,7 @@ from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from tests.support.cli import Ended, mmeval, results, run_folder
-from tests.support.isg_questions import CAPTION, bundled_samples, driven, mark_of, prompt_of, stage_of, written
+from tests.support.isg_questions import CAPTION, asked_about, bundled_samples, mark_of, prompt_of, stage_of, written
 from tests.support.mock_openai_server import MockServer
 
 BUNDLED = Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
@@ -29,7 +29,7 @@ def writer(folder: Path) -> Iterator[MockServer]:
     """A model that writes what the bundled rows have: each prompt is known by its mark."""
     rows = [{"contains": "Describe this picture", "reply": CAPTION}]
     for sample in bundled_samples():
-        _, waves = driven(_program(sample), lambda prompt, sample=sample: written(prompt, sample))
+        _, waves = asked_about(_program(sample), sample)
         prompts = [prompt_of(call) for wave in waves for call in wave]
         asked = (prompt for prompt in prompts if stage_of(prompt) != "caption")
         rows += [{"contains": f"{mark_of(prompt)} ", "reply": written(prompt, sample)} for prompt in asked]

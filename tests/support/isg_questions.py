@@ -2,20 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
-from mmeval.program.calls import Call, Program, Reply
+from mmeval.program.calls import Call, Program
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.tasks import isg
 from mmeval.tasks.isg.graph.stages import FORMS
 from mmeval.tasks.isg.loader import load
 from scripts.bundled.isg import block_questions, image_questions
+from tests.support.judging import driven
 
 CAPTION = "A shape on a plain ground."
 _MARK = re.compile(r"([0-9a-f]{16}) (?:task|relations|statements) ends?$")
@@ -65,18 +66,12 @@ def _material(prompt: str) -> Any:
     return json.loads(prompt.rstrip().splitlines()[-2])
 
 
-def driven(program: Program[Interleaved], says: Callable[[str], str]) -> tuple[Interleaved, list[list[Call]]]:
-    """The result of a program, and its calls by round trip. A reply that is not accepted fails the test."""
-    waves: list[list[Call]] = []
-    sent: Any = None
-    while True:
-        try:
-            asked = program.send(sent)
-        except StopIteration as done:
-            return done.value, waves
-        calls = [asked] if isinstance(asked, Call) else [*asked]
-        waves.append(calls)
-        replies = [Response(output=Interleaved.from_text(says(prompt_of(call)))) for call in calls]
-        faults = [call.accept(reply) for call, reply in zip(calls, replies, strict=True) if call.accept is not None]
-        assert not any(faults), faults
-        sent = Reply(replies[0]) if isinstance(asked, Call) else [*map(Reply, replies)]
+def asked_about(program: Program[Interleaved], sample: Sample) -> tuple[Interleaved, list[list[Call]]]:
+    """The questions of a row, and the calls of each step. A reply that is not accepted fails the test."""
+
+    def say(call: Call) -> Response:
+        found = Response(output=Interleaved.from_text(written(prompt_of(call), sample)))
+        assert call.accept is None or not call.accept(found), call.accept(found)
+        return found
+
+    return driven(program, say)

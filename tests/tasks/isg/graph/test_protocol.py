@@ -17,7 +17,7 @@ from mmeval.records.trial import Trial
 from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
-from tests.support.isg_questions import CAPTION, bundled_samples, driven, prompt_of, stage_of, written
+from tests.support.isg_questions import CAPTION, asked_about, bundled_samples, prompt_of, stage_of
 
 TASK = build(choose(["isg_graph"], TaskIndex()).tasks["isg_graph"])
 SAMPLES = {sample.metadata["category"]: sample for sample in bundled_samples()}
@@ -29,7 +29,7 @@ def program(sample: Sample, **options: Any) -> Program[Interleaved]:
 
 
 def waves(sample: Sample, **options: Any) -> list[list[Call]]:
-    return driven(program(sample, **options), lambda prompt: written(prompt, sample))[1]
+    return asked_about(program(sample, **options), sample)[1]
 
 
 def asked(sample: Sample, **options: Any) -> list[Call]:
@@ -43,7 +43,7 @@ def stages(sample: Sample, **options: Any) -> list[list[str]]:
 @pytest.mark.parametrize("subtask", SAMPLES)
 def test_the_written_questions_are_those_of_the_row(subtask: str) -> None:
     sample = SAMPLES[subtask]
-    answer, _ = driven(program(sample), lambda prompt: written(prompt, sample))
+    answer, _ = asked_about(program(sample), sample)
     scores = score_one(bind(load_metric("isg_graph")), Trial(sample, output=answer))
     assert {score.value for score in scores.values()} <= {1, None}
     assert scores["isg_graph_block"].value == 1
@@ -94,6 +94,6 @@ def test_a_picture_that_nothing_is_said_of_has_no_questions() -> None:
     sample = SAMPLES["visual storytelling text"]
     predict = {**sample.metadata["predict"], "image_tuple": [], "block_tuple": {"relation": []}}
     bare = replace(sample, metadata={**sample.metadata, "predict": predict})
-    answer, calls = driven(program(bare), lambda prompt: written(prompt, bare))
+    answer, calls = asked_about(program(bare), bare)
     assert [len(wave) for wave in calls] == [1, 2]
     assert [json.loads(answer.text)[key] for key in ("block_qa", "image_qa")] == [{"questions": []}] * 2
