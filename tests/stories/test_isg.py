@@ -1,5 +1,6 @@
 """ISG-Bench from end to end: on the bundled rows, and on whole samples with a judge whose every word is known."""
 
+import base64
 import csv
 import io
 import json
@@ -151,6 +152,27 @@ def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
     table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
     cells = [row for row in csv.reader(io.StringIO(table.out)) if "structural" in row[0] and "I-T C." in row]
     assert float(cells[0][-1]) == pytest.approx(complementation)
+
+
+def test_a_picture_with_a_sound_head_and_broken_data_is_shown_and_unknown_where_the_judge_refuses_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "broken.png").write_bytes(picture(size=(64, 64))[:60])
+    (tmp_path / "sound.png").write_bytes(picture())
+    blocks = [("image", "broken.png"), ("text", "Walls."), ("image", "sound.png"), ("text", "A roof.")]
+    output = [{"type": kind, "content": content} for kind, content in blocks]
+    (tmp_path / "outputs.jsonl").write_text(json.dumps({"id": "0012", "output": output}))
+    replay = ("--model", "replay", "--model_args", f"format=isg,path={tmp_path / 'outputs.jsonl'}")
+    once = (*replay, "--retry_on_error", "0")
+    data = base64.b64encode((tmp_path / "broken.png").read_bytes()).decode()
+    with judge_server(tmp_path / "judge") as server:
+        taken = run(tmp_path / "taken", *once, *judge(server), tasks="isg_howto")
+    assert (taken.done.code, taken.values("isg_howto")) == (0, levels(1, 9, 1, 8))
+    with judge_server(tmp_path / "judge", poison=data) as server:
+        refused = run(tmp_path / "refused", *once, *judge(server), tasks="isg_howto")
+    assert (refused.done.code, refused.values("isg_howto")) == (3, levels(1, None, None, None))
+    rows = {row["metric"]: row for row in results(refused.output)["mmeval"]["results"] if row["slice"] == ""}
+    assert all(rows[f"isg_{level}"]["bounds"] for level in LEVELS[1:])
 
 
 def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(tmp_path: Path) -> None:
