@@ -52,6 +52,6 @@ def write_questions(run: AnsweredRun, folder: Path) -> Exported:
 
 
 FORMAT = AnswerFormat(
-    about="The questions that models have written for ISG-Bench (isg_graph), as a file of its data; written only.",
+    about="The questions that models have written for ISG-Bench (isg_graph), as a file of its data.",
     write=write_questions,
 )

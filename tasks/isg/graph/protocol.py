@@ -141,8 +141,8 @@ def isg_graph(
     relations = relations_of(_text(replies[0]))
     tuples = tuples_of(_text(replies[1])) if with_tuples else []
 
-    block_questions_of = partial(stages.read_block_questions, structure=structure)
-    image_questions_of = partial(stages.read_image_questions, structure=structure)
+    block_questions_of = partial(stages.read_block_questions, relations=relations)
+    image_questions_of = partial(stages.read_image_questions, tuples=tuples)
     third = [row.call("block_questions", block_questions_of, {"triples": json.dumps(relations)})] if relations else []
     if tuples:
         third.append(row.call("image_questions", image_questions_of, {"triples": json.dumps(tuples)}))

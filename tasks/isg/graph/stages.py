@@ -6,12 +6,13 @@
     4  {"tuple": [["entity", "lamp", "<gen_img1>"], ["attribute", "red", "lamp", "<gen_img1>"]]}
     5  {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}
 
-A reply may have other keys (``Thought``), and prose around it. Each reader raises ReplyError with what is wrong.
+A reply may have other keys (``Thought``), and prose around it. Each reader raises ReplyError with what is wrong. It
+knows what its prompt shows and no more, as a reply may be used for every equal request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
@@ -75,17 +76,18 @@ def read_relations(text: str, structure: Structure) -> list[list[str]]:
     for row in rows:
         if len(row) != 3:
             raise ReplyError(f"{_short(row)} is no subject, object and relation")
-        _check_pair(row[0], row[1], structure)
+        _check_pair(row[0], row[1], {*structure.query, *structure.answer, ALL})
     _check_twice([tuple(row) for row in rows])
     return [[*row] for row in rows]
 
 
-def read_block_questions(text: str, structure: Structure) -> list[dict[str, Any]]:
-    """The third stage: a question for each relation."""
+def read_block_questions(text: str, relations: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The third stage: a question for each relation, about blocks of these relations."""
+    blocks = {token for relation in relations for token in relation[:2]}
     keys = ("subject", "object", "relation", "Question")
     rows = [_fields(row, keys) for row in _rows(text, "questions")]
     for row in rows:
-        _check_pair(row["subject"], row["object"], structure)
+        _check_pair(row["subject"], row["object"], blocks)
     _check_twice([(row["subject"], row["object"], row["relation"]) for row in rows])
     if not rows:
         raise ReplyError("there is no question")
@@ -112,14 +114,15 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
     return found
 
 
-def read_image_questions(text: str, structure: Structure) -> list[dict[str, Any]]:
-    """The fifth stage: a question for each tuple, below those about its entities."""
+def read_image_questions(text: str, tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The fifth stage: a question about a picture for each of these tuples, below those about its entities."""
+    shown = {one[-1] for one in tuples}
     rows: list[dict[str, Any]] = []
     for row in _rows(text, "questions"):
         words = _fields(row, ("image", "Question"))
         own, parents = row.get("id"), row.get("Preliminary") or []
-        if words["image"] not in structure.pictures:
-            raise ReplyError(f"{words['image']!r:.40} is no picture of the answer")
+        if words["image"] not in shown:
+            raise ReplyError(f"{words['image']!r:.40} is no picture of these statements")
         if not is_id(own) or not isinstance(parents, list) or not all(map(is_id, parents)):
             raise ReplyError(f"question {own!r:.40} has no id, or no list of ids as Preliminary")
         rows.append({**words, "id": own, "Preliminary": parents})
@@ -165,12 +168,11 @@ def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _check_pair(subject: str, object_: str, structure: Structure) -> None:
-    blocks = {*structure.query, *structure.answer, ALL}
+def _check_pair(subject: str, object_: str, blocks: Collection[str]) -> None:
     for token in (subject, object_):
         if token not in blocks:
             raise ReplyError(f"{token!r:.40} is no block")
-    if {subject, object_} <= {*structure.query}:
+    if subject.startswith("<query_") and object_.startswith("<query_"):
         raise ReplyError(f"{subject} and {object_} are both of the task")
 
 
