@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker as module
-from mmeval.broker.batcher import AnswererDiedError, BatchRow
+from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker import END_SECONDS, WorkerProcess, _ended
 from mmeval.broker.worker_process import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
 from mmeval.errors import StorageError
@@ -93,8 +94,8 @@ async def test_a_start_that_fails(
     ("script", "error", "words", "exitcode"),
     [
         (StorageError("disk full"), StorageError, "disk full", None),
-        (END, AnswererDiedError, "status 3", 3),
-        (GARBLED, AnswererDiedError, "1.log", -9),
+        (END, ModelDiedError, "status 3", 3),
+        (GARBLED, ModelDiedError, "1.log", -9),
     ],
     ids=["cannot write", "dies", "garbled"],
 )
