@@ -78,7 +78,7 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
     """A digest for each name of a file that the command or ``code`` names; of a folder its Python files count.
     Raises MissingDataError for what ``code`` names and is not there."""
     found: dict[str, list[str]] = defaultdict(list)
-    for name, file in _files(settings, code):
+    for file, name in {file.resolve(): name for name, file in _files(settings, code)}.items():
         with file.open("rb") as opened:
             found[name].append(hashlib.file_digest(opened, "sha256").hexdigest()[:DIGEST_CHARS])
     return {name: "+".join(sorted(digests)) for name, digests in sorted(found.items())}
