@@ -1,6 +1,5 @@
 """What exists is documented, and what is documented exists: each a comparison of two sets."""
 
-import importlib
 import inspect
 import json
 import re
@@ -10,7 +9,7 @@ from pathlib import Path
 from mmeval import errors, plugins
 from mmeval.backend.routes import ROUTES
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.verbs import VERBS
+from mmeval.cli.verbs import VERBS, module_of
 from mmeval.content.placeholders import SPELLINGS
 from mmeval.metric.contract import load_metric
 from mmeval.model_backends.diffusers import DiffusersBackend
@@ -44,7 +43,7 @@ def ours(group: plugins.PluginGroup) -> set[str]:
 def options(verb: str) -> set[str]:
     """The flags of a verb that has some of its own."""
     parser = Parser("mmeval", "")
-    importlib.import_module(f"mmeval.cli.{verb}").configure(parser)
+    module_of(verb).configure(parser)
     if not parser.knows("--verbosity"):
         add_flags(parser, [BY_NAME["verbosity"]])
     return {option for option in parser._option_string_actions if option.startswith("--")} - {"--help"}
