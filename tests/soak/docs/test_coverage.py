@@ -23,7 +23,19 @@ from mmeval.task import schema
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-NOT_OURS = {"port", "reply", "quick", "no-deps", "wheel-dir", "force-reinstall", "json", "against"}
+NOT_OURS = {
+    "port",
+    "reply",
+    "quick",
+    "no-deps",
+    "wheel-dir",
+    "force-reinstall",
+    "json",
+    "against",
+    "gpus",
+    "rm",
+    "no-capture-output",
+}
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
 
