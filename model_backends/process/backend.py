@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
 from mmeval.errors import ContentError, MissingError, UsageError
@@ -25,6 +26,13 @@ from mmeval.model_backends.process.settings import (
 from mmeval.records import Request, Response
 
 log = logging.getLogger(__name__)
+
+
+class _Folders(NamedTuple):
+    """Where media of a batch lie that its worker reads and writes."""
+
+    prompts: Path
+    answers: Path
 
 
 class ProcessBackend:
@@ -78,6 +86,7 @@ class ProcessBackend:
         self._hello = self._program.hello
         self._is_loaded, self._batches = False, 0
         self._scratch: Path | None = None
+        self._folders = _Folders(Path(), Path())
         try:
             self._capabilities = narrowed(self._hello.capabilities, takes, gives, mode)
         except BaseException:
@@ -117,7 +126,7 @@ class ProcessBackend:
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         program = self._loaded()
         self._batches += 1
-        with self._batch_folder() as folder:
+        with self._batch_folders() as folders:
             rows: list[Mapping[str, Any]] = []
             positions: list[int] = []
             for position, request in enumerate(requests):
@@ -126,12 +135,12 @@ class ProcessBackend:
                     continue
                 try:
                     travel, code = self._settings.media, self._hello.gives_code
-                    rows.append(row_of(request, travel, folder / "in", gives_code=code))
+                    rows.append(row_of(request, travel, folders.prompts, gives_code=code))
                     positions.append(position)
                 except (ContentError, MissingError) as error:
                     yield position, Response.failed("bad_request", f"a medium of the prompt cannot be read: {error}")
             if rows:
-                for row, response in self._answers(program, rows, folder / "out"):
+                for row, response in self._answers(program, rows, folders.answers):
                     yield positions[row], response
 
     def _answers(
@@ -184,17 +193,23 @@ class ProcessBackend:
         return self._program
 
     @contextlib.contextmanager
-    def _batch_folder(self) -> Iterator[Path]:
-        """A folder for the media of one batch, which is removed after it."""
+    def _batch_folders(self) -> Iterator[_Folders]:
+        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
+        remove some takes longer than a short answer."""
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
-        folder = self._scratch / str(self._batches)
-        for name in ("in", "out"):
-            (folder / name).mkdir(parents=True)
+            self._folders = _Folders(self._scratch / "in", self._scratch / "out")
+            for folder in self._folders:
+                folder.mkdir()
         try:
-            yield folder
+            yield self._folders
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            for folder in self._folders:
+                for item in os.scandir(folder):
+                    if item.is_dir(follow_symlinks=False):
+                        shutil.rmtree(item, ignore_errors=True)
+                    else:
+                        Path(item).unlink(missing_ok=True)
 
     def _end(self) -> None:
         program, self._program = self._program, None

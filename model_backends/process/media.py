@@ -14,8 +14,8 @@ class MediaFaultError(Exception):
     """What is wrong with a part of an answer."""
 
 
-def medium_of(row: Mapping[str, Any], out: Path, used: set[Path]) -> Media:
-    """The medium of a part, read at once. ``out`` has no link in its path.
+def written(row: Mapping[str, Any], out: Path, used: set[Path]) -> bytes:
+    """The bytes of a medium that a part names, read at once. ``out`` has no link in its path.
 
     Raises MediaFaultError for a file that is missing, lies outside of ``out``, is a link or no plain file, or is in
     ``used`` already, where it is added: two answers that name one file would share its last content. Raises
@@ -35,6 +35,6 @@ def medium_of(row: Mapping[str, Any], out: Path, used: set[Path]) -> Media:
         raise MediaFaultError(f"the medium {named} belongs to an earlier part; write each into a file of its own")
     used.add(file)
     try:
-        return Media.from_bytes(Media.from_path(file).read(), file.name)
+        return Media.from_path(file).read()
     finally:
         file.unlink(missing_ok=True)

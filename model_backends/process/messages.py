@@ -13,7 +13,7 @@ from typing import Any, NoReturn, get_args
 from mmeval.backend import Capabilities, OutputMode
 from mmeval.content import Interleaved, Media, Part, may_be, media_part, suffix_for
 from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.process.media import MediaFaultError, medium_of
+from mmeval.model_backends.process.media import MediaFaultError, written
 from mmeval.model_backends.process.settings import MediaTravel
 from mmeval.records import ErrorKind, Request, Response, Usage, answered
 
@@ -172,7 +172,10 @@ class AnswerReader:
             if kind == "text":
                 return Interleaved.from_text(text).parts  # with placeholders that it may hold
             return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
-        media = _inline(row) if "data" in row else medium_of(row, self._out, self._used)
+        data = _inline(row) if "data" in row else written(row, self._out, self._used)
+        # Of texts, such as CSV or OBJ, the name says what the bytes leave open.
+        name = f"{kind}{suffix_for(str(row.get('mime')))}" if kind in ("document", "3d") else ""
+        media = Media.from_bytes(data, name)
         if row.get("sha256") != media.sha256:
             raise MediaFaultError(f"the sha256 of a medium of the kind {kind} is not that of its bytes")
         if not may_be(kind, media.mime):
@@ -180,12 +183,11 @@ class AnswerReader:
         return (media_part(media, kind),)
 
 
-def _inline(row: Mapping[str, Any]) -> Media:
+def _inline(row: Mapping[str, Any]) -> bytes:
     try:
-        data = base64.b64decode(str(row["data"]), validate=True)
+        return base64.b64decode(str(row["data"]), validate=True)
     except (binascii.Error, ValueError) as error:
         raise MediaFaultError(f"the base64 data of a medium are damaged ({error})") from None
-    return Media.from_bytes(data, f"medium{suffix_for(str(row.get('mime')))}")
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:

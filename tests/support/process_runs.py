@@ -37,9 +37,12 @@ class ProcessRuns:
     def loads(self) -> int:
         return len(noted(self.notes, "loads"))
 
+    def started(self) -> list[int]:
+        """The process id of every worker that has ever begun, the newest last."""
+        return [int(line.split()[0]) for line in noted(self.notes, "started")]
+
     def processes(self) -> set[int]:
-        """Every worker that has ever begun."""
-        return {int(line.split()[0]) for line in noted(self.notes, "started")}
+        return {*self.started()}
 
     def log(self) -> str:
         return (self.folder / "runs" / "m" / "default" / "workers" / "model-1.log").read_text()
