@@ -76,7 +76,7 @@ class Leash:
         return status
 
 
-def _become(parent: int, command: Sequence[str]) -> None:
+def _become(parent: int, command: list[str]) -> None:
     """Leave a watcher behind and become the program."""
     watched = -1
     with contextlib.suppress(AttributeError, OSError):  # another system, or an old kernel
@@ -109,7 +109,8 @@ def _watch(parent: int, watched: int) -> None:
         select.select([watched], [], [])
     else:
         with contextlib.suppress(ProcessLookupError):
-            while os.kill(parent, 0) is None:
+            while True:
+                os.kill(parent, 0)
                 time.sleep(_LOOK_SECONDS)
     os.killpg(0, signal.SIGKILL)
 

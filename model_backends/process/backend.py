@@ -109,7 +109,7 @@ class ProcessBackend:
     @property
     def provenance(self) -> Mapping[str, Any]:
         placed = {"devices": "+".join(self._devices)} if any(self._devices) else {}
-        return {"command": list(self._settings.command), "copies": len(self._devices), **placed}
+        return {"copies": len(self._devices), **placed}
 
     @property
     def workers(self) -> Sequence[Mapping[str, Any]]:

@@ -1,3 +1,4 @@
+import ast
 import asyncio
 import sys
 from collections.abc import Mapping
@@ -31,6 +32,16 @@ def test_the_worker_that_init_writes_keeps_the_rules_of_every_backend(media: str
     backend = made(tmp_path, media=media)
     check_backend(backend)
     asyncio.run(backend.close())
+
+
+def test_the_worker_that_init_writes_needs_python_3_8_alone_and_its_protocol_is_short(tmp_path: Path) -> None:
+    text = own_worker(tmp_path).read_text()
+    tree = ast.parse(text, feature_version=(3, 8))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    (serve,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "serve"]
+    lines = (ast.get_source_segment(text, serve) or "").splitlines()
+    assert (imported - sys.stdlib_module_names, len([line for line in lines if line.strip()]) <= 40) == (set(), True)
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
 def test_an_answer_has_its_parts_in_the_order_of_the_worker(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import os
 import random
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from tests.support.cli import DEADLINE, Ended, Running, results, started, wait_for
 from tests.support.process_runs import ProcessRuns
 from tests.support.processes import gone
+from tests.support.workers import own_worker
 
 ROWS = [f"question {i}" for i in range(1000)]
 KILLS = 50
@@ -95,3 +98,17 @@ def test_no_process_is_left_of_a_run_that_is_ended_in_the_middle_of_a_batch(
             running.signal(number)
         assert running.process.wait(DEADLINE) == (130 if number != signal.SIGKILL else -9)
     assert all_gone(runs)
+
+
+def test_a_worker_of_ours_ends_by_itself_within_ten_seconds_of_the_end_of_its_input(tmp_path: Path) -> None:
+    serve = own_worker(tmp_path)
+    ask = "    for number, row in enumerate(rows):\n"
+    serve.write_text(serve.read_text().replace(ask, f"    import time; time.sleep(1000)\n{ask}"))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, str(serve)], **pipes) as worker:  # type: ignore[call-overload]
+        for message in ({"type": "load", "args": {}}, {"type": "generate", "id": 1, "rows": [], "out": None}):
+            worker.stdin.write(json.dumps(message).encode() + b"\n")
+            worker.stdin.flush()
+        assert [json.loads(worker.stdout.readline())["type"] for _ in range(2)] == ["hello", "ready"]
+        worker.stdin.close()
+        assert worker.wait(10) == -signal.SIGALRM
