@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.system.json_lines import drop_damaged, line_at, open_append, read_rows, sealed, to_line, unsealed, writing
 from mmeval.wording import file_name
 
@@ -80,15 +80,18 @@ class TrialRows(NamedTuple):
     size: int
 
 
-def trial_rows(folder: Path, task: str, damaged: list[int] | None = None) -> Iterator[TrialRows]:
+def trial_rows(
+    folder: Path, task: str, damaged: list[int] | None = None, wanted: Wanted = every_trial
+) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
     A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
-    ``damaged`` gets the numbers of damaged lines, first those of samples.
+    ``damaged`` gets the numbers of damaged lines, first those of samples. Only ``wanted`` trials are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
-    latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(trial_file, damaged)}
+    made = ((row["i"], row["n"], offset) for offset, row in read_rows(trial_file, damaged))
+    latest = {trial_key(index, repeat): offset for index, repeat, offset in made if wanted(index, repeat)}
     if not latest or not samples:
         return
     with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
