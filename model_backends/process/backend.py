@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.errors import ContentError, MissingError, UsageError
@@ -26,13 +22,6 @@ from mmeval.model_backends.process.settings import (
 from mmeval.records import Request, Response
 
 log = logging.getLogger(__name__)
-
-
-class _Folders(NamedTuple):
-    """Where media of a batch lie that its worker reads and writes."""
-
-    prompts: Path
-    answers: Path
 
 
 class ProcessBackend:
@@ -85,8 +74,6 @@ class ProcessBackend:
         self._program: Program | None = Program(self._settings, self._devices[0])
         self._hello = self._program.hello
         self._is_loaded, self._batches = False, 0
-        self._scratch: Path | None = None
-        self._folders = _Folders(Path(), Path())
         try:
             self._capabilities = narrowed(self._hello.capabilities, takes, gives, mode)
         except BaseException:
@@ -126,7 +113,7 @@ class ProcessBackend:
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         program = self._loaded()
         self._batches += 1
-        with self._batch_folders() as folders:
+        with program.folders() as folders:
             rows: list[Mapping[str, Any]] = []
             positions: list[int] = []
             for position, request in enumerate(requests):
@@ -192,25 +179,6 @@ class ProcessBackend:
             log.info("the worker has loaded %s: %s", self._name, said)
         return self._program
 
-    @contextlib.contextmanager
-    def _batch_folders(self) -> Iterator[_Folders]:
-        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
-        remove some takes longer than a short answer."""
-        if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
-            self._folders = _Folders(self._scratch / "in", self._scratch / "out")
-            for folder in self._folders:
-                folder.mkdir()
-        try:
-            yield self._folders
-        finally:
-            for folder in self._folders:
-                for item in os.scandir(folder):
-                    if item.is_dir(follow_symlinks=False):
-                        shutil.rmtree(item, ignore_errors=True)
-                    else:
-                        Path(item).unlink(missing_ok=True)
-
     def _end(self) -> None:
         program, self._program = self._program, None
         if program is not None:
@@ -218,9 +186,6 @@ class ProcessBackend:
 
     async def close(self) -> None:
         self._end()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
 
 
 def _failed(message: Mapping[str, Any], rows: int) -> Iterator[tuple[int, Response]]:
