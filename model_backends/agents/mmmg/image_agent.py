@@ -105,7 +105,7 @@ def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
     numbers = [number_below(name[1:], before) if made else number_below(name, pictures) for name in names]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
-        return f"[{written:.40}] names no pictures of the user, and none before it"
+        return f"[{written:.40}] is not of the {pictures} pictures of the user, nor of the {before} before it"
     return ImageItem("edit_gen" if made else "edit", prompt, known)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
-from mmeval.content import Interleaved, MediaKind, Part, text_part
+from mmeval.content import Interleaved, PartKind, Part, text_part
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find
 from mmeval.program import Call, Program, Reply
 from mmeval.records import Request
@@ -48,7 +48,7 @@ def by_name(*tools: Tool | None) -> dict[str, Tool]:
 
 def carried_out(
     reply: str,
-    kind: MediaKind,
+    kind: PartKind,
     *,
     wanted: bool,
     profile: Profile,

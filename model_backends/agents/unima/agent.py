@@ -71,7 +71,6 @@ def unima(
         steps.warnings.append("there is no plan: the planner answers in words alone")
         answer = yield from steps.answer_in_words()
     else:
-        steps.warnings += report.faults
         answer = yield from generated(report, steps)
     exhausted = bool(thoughts.checks) and not thoughts.checks[-1]["pass"]
     if exhausted:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from mmeval.content import canonical_label
 from mmeval.judge import ReplyError, read_object
-from mmeval.program import Accept
 from mmeval.records import Response
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ class Fault(NamedTuple):
     reason: str
 
 
-def accepts(read: Callable[[str], object]) -> Accept:
+def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
     """``Call.accept`` for what a reader can read."""
 
     def fault(response: Response) -> str:

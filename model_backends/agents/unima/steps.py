@@ -116,8 +116,11 @@ class Steps:
 
     def report(self) -> Report | None:
         """Step 4: the report of the plan, if there is one."""
-        plan = self.thoughts.plan
-        return None if plan is None else read_report(plan, self.question, self.makers, self.max_items)
+        if self.thoughts.plan is None:
+            return None
+        report = read_report(self.thoughts.plan, self.question, self.makers, self.max_items)
+        self.warnings += [f"fault of a plan: {fault}" for fault in report.faults]
+        return report
 
     def check(self, report: Report) -> Program[replies.Verdict | None]:
         """The checker's verdict, who sees the question and the report alone. None where there is none."""
@@ -140,9 +143,9 @@ class Steps:
         return (yield from ask_one(self.planner.send(messages, title="generate", example="It is a thing."))).require()
 
     def usable(self, reply: Reply, otherwise: str) -> bool:
-        """Whether a reply can be used. Raises CallFailed for an error that may not come again."""
+        """Whether a reply can be used. Raises CallFailed for an error that another try may not meet."""
         error = reply.response.error
-        if error is not None and error.kind not in (*HOPELESS, "bad_reply"):
+        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
             reply.require()
         if error is not None:
             self.warnings.append(f"{otherwise}: {failure(reply)}")
