@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.errors import PluginError
-from mmeval.program.calls import Call, Role
+from mmeval.program.calls import Accept, Call, Role
 from mmeval.records.request import GenerationParams
+
+if TYPE_CHECKING:  # it decodes, which programs do not
+    from mmeval.program.route import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,23 @@ class Tool:
     backend: str
     takes: tuple[PartKind, ...] = ("text",)
 
-    def call(self, *parts: Part | Media | str, **options: Any) -> Call:
-        """A call of the tool, for a program to yield. Options lack the kind's prefix:
-        ``tool.call("a hare", size="512x512")`` asks with ``image.size``."""
+    def call(
+        self,
+        *parts: Part | Media | str | Interleaved,
+        accept: Accept | None = None,
+        example: str = "",
+        convert: Sequence[str | Route] = (),
+        title: str = "",
+        **options: Any,
+    ) -> Call:
+        """A call of the tool, for a program to yield; the named arguments are as in ``Call``.
+
+        Options lack the kind's prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
+        """
         params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
-        return Role(self.name, params).ask(*parts, wants=(self.makes,))
+        return Role(self.name, params).ask(
+            *parts, wants=(self.makes,), accept=accept, example=example, convert=convert, title=title
+        )
 
 
 def load_tool(name: str) -> Tool:

@@ -20,7 +20,7 @@ from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
-from mmeval.program.calls import Call, Program, Reply, Role
+from mmeval.program.calls import Call, Program, Reply
 from mmeval.records.digests import call_seed, digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
@@ -73,6 +73,21 @@ class Scope:
     """When the newest answer to an earlier step came. What is journalled for a later step and is older was asked after
     another answer, which is lost."""
     _seen: dict[str, int] = field(default_factory=dict)
+
+    def of_agent(self, key: str, *, occurrence: int = 0, attempt: int = 0) -> Scope:
+        """The calls by which an agent answers the call with this key.
+
+        ``occurrence`` counts the equal calls before it, ``attempt`` its replies that were not acceptable.
+        """
+        return Scope(
+            self.task,
+            self.sample,
+            self.seed_repeat,
+            share=False,
+            within=f"{key}~{attempt}" if attempt else key,
+            draw=occurrence + (attempt << 16),
+            newest=self.newest,
+        )
 
     @property
     def name(self) -> str:
@@ -199,7 +214,7 @@ class Broker:
         scope.times.append(entry.at)
         scope.replayed += entry.earlier
         scope.newest = max(scope.newest, entry.at)
-        return Reply(entry.response, path)
+        return Reply(entry.response, path, key)
 
     async def _answer(
         self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
@@ -361,16 +376,8 @@ class Broker:
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
-            inner = Scope(
-                scope.task,
-                scope.sample,
-                scope.seed_repeat,
-                share=False,
-                within=f"{asked.key}~{attempt}" if attempt else asked.key,
-                draw=asked.occurrence + (attempt << 16),
-                newest=scope.newest,
-            )
-            return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
+            inner = scope.of_agent(asked.key, occurrence=asked.occurrence, attempt=attempt)
+            return await self._drive(runtime.programs.program(request), inner, "", share=False), 0
         failed = Tries()
         ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
         if runtime.batcher is not None:

@@ -60,6 +60,11 @@ class GenerationParams:
             known["temperature"] = 0.0  # whatever temperature stands beside it
         return cls(**known, options=options)
 
+    def overlaid(self, other: GenerationParams) -> GenerationParams:
+        """These, with what another has set in place of their own."""
+        changed = {name: value for name, value in other.to_json().items() if name != "options"}
+        return replace(self, **changed, options={**self.options, **other.options})
+
     def to_json(self) -> dict[str, Any]:
         row = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in row.items() if value not in (None, (), {})}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.costs.prices import Bill
@@ -44,6 +45,9 @@ class ScoringOptions:
     budget_calls: int | None = None
     model_cost_config: Path | None = None
     """The user's prices, over ours."""
+    max_calls_per_answer: int = MAX_CALLS
+    """Calls of one answer of an agent."""
+    max_tokens_per_answer: int | None = None
     score_workers: int = 1
     metric_device: str = AUTO_DEVICE
     """Where the models of metrics go."""
@@ -51,6 +55,10 @@ class ScoringOptions:
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
     """Resamples for a number whose standard error has no formula; 0 leaves it without."""
+
+    @property
+    def answer_limits(self) -> AnswerLimits:
+        return AnswerLimits(self.max_calls_per_answer, self.max_tokens_per_answer)
 
 
 @dataclass(frozen=True)

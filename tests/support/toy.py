@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from mmeval.agent.answer import AgentAnswer, AgentProgram
+from mmeval.agent.contract import AgentBackend, agent
 from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.tool import Tool
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.metric.bound import bind
@@ -44,7 +47,7 @@ toy_turns = tests.support.toy:three_turns
 [mmeval.model_backends]
 toy = tests.support.toy:Toy
 toy_local = tests.support.toy:ToyLocal
-toy_agent = tests.support.toy:ToyAgent
+toy_agent = tests.support.toy:toy_agent
 toy_parallel = tests.support.parallel:ToyParallel
 """
 
@@ -185,6 +188,8 @@ class Toy:
 
     def _usual(self, request: Request) -> Response:
         text = asked_text(request)
+        if request.wants == ("image",):
+            return reply("", picture())
         verdict = "yes" if self._model != "toy-strict" else "no"
         return reply(self._wording.format(verdict if "met?" in text else text.replace("question", "answer")))
 
@@ -221,23 +226,23 @@ class ToyLocal:
         pass
 
 
-class ToyAgent:
-    """Asks the role ``helper`` for a draft and then to better it; a picture of its own stands beside the answer."""
+@agent(takes=("text",), gives=("text", "image"), version="1")
+def toy_agent(request: Request, helper: Role, text_to_image: Tool | None = None, *, note: str = "") -> AgentProgram:
+    """Asks the role helper for a draft and then to better it, and a tool for a picture of it."""
+    draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}", title="draft"))
+    final = yield from ask_one(helper.ask(f"better: {draft.require().text}", title="better"))
+    evidence = {"note": note, "request": asked_text(request)}
+    if text_to_image is None or "image" not in request.wants:
+        return AgentAnswer(final.require(), evidence)
+    drawn = yield from ask_one(text_to_image.call(final.text, title="draw"))
+    return AgentAnswer(Interleaved((*final.require().parts, *drawn.require().parts)), evidence)
 
-    capabilities = Capabilities.of(("text",), ("text", "image"))
-    provenance: Mapping[str, Any] = {}
 
-    def __init__(self, version: str = "1") -> None:
-        self.identity = {"backend": "toy_agent", "version": version}
-
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
-        helper = role("helper")
-        draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}"))
-        final = yield from ask_one(helper.ask(f"better: {draft.require().text}"))
-        return Response(output=final.require())
-
-    async def close(self) -> None:
-        pass
+def cast_agent(*roles: str, **args: Any) -> AgentBackend:
+    """The toy agent in a run with these roles."""
+    backend = toy_agent(**args)
+    backend.cast(roles or ("helper",))
+    return backend
 
 
 @metric(range=(0, 1), version="1", source="made for tests", profiles={"official": {"word": "oui"}})
