@@ -10,7 +10,7 @@ from mmeval import plugins
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.errors import PluginError
-from mmeval.program.calls import Accept, Call, Role
+from mmeval.program.calls import Accept, Call, Reply, Role
 from mmeval.records.request import GenerationParams
 
 if TYPE_CHECKING:  # it decodes, which programs do not
@@ -34,6 +34,7 @@ class Tool:
     def call(
         self,
         *parts: Part | Media | str | Interleaved,
+        system: str = "",
         accept: Accept | None = None,
         example: str = "",
         convert: Sequence[str | Route] = (),
@@ -42,12 +43,28 @@ class Tool:
     ) -> Call:
         """A call of the tool, for a program to yield; the named arguments are as in ``Call``.
 
-        Options lack the kind's prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
+        ``system`` is an instruction beside the parts, such as how a text is to be read aloud. Options lack the kind's
+        prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
         """
         params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
         return Role(self.name, params).ask(
-            *parts, wants=(self.makes,), accept=accept, example=example, convert=convert, title=title
+            *parts,
+            system=system,
+            wants=(self.makes,),
+            accept=accept,
+            example=example,
+            convert=convert,
+            title=title,
         )
+
+    def made(self, reply: Reply) -> Part | str:
+        """What the tool has made: the first part of its kind in a reply, or why there is none."""
+        if reply.response.output is None:
+            error = reply.response.error
+            return f"{self.name} failed" + ("" if error is None else f" ({error.kind}: {error.message:.200})")
+        parts = [part for part in reply.response.output.parts if part.kind != "reasoning" and not part.dangling]
+        kinds = " and ".join(sorted({part.kind for part in parts})) or "nothing"
+        return next((part for part in parts if part.kind == self.makes), f"{self.name} gave {kinds}, no {self.makes}")
 
 
 def load_tool(name: str) -> Tool:
