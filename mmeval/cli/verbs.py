@@ -18,6 +18,7 @@ VERBS: dict[str, str] = {
     "doctor": "check what is installed and what can run here, and how to fix the rest",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
+    "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
     "report": "write the page of a run, its tables or its charts",
     "export": "write the answers of a run in a layout that others read",

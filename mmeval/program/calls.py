@@ -107,6 +107,23 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
     return replies
 
 
+def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
+    """Run a program in this thread; ``answer`` gives the reply to a call, by its place. Raises what either raises."""
+    step = 0
+    sent: Reply | list[Reply] | None = None
+    while True:
+        try:
+            asked = program.send(sent)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        if isinstance(asked, Call):
+            sent = answer(asked, f"{step}")
+        else:
+            sent = [answer(call, f"{step}.{position}") for position, call in enumerate(asked)]
+        step += 1
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """A role that a program asks, with its parameters unless a call has its own."""

@@ -113,11 +113,13 @@ class TraceStep:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> TraceStep:
         error = row.get("error")
+        tokens_in, tokens_out = row.get("tokens", (0, 0))
         return cls(
-            row["path"],
-            row["role"],
-            row.get("title", ""),
-            *row.get("tokens", (0, 0)),
+            path=row["path"],
+            role=row["role"],
+            title=row.get("title", ""),
+            input_tokens=tokens_in,
+            output_tokens=tokens_out,
             seconds=row["seconds"],
             error=None if error is None else ErrorInfo.from_json(error),
             key=row.get("key", ""),

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mmeval.backend.contract import AnyBackend
 
 
+REASONING_TAGS = ("<think>", "</think>")
+
+
 @dataclass(frozen=True)
 class BackendSpec:
     """A backend by name and arguments; equal specs share one instance.
@@ -83,7 +86,7 @@ class RunOptions(ScoringOptions):
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
     use_cache: Path | None = None
-    reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
+    reasoning_tags: tuple[str, str] | None = REASONING_TAGS
     predict_only: bool = False
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)

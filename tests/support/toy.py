@@ -231,11 +231,11 @@ def toy_agent(request: Request, helper: Role, text_to_image: Tool | None = None,
     """Asks the role helper for a draft and then to better it, and a tool for a picture of it."""
     draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}", title="draft"))
     final = yield from ask_one(helper.ask(f"better: {draft.require().text}", title="better"))
-    evidence = {"note": note, "request": asked_text(request)}
+    best, evidence = final.require(), {"note": note, "request": asked_text(request)}
     if text_to_image is None or "image" not in request.wants:
-        return AgentAnswer(final.require(), evidence)
-    drawn = yield from ask_one(text_to_image.call(final.text, title="draw"))
-    return AgentAnswer(Interleaved((*final.require().parts, *drawn.require().parts)), evidence)
+        return AgentAnswer(best, evidence)
+    drawn = yield from ask_one(text_to_image.call(best.text, title="draw"))
+    return AgentAnswer(Interleaved((*best.parts, *drawn.require().parts)), evidence)
 
 
 def cast_agent(*roles: str, **args: Any) -> AgentBackend:
