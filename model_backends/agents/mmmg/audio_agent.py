@@ -65,7 +65,7 @@ def mmmg_audio_agent(
     A malformed placeholder stays as it is written, and one whose tool gives no sound has none.
     """
     asked = question(request)
-    given = asked.media("audio")
+    given = {f"audio{number}": media_part(media) for number, media in enumerate(asked.media("audio"))}
     tools = by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
     messages = prompts.messages("audio_plan", question=asked, sounds=len(given), tools=list(tools))
     plan = yield from ask_one(planner.send(messages, title="plan", example=_EXAMPLE))
@@ -76,7 +76,7 @@ def mmmg_audio_agent(
     def call(item: AudioItem, made: Sequence[Part], title: str) -> Call:
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title)
-        voice = made or [media_part(given[int(item.reference)])] if item.reference != "" else ()
+        voice = made or [given[name] for name in given if name == item.reference]
         return tools[item.tool].call(item.text, *voice, system=item.style, title=title)
 
     return (
