@@ -100,7 +100,7 @@ class Steps:
             self.warnings.append("a program was written that nothing runs (--role code_interpreter=BACKEND)")
             return
         files = [bare(part) for part in self.question.items.values() if part.media is not None]
-        ran = yield from ask_one(code_interpreter.call(Part("code", found.code), *files, title="data"))
+        ran = yield from ask_one(code_interpreter.call(Part("code", found.code, raw=found.code), *files, title="data"))
         if not ran.ok:
             self.warnings.append(f"{failure(ran)}: the data report lacks its results")
         self.thoughts.data_report = {**found.report, "code": found.code, "results": ran.text}
@@ -165,7 +165,7 @@ class Steps:
 
 def bare(part: Part) -> Part:
     """An item as it is sent: without its tag."""
-    return replace(part, raw="", label="")
+    return replace(part, raw=part.text or "", label="")
 
 
 def failure(reply: Reply) -> str:

@@ -105,7 +105,12 @@ def test_a_placeholder_for_a_tool_that_is_not_there_is_malformed() -> None:
 
 @pytest.mark.parametrize(
     "plan",
-    ["<audio_start>" * 80_000, '"><audio_style=' * 70_000, '"><audio_style="' * 70_000, place("speech", '"/ ' * 300_000, "#")],
+    [
+        "<audio_start>" * 80_000,
+        '"><audio_style=' * 70_000,
+        '"><audio_style="' * 70_000,
+        place("speech", '"/ ' * 300_000, "#"),
+    ],
     ids=["openings", "middles", "quoted middles", "quotes"],
 )
 def test_a_plan_of_a_megabyte_is_read_at_once(plan: str) -> None:

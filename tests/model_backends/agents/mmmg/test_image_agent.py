@@ -163,7 +163,9 @@ def test_a_placeholder_for_a_tool_that_is_not_there_is_malformed_and_the_planner
 
 def test_the_planner_is_asked_with_the_users_pictures_in_their_places(tmp_path: Path) -> None:
     (tmp_path / "user.png").write_bytes(picture())
-    result = draw("", prompt=[{"type": "text", "text": "Make "}, {"type": "image", "path": "user.png"}], folder=tmp_path)
+    result = draw(
+        "", prompt=[{"type": "text", "text": "Make "}, {"type": "image", "path": "user.png"}], folder=tmp_path
+    )
     (step,) = result["steps"]
     assert step["text"].endswith("Make ")
     assert len(step["media"]) == 1
