@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
-from mmeval.content import Interleaved, PartKind, Part, text_part
+from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find
 from mmeval.program import Call, Program, Reply
 from mmeval.records import Request

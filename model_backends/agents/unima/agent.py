@@ -92,8 +92,8 @@ def _report(
 ) -> Program[Report | None]:
     """Steps 1 to 4, and the check of what they give. Where it fails they are repeated from the step that is at fault.
 
-    That is step 3 for a plan in which tags, captions and tools do not agree, which is found without asking. As step 4 is
-    code, the same holds where the judger blames it. No check where ``max_cycles`` is None; None without any plan.
+    That is step 3 for a plan in which tags, captions and tools do not agree, which is found without asking. Step 4 is
+    code, so that step 3 is repeated where it is blamed. No check where ``max_cycles`` is None; None without any plan.
     """
     step = 1
     for cycle in count():
@@ -122,7 +122,7 @@ def _report(
 
 
 def _makers(wants: Sequence[PartKind], tools: Sequence[Tool | None]) -> list[Maker]:
-    """What may make the items of an answer: the tools of the run, those first that need words alone, and the planner."""
+    """What may make the items of an answer: tools of the run, those first that need words alone, and the planner."""
     makers = [Maker(tool.name, tool.makes, tool.about, tool) for tool in tools if tool is not None]
     makers += [Maker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
     return sorted((maker for maker in makers if maker.kind in wants), key=lambda maker: len(maker.takes))

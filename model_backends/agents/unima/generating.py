@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from mmeval.agent import in_rounds, rounds_of
 from mmeval.backend import TO_DESCRIBE
@@ -57,7 +57,7 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
 
 
 def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
-    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1`` if it is the first one it is given."""
+    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1`` where that one comes first."""
     seen: dict[str, int] = {}
     names: dict[str, str] = {}
     for label, part in taken.items():

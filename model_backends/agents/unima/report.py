@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.backend import Tool
@@ -82,7 +82,9 @@ def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Ma
         elif len(items) == max_items:
             faults.append(f"there are more than {max_items} items")
             break
-        elif item := _item(label, captions[label], named.get(label), {*question.items, *items}, makers, faults):
+        elif (maker := _maker(label, named.get(label), makers, faults)) and (
+            item := _item(label, captions[label], maker, {*question.items, *items}, faults)
+        ):
             items[label] = item
     if len(faults) > MAX_FAULTS:
         faults[MAX_FAULTS:] = [f"and {len(faults) - MAX_FAULTS} more"]
@@ -103,22 +105,23 @@ def _captions(contents: Mapping[str, Mapping[str, str]], faults: list[str]) -> d
     return captions
 
 
-def _item(
-    label: str, caption: str, tool: str | None, before: set[str], makers: Sequence[Maker], faults: list[str]
-) -> Item | None:
-    """An item, with its faults added to the others; None where nothing can make it."""
+def _maker(label: str, tool: str | None, makers: Sequence[Maker], faults: list[str]) -> Maker | None:
+    """What makes an item; None where nothing makes its kind."""
     able = [maker for maker in makers if maker.kind == label_kind(label)]
+    found = next((maker for maker in able if maker.name == tool), None)
     if not able:
         faults.append(f"{label}: nothing makes this kind")
-        return None
-    maker = next((maker for maker in able if maker.name == tool), None)
-    if maker is None:
+    elif found is None:
         faults.append(f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; there is {able[0].name}")
-        maker = able[0]
-    uses = tuple(dict.fromkeys(tag.label for tag in find(caption, TAG)))
-    if unknown := [use for use in uses if use not in before]:
-        faults.append(f"the caption of {label} names {unknown[0]}, which is no item of the question and none before it")
-    uses = tuple(use for use in uses if use in before)
+    return found or (able[0] if able else None)
+
+
+def _item(label: str, caption: str, maker: Maker, before: Collection[str], faults: list[str]) -> Item | None:
+    """An item; None where its caption does not name what it has to be made of."""
+    named = dict.fromkeys(tag.label for tag in find(caption, TAG))
+    if unknown := next((use for use in named if use not in before), ""):
+        faults.append(f"the caption of {label} names {unknown}, which is no item of the question and none before it")
+    uses = tuple(use for use in named if use in before)
     if lacking := sorted(maker.takes - {label_kind(use) for use in uses}):
         faults.append(f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such item by its tag")
         return None

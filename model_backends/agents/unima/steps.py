@@ -88,7 +88,7 @@ class Steps:
         thoughts.paraphrased = self._read(last, replies.paraphrase, "the question is used as it was asked")
 
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
-        """Step 2: a report on data where one is needed, with what a program found, if there is one and it can be run."""
+        """Step 2: a report on data where one is needed, with what a program found, where one is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report, "code": "print(4)"}
         call = self._call("data", replies.data_analysis, example, runs=int(code_interpreter is not None))

@@ -207,7 +207,7 @@ def test_a_plan_is_found_in_what_stands_around_it(ask: Any, written: str) -> Non
     [
         "No plan.",
         "I cannot help with that.",
-        '{"modalities_content": {"image": {"image2": "x", "image2": "y"}}, "text_content": "<<image2>>", "tool_list": {}}',
+        json.dumps(plan()).replace("document1", "image2"),
         json.dumps(plan())[:-20],
         json.dumps(plan(text_content=7)),
         json.dumps(plan(tool_list=["image2"])),
