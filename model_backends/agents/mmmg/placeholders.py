@@ -59,7 +59,7 @@ def filled(
     for number, (place, part) in enumerate(zip(places, made, strict=True)):
         written = f"<{kind}_start><{kind}_{number}><{kind}_end>"
         parts.append(text_part(_one_ending(reply[at : place.start], kind)))
-        parts.append(Part(kind, media=part and part.media, raw=written, label=f"{kind}{number}"))
+        parts.append(Part(kind, media=None if part is None else part.media, raw=written, label=f"{kind}{number}"))
         at = place.end
     parts.append(text_part(_one_ending(reply[at:], kind)))
     return Interleaved(tuple(part for part in parts if part.raw))
