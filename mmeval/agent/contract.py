@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -136,9 +136,10 @@ class AgentBackend:
         self.asked = agent.asks(present)
         self.params = dict(params or {})
         self._limits = limits
-        gaps = {kind: gap for kind in agent.gives if (gap := agent.gap(kind, present))}
-        given = Capabilities.of(agent.takes, [kind for kind in agent.gives if kind not in gaps])
-        self.capabilities = Capabilities(given.inputs, given.outputs, "interleaved", by_role=gaps)
+        whole = Capabilities.of(agent.takes, agent.gives)
+        gaps = {kind: gap for kind in whole.outputs if (gap := agent.gap(kind, present))}
+        given = {kind: limit for kind, limit in whole.outputs.items() if kind not in gaps}
+        self.capabilities = replace(whole, outputs=given, by_role=gaps)
 
     def program(self, request: Request) -> Program[Response]:
         agent = self.agent

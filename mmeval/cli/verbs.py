@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "metric": "compute one metric on given files or answers",
     "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
+    "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
     "export": "write the answers of a run in a layout that others read",
     "init": "write a new package: a benchmark, a metric or a backend to begin with",

@@ -145,8 +145,8 @@ class Role:
         title: str = "",
     ) -> Call:
         """A call with one user message made of the parts, in order."""
-        messages = (message("user", *parts),)
-        messages = (message("system", system), *messages) if system else messages
+        messages = [message("system", system)] if system else []
+        messages.append(message("user", *parts))
         return self.send(messages, wants=wants, accept=accept, example=example, convert=convert, title=title)
 
     def send(

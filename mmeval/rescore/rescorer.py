@@ -132,7 +132,7 @@ class _StoredTrials(Runner):
             lost[trial.error.kind] += 1
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
             return
-        responses = [entry.line for _, entry in stored_exchanges(row, journal)]
+        responses = [line for _, line in stored_exchanges(row, journal)]
         line = trial_line(trial, to_line(sample_row), index=row["i"], digest=row["d"], responses=responses)
         await self.scorer.add(position, line)
         await self._judging.add(run, row["i"], trial, row["d"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
-from mmeval.agent.contract import AgentBackend, agent_named
+from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, BatchBackend, workers_of
@@ -47,7 +47,9 @@ class Backends:
     def __init__(self, specs: Mapping[str, BackendSpec], limits: AnswerLimits = USUAL_LIMITS) -> None:
         self.specs = dict(specs)
         self.named: dict[str, AnyBackend] = {}
-        self.params = {role: params for role, spec in specs.items() if (params := _params(role, spec.args)) is not None}
+        self.params = {
+            role: params for role, spec in specs.items() if (params := role_params(role, spec.args)) is not None
+        }
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
@@ -55,7 +57,7 @@ class Backends:
             key = digest([spec.name, own]) if spec.instance is None else f"instance {id(spec.instance)}"
             if key not in made:
                 made[key] = (
-                    create_backend(spec.name, _of_backend(spec.args)) if spec.instance is None else spec.instance
+                    create_backend(spec.name, backend_args(spec.args)) if spec.instance is None else spec.instance
                 )
                 _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
@@ -105,7 +107,7 @@ class Backends:
         from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
 
         spec = self.specs[role]
-        jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), journal.folder.parent)
+        jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
         return WorkerPool(jobs, journal)
 
 
@@ -124,12 +126,12 @@ def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
         )
 
 
-def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:
+def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a role that are its backend's."""
     return {name: value for name, value in args.items() if name != ROLE_LIMIT and not name.startswith(GEN)}
 
 
-def _params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
+def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     """The generation parameters among the arguments of a role. Raises UsageError for those of the model."""
     given = {name.removeprefix(GEN): value for name, value in args.items() if name.startswith(GEN)}
     if given and role == MODEL:
@@ -164,22 +166,23 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
     """Raises UsageError for an unasked role that looks misspelt.
     This happens before its backend is made."""
     check_variants(specs, _by_kind(tasks))
-    asked = _asked(tasks, specs, lambda role: roles_of(specs, role))
+    of_agents = {role for spec in specs.values() if (agent := _agent(spec)) for role in agent.signature.roles}
+    asked = {*_asked(tasks, specs, lambda role: roles_of(specs, role)), *of_agents}
     for role in specs:
-        if role not in asked and (near := did_you_mean(role, {*asked} - {MODEL})):
+        if role not in asked and (near := did_you_mean(role, asked - {MODEL})):
             raise UsageError(f"--role {role}: no chosen task asks this role{near}", name=role, known=sorted(asked))
 
 
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
     """The roles that a role asks itself, with backends that need not be made yet."""
-    spec = specs.get(role)
-    if spec is None:
-        return ()
-    if spec.instance is not None:
-        agent = spec.instance.agent if isinstance(spec.instance, AgentBackend) else None
-    else:
-        agent = agent_named(spec.name)
+    agent = _agent(specs[role]) if role in specs else None
     return () if agent is None else agent.asks(specs)
+
+
+def _agent(spec: BackendSpec) -> Agent | None:
+    if spec.instance is None:
+        return agent_named(spec.name)
+    return spec.instance.agent if isinstance(spec.instance, AgentBackend) else None
 
 
 def _asked(tasks: Sequence[Task], present: Collection[str], asks: Callable[[str], Sequence[str]]) -> tuple[str, ...]:

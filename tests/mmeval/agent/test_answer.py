@@ -38,7 +38,7 @@ def reply(text: str = "yes", **more: Any) -> Response:
     return Response(Interleaved.from_text(text), **more)
 
 
-def talk(*steps: Any, result: Any = ANSWER) -> AgentProgram:
+def talk(*steps: Any, result: Any = ANSWER) -> Any:
     for step in steps:  # noqa: UP028  a tuple can be sent nothing
         yield step
     return result
@@ -68,7 +68,7 @@ def raising(error: Exception) -> AgentProgram:
 
 
 def requiring() -> AgentProgram:
-    reply = yield HELPER.ask("x")
+    reply: Reply = yield HELPER.ask("x")
     return reply.require()
 
 

@@ -9,7 +9,7 @@ from mmeval.agent.contract import Agent, AgentBackend, agent
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.tool import Tool
 from mmeval.errors import EXIT_MISSING, EXIT_OK, EXIT_USAGE, MmevalError, PluginError, UnknownNameError, UsageError
-from mmeval.program.calls import Role
+from mmeval.program.calls import Reply, Role
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptFile
 from mmeval.records.request import GenerationParams, Request
@@ -40,7 +40,7 @@ def cast_of_four(
     """Tells whom it would ask."""
     told = [planner, receiver and receiver.variant("audio"), receiver and receiver.variant("image")]
     roles = [role and role.name for role in (*told, text_to_image, text_to_speech)]
-    reply = yield planner.ask(f"{roles} {rounds}")
+    reply: Reply = yield planner.ask(f"{roles} {rounds}")
     return reply.require()
 
 

@@ -18,7 +18,12 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         return 0
 
     words = {name: ["x"] for name in ("validate", "score", "report", "export", "prepare")}
-    words |= {"metric": ["wer"], "agent": ["x"], "init": ["metric", "x"]}
+    words |= {
+        "metric": ["wer"],
+        "agent": ["x"],
+        "trace": ["x", "--task", "t", "--sample", "s"],
+        "init": ["metric", "x"],
+    }
     monkeypatch.setattr(importlib.import_module(f"mmeval.cli.{verb}"), "run", long_work)
     with restored_log():
         assert main([verb, *words.get(verb, [])]) == 130
