@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import count
 from typing import NamedTuple
 
 from mmeval.content import Part, find, label_kind
-from mmeval.records import Request
+from mmeval.records import Message, Request
 
 TAG = ("tag",)
 """The spelling of tags here: ``<<image1>>``."""
@@ -14,7 +15,7 @@ TAG = ("tag",)
 
 class Question(NamedTuple):
     """What is asked: words with a tag for each item, and the items by label (``image1``).
-    ``taken`` are all labels that the words name, with an item or without."""
+    ``taken`` are all labels that the user names, with an item or without."""
 
     words: str
     items: dict[str, Part]
@@ -22,20 +23,19 @@ class Question(NamedTuple):
 
     def next_label(self, kind: str) -> str:
         """The label of the first item of a kind in an answer: its number goes on from those of the question."""
-        numbers = [int(label.removeprefix(kind)) for label in self.taken if label_kind(label) == kind]
-        return f"{kind}{max(numbers, default=0) + 1}"
+        numbers = [int(label.removeprefix(kind)) for label in self.items if label_kind(label) == kind]
+        return _free(kind, self.taken, max(numbers, default=0) + 1)
 
 
 def read_question(request: Request) -> Question:
-    """The question of a request. An item without a label of its own gets a free one."""
-    asked = [
-        [part for part in message.content.parts if part.kind != "reasoning"]
-        for message in request.messages
-        if not message.content.empty
-    ]
-    parts = [part for content in asked for part in content]
-    written = (tag.label for part in parts for tag in find(part.text or "" if part.kind == "text" else part.raw, TAG))
-    taken = {*written, *(part.label for part in parts if _numbered(part.label))}
+    """The question of a request. An item without a label of its own gets a free one.
+
+    Tags in a system message are examples of how to write them.
+    """
+    asked = [message for message in request.messages if not message.content.empty]
+    named = [part for message in asked if message.role != "system" for part in message.content.parts]
+    taken = {tag.label for part in named for tag in find(part.raw, TAG)}
+    taken.update(part.label for part in named if _numbered(part.label))
     items: dict[str, Part] = {}
 
     def shown(part: Part) -> str:
@@ -43,13 +43,19 @@ def read_question(request: Request) -> Question:
             return part.raw
         label = part.label
         if not _numbered(label) or _content(items.get(label, part)) != _content(part):
-            label = next(name for at in count(1) if (name := f"{part.kind}{at}") not in taken)
+            label = _free(part.kind, taken)
         taken.add(label)
         items[label] = part
         return f"<<{label}>>"
 
-    words = "\n\n".join("".join(map(shown, content)) for content in asked)
-    return Question(words, items, frozenset(taken))
+    def words(message: Message) -> str:
+        return "".join(shown(part) for part in message.content.parts if part.kind != "reasoning")
+
+    return Question("\n\n".join(map(words, asked)), items, frozenset(taken))
+
+
+def _free(kind: str, taken: Collection[str], first: int = 1) -> str:
+    return next(label for number in count(first) if (label := f"{kind}{number}") not in taken)
 
 
 def _numbered(label: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE, Tool
-from mmeval.content import Interleaved, Part, PartKind
+from mmeval.content import Interleaved, Part
 from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.items import Question
 from mmeval.model_backends.agents.unima.report import Maker, Report, read_report
@@ -108,7 +108,7 @@ class Steps:
     def plan(self, title: str = "plan") -> Program[bool]:
         """Step 3: the plan of the answer. Without one that can be read the last one stays, and False is returned."""
         makers = [maker.to_json() for maker in self.makers]
-        labels = {maker.kind: self.question.next_label(maker.kind) for maker in self.makers}
+        labels: dict[str, str] = {maker.kind: self.question.next_label(maker.kind) for maker in self.makers}
         call = self._call("plan", replies.plan, _example(self.makers, labels), title, makers=makers, labels=labels)
         found = self._read((yield from ask_one(call)), replies.plan, "no plan can be read")
         self.thoughts.plan = found or self.thoughts.plan
@@ -181,7 +181,7 @@ def written(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def _example(makers: Sequence[Maker], labels: Mapping[PartKind, str]) -> dict[str, Any]:
+def _example(makers: Sequence[Maker], labels: Mapping[str, str]) -> dict[str, Any]:
     """A plan with an item of each kind that is made of words alone."""
     first = {maker.kind: maker for maker in reversed(makers) if not maker.takes}
     return {

@@ -323,14 +323,14 @@ def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds
 
 def test_placeholders_in_the_users_own_words_stay_words(tmp_path: Path) -> None:
     numbered = {
-        "modalities_content": {"image": {"image6": "a hare"}},
-        "text_content": "<<image6>>",
-        "tool_list": {"image6": "text_to_image"},
+        "modalities_content": {"image": {"image2": "a hare"}},
+        "text_content": "<<image2>>",
+        "tool_list": {"image2": "text_to_image"},
     }
     said = [json.dumps(reply) for reply in (PARAPHRASE, NO_DATA, numbered, PASS)]
-    result = driven("unima", {"planner": said}, tmp_path, prompt="What is <<image5>>?", wants=["text", "image"])
+    result = driven("unima", {"planner": said}, tmp_path, prompt="What is <<image1>>?", wants=["text", "image"])
     assert titles(result) == ["paraphrase", "data", "plan", "check", "generate"]
-    assert "<<image6>>" in result["steps"][2]["text"]  # the first tag that is free
+    assert "first ones are <<image2>>" in result["steps"][2]["text"]
     assert (kinds(result), result["warnings"]) == (["image"], [])
 
 
