@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.agents.mmmg.audio_agent import AudioItem, read_item
-from tests.support.agents import driven, kinds, titles
+from tests.support.agent_cases import driven, kinds, titles
 from tests.support.tiny_media import wav
 
 MADE = AudioItem("speech", "A", "a man")

@@ -8,7 +8,7 @@ from PIL import Image
 
 from mmeval.content import Media
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem, read_item, white
-from tests.support.agents import driven, kinds, titles
+from tests.support.agent_cases import driven, kinds, titles
 from tests.support.tiny_media import picture
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agents import driven, kinds, titles
+from tests.support.agent_cases import driven, kinds, titles
 from tests.support.tiny_media import picture, wav
 
 QUESTION = "Draw <<image1>> at night, and count its hares."
