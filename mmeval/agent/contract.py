@@ -171,6 +171,11 @@ def agent(
     return lambda function: Agent(function, tuple(takes), tuple(gives), version, by_kind or {})
 
 
+def asked_words(agent: Agent) -> str:
+    """The roles that an agent asks, those in brackets if the run has them."""
+    return ", ".join(role if needed else f"[{role}]" for role, needed in agent.signature.roles.items())
+
+
 def agent_named(name: str) -> Agent | None:
     """The agent that is registered under a name; None for another backend, or none."""
     with Caught():  # of a plugin that cannot be loaded, which is reported where it is made

@@ -214,5 +214,5 @@ def _request(backend: AgentBackend, case: AgentCase, folder: Path) -> Request:
         content = Interleaved.from_reply(case.prompt, files)
     else:
         content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
-    given = [kind for kind in backend.agent.gives if kind in backend.capabilities.outputs]
+    given = [kind for kind in backend.capabilities.outputs if kind in backend.agent.gives]
     return Request((message("user", content),), wants=tuple(case.wants or given))

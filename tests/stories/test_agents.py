@@ -1,7 +1,7 @@
 """An agent in a run: what it asks, what is kept of its steps, and where they are shown."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def lines(folder: Path) -> list[str]:
     return [line.split("|")[0] for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def samples(folder: Path) -> list[Mapping[str, Any]]:
+def samples(folder: Path) -> list[dict[str, Any]]:
     return read_samples(latest(folder / "runs")[1]["ask"])
 
 
@@ -105,6 +105,15 @@ def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(tmp_path
     assert len(lines(tmp_path)) == before
     for more in (["--sample", "x"], ["--sample", "1", "--repeat", "1"], ["--sample", "1", "--task", "y"]):
         assert traced(tmp_path, *more).code == EXIT_USAGE
+
+
+def test_the_roles_of_an_agent_are_listed_and_checked(tmp_path: Path) -> None:
+    listed = mmeval("ls", "backends", "toy_agent").out
+    assert "helper, [text_to_image]" in listed
+    found = mmeval("doctor", "--model", "toy_agent", "--role", "helper=toy", "--format", "json")
+    assert "asks helper, [text_to_image]; here helper" in found.out
+    lacking = mmeval("doctor", "--model", "toy_agent", "--format", "json")
+    assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (EXIT_MISSING, True)
 
 
 def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from mmeval.metric.contract import load_metric, metric
 from mmeval.program.calls import Call, Program, Role, ask_one
 from mmeval.program.protocols import Ask, join, single
 from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
+from mmeval.records.response import Response, Usage
 from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
@@ -147,7 +148,7 @@ class Toy:
     """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers`` says to whatever it is asked.
 
     ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
-    requests that contain its first line fail with the kind of error in its second.
+    requests that contain its first line fail with the kind of error in its second. An answer has cost ``tokens`` in and out.
     """
 
     provenance: Mapping[str, Any] = {"library": "1"}
@@ -162,13 +163,14 @@ class Toy:
         wording: str = "{}",
         answers: Callable[[Request], Response] | None = None,
         takes: str = "text+image",
+        tokens: int = 0,
     ) -> None:
         self.identity = {"backend": "toy", "model": model}
         self.capabilities = Capabilities.of(takes.split("+"), ("text", "image"))
         self.asked: list[Request] = []
         self.closed = 0
         self._model, self._log, self._broken, self._delay = model, log, broken, delay
-        self._wording = wording
+        self._wording, self._usage = wording, Usage(tokens, tokens)
         self._answers = answers or self._usual
 
     async def generate(self, request: Request) -> Response:
@@ -181,7 +183,8 @@ class Toy:
             mark, kind = Path(self._broken).read_text().split("\n")[:2]
             if mark in asked_text(request):
                 return Response.failed(kind, "broken")  # type: ignore[arg-type]  # the test names a real kind
-        return self._answers(request)
+        response = self._answers(request)
+        return replace(response, usage=self._usage) if self._usage.input_tokens else response
 
     async def close(self) -> None:
         self.closed += 1
