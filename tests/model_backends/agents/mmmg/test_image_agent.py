@@ -1,12 +1,11 @@
-import io
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
-from mmeval.content import Media
+from mmeval.content import Media, Part
+from mmeval.decode import image
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem, read_item, white
 from tests.support.agent_cases import driven, kinds, titles
 from tests.support.tiny_media import picture
@@ -136,20 +135,22 @@ def test_a_plan_of_a_megabyte_is_read_at_once(plan: str, profile: str) -> None:
 def test_a_white_picture_is_in_the_place_of_one_that_was_not_made(reply: Any) -> None:
     result = draw(place("a hare") + place("the same", "#0"), tools={"text_to_image": [reply]})
     assert (result["error"], len(result["warnings"]), kinds(result)) == (None, 1, ["image", "image"])
-    assert result["parts"][0]["media"]["sha256"] == sha(white())
-    assert [media["sha256"] for media in result["steps"][2]["media"]] == [sha(white())]  # the released script goes on
+    assert result["parts"][0]["media"]["sha256"] == medium(white()).sha256
+    assert [media["sha256"] for media in result["steps"][2]["media"]] == [
+        medium(white()).sha256
+    ]  # the released script goes on
 
 
-def sha(part: Any) -> str:
-    assert isinstance(part.media, Media)
-    return part.media.sha256
+def medium(part: Part) -> Media:
+    assert part.media is not None
+    return part.media
 
 
 def test_a_picture_of_a_malformed_one_is_white() -> None:
     result = draw("<image_start>bad<image_end>" + place("of it", "#0"))
     assert (titles(result), result["evidence"]["never_resolved"]) == (["plan"], [1])
-    assert [part["media"]["sha256"] for part in result["parts"] if "media" in part] == [sha(white())]
-    assert Image.open(io.BytesIO(white().media.read())).size == (1024, 1024)
+    assert [part["media"]["sha256"] for part in result["parts"] if "media" in part] == [medium(white()).sha256]
+    assert image(medium(white())).size == (1024, 1024)
     assert len(result["warnings"]) == 2
 
 

@@ -14,7 +14,8 @@ CAPTION = "Two hares."
 TCDC = {"tcdc": {"image1": "Two hares to count."}}
 PARAPHRASE = {"paraphrased_question": "How many hares? Show them at night."}
 NO_DATA = {"needs_data_analysis": False, "data_report": None}
-DATA = {"needs_data_analysis": True, "data_report": {"inputs": "a count", "steps": "add"}, "code": "print(1 + 1)"}
+REPORT = {"inputs": "a count", "steps": "add"}
+DATA = {"needs_data_analysis": True, "data_report": REPORT, "code": "print(1 + 1)"}
 PASS = {"pass": True, "issues": []}
 FAIL = {"pass": False, "issues": ["no hare"]}
 WANTED = ("text", "image", "document")
@@ -281,7 +282,7 @@ def test_a_program_computes_the_results_of_the_data_report(ask: Any) -> None:
     assert titles(result)[3:5] == ["data", "data"]
     assert [result["steps"][4][key] for key in ("role", "text")] == ["code_interpreter", DATA["code"]]
     assert len(result["steps"][4]["media"]) == 1
-    report = {**DATA["data_report"], "code": DATA["code"], "results": "2"}
+    report = {**REPORT, "code": DATA["code"], "results": "2"}
     assert (result["evidence"]["data_report"], result["warnings"]) == (report, [])
     assert '"results": "2"' in next(step["text"] for step in result["steps"] if step["title"] == "plan")
 
