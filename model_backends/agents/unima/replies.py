@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mmeval.content import canonical_label
 from mmeval.judge import ReplyError, read_object
 from mmeval.records import Response
 
-T = TypeVar("T")
-Captions = Mapping[str, str]
-"""A caption for each item, by label."""
+_NAMES: Mapping[type, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    dict: "an object",
+    list: "a list",
+}
 
 
 class DataAnalysis(NamedTuple):
@@ -46,78 +50,64 @@ def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
     return fault
 
 
-def tcdc(known: Collection[str]) -> Callable[[str], Captions]:
+def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:
     """Reads captions of these items, conditioned on the task. Some may be left out."""
 
-    def read(text: str) -> Captions:
-        found = _mapping(read_object(text, ["tcdc"]), "tcdc")
-        named = {canonical_label(name): _words(caption, name) for name, caption in found.items()}
-        return {name: named[name] for name in known if name in named}
+    def read(text: str) -> Mapping[str, str]:
+        found = {canonical_label(name): caption for name, caption in _texts(_fields(text, tcdc=dict)["tcdc"]).items()}
+        return {name: found[name] for name in known if name in found}
 
     return read
 
 
 def paraphrase(text: str) -> str:
-    question = _words(read_object(text, ["paraphrased_question"])["paraphrased_question"], "paraphrased_question")
-    if not question.strip():
+    found: str = _fields(text, paraphrased_question=str)["paraphrased_question"]
+    if not found.strip():
         raise ReplyError("paraphrased_question is empty")
-    return question
+    return found
 
 
 def data_analysis(text: str) -> DataAnalysis:
-    found = read_object(text, ["needs_data_analysis"])
-    if not _flag(found, "needs_data_analysis"):
+    if not _fields(text, needs_data_analysis=bool)["needs_data_analysis"]:
         return DataAnalysis(None)
-    report = _mapping(found, "data_report")
-    return DataAnalysis(report, _words(found.get("code") or "", "code"))
+    found = _fields(text, needs_data_analysis=bool, data_report=dict)
+    return DataAnalysis(found["data_report"], str(found.get("code") or ""))
 
 
 def plan(text: str) -> Mapping[str, Any]:
     """The three keys of a plan, in their types; whether they agree is not read here."""
-    found = read_object(text, ["modalities_content", "text_content", "tool_list"])
-    contents = _mapping(found, "modalities_content")
-    words = _words(found["text_content"], "text_content")
-    if not words.strip():
+    found = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
+    if not found["text_content"].strip():
         raise ReplyError("text_content is empty")
     return {
-        "modalities_content": {
-            kind: {name: _words(caption, name) for name, caption in _mapping(contents, kind).items()}
-            for kind in contents
-        },
-        "text_content": words,
-        "tool_list": {name: _words(tool, name) for name, tool in _mapping(found, "tool_list").items()},
+        "modalities_content": {kind: _texts(items) for kind, items in found["modalities_content"].items()},
+        "text_content": found["text_content"],
+        "tool_list": _texts(found["tool_list"]),
     }
 
 
 def verdict(text: str) -> Verdict:
-    found = read_object(text, ["pass"])
+    found = _fields(text, **{"pass": bool})
     issues = found.get("issues") or []
-    if not isinstance(issues, list):
-        raise ReplyError("issues is no list")
-    return Verdict(_flag(found, "pass"), [str(issue) for issue in issues])
+    return Verdict(found["pass"], [str(issue) for issue in issues] if isinstance(issues, list) else [str(issues)])
 
 
 def fault(text: str) -> Fault:
-    found = read_object(text, ["faulty_step"])
-    step = found["faulty_step"]
-    if type(step) is not int:
-        raise ReplyError("faulty_step is no whole number")
-    return Fault(step, str(found.get("reason") or ""))
+    found = _fields(text, faulty_step=int)
+    return Fault(found["faulty_step"], str(found.get("reason") or ""))
 
 
-def _flag(found: Mapping[str, Any], key: str) -> bool:
-    if not isinstance(found[key], bool):
-        raise ReplyError(f"{key} is neither true nor false")
-    return found[key] is True
+def _fields(text: str, **wanted: type) -> dict[str, Any]:
+    """The object of a reply whose wanted keys have values of these types. Raises ReplyError."""
+    found = read_object(text, wanted)
+    for name, kind in wanted.items():
+        if type(found[name]) is not kind:
+            raise ReplyError(f"{name} is not {_NAMES[kind]}")
+    return found
 
 
-def _mapping(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    if not isinstance(found.get(key), dict):
-        raise ReplyError(f"{key} is no object")
-    return {**found[key]}
-
-
-def _words(value: Any, key: str) -> str:
-    if not isinstance(value, str):
-        raise ReplyError(f"{key[:40]} is no text")
-    return value
+def _texts(found: object) -> dict[str, str]:
+    """An object whose values are texts. Raises ReplyError."""
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ReplyError("it holds what is not text, where every name has a text")
+    return found

@@ -136,9 +136,7 @@ def test_a_white_picture_is_in_the_place_of_one_that_was_not_made(reply: Any) ->
     result = draw(place("a hare") + place("the same", "#0"), tools={"text_to_image": [reply]})
     assert (result["error"], len(result["warnings"]), kinds(result)) == (None, 1, ["image", "image"])
     assert result["parts"][0]["media"]["sha256"] == medium(white()).sha256
-    assert [media["sha256"] for media in result["steps"][2]["media"]] == [
-        medium(white()).sha256
-    ]  # the released script goes on
+    assert [media["sha256"] for media in result["steps"][2]["media"]] == [medium(white()).sha256]
 
 
 def medium(part: Part) -> Media:
