@@ -10,7 +10,7 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, by_name, carried_out, question
+from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
 from mmeval.program import Call, Role, ask_one
 from mmeval.records import Request
 
@@ -79,18 +79,9 @@ def mmmg_audio_agent(
         voice = made or [given[name] for name in given if name == item.reference]
         return tools[item.tool].call(item.text, *voice, system=item.style, title=title)
 
-    return (
-        yield from carried_out(
-            plan.require().text,
-            "audio",
-            wanted="audio" in request.wants,
-            profile=profile,
-            max_items=max_items,
-            read=read,
-            tools=tools,
-            call=call,
-        )
-    )
+    workshop = Workshop("audio", tools, read, call)
+    reply = plan.require().text
+    return (yield from carried_out(reply, workshop, request, profile=profile, max_items=max_items))
 
 
 def read_item(inside: str, before: Sequence[AudioItem | None], sounds: int) -> AudioItem | str:

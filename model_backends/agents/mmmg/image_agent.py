@@ -11,7 +11,7 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part, png
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, by_name, carried_out, question
+from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
 from mmeval.program import Call, Role, ask_one
 from mmeval.records import Request
 
@@ -72,19 +72,9 @@ def mmmg_image_agent(
         media = made or [media_part(given[number]) for number in item.reference]
         return tools[item.tool].call(item.prompt, *media, title=title)
 
-    return (
-        yield from carried_out(
-            plan.require().text,
-            "image",
-            wanted="image" in request.wants,
-            profile=profile,
-            max_items=max_items,
-            read=read,
-            tools=tools,
-            call=call,
-            instead=white,
-        )
-    )
+    workshop = Workshop("image", tools, read, call, white)
+    reply = plan.require().text
+    return (yield from carried_out(reply, workshop, request, profile=profile, max_items=max_items))
 
 
 def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
@@ -46,64 +47,82 @@ def by_name(*tools: Tool | None) -> dict[str, Tool]:
     return {tool.name: tool for tool in tools if tool is not None}
 
 
-def carried_out(
-    reply: str,
-    kind: PartKind,
-    *,
-    wanted: bool,
-    profile: Profile,
-    max_items: int,
-    read: Callable[[str, Sequence[T | None]], T | str],
-    tools: Mapping[str, Tool],
-    call: Callable[[T, Sequence[Part], str], Call],
-    instead: Callable[[], Part | None] = lambda: None,
-) -> Program[AgentAnswer]:
-    """The answer to a plan.
+@dataclass(frozen=True)
+class Workshop(Generic[T]):
+    """How an agent's placeholders become media of its kind.
 
     ``read`` gives the item of what stands inside a placeholder, after those of the placeholders before it, or why it is
     malformed (None in place of an item); ``call`` the call for an item, from the media that it needs and its title.
     ``instead`` stands in the place of a medium that cannot be made.
     """
-    places = find(reply, f"<{kind}_start>", f"</?{kind}_end>")
-    warnings = ["the plan has no placeholder"] if wanted and not places else []
-    if len(places) > max_items:
-        warnings.append(f"placeholders after the first {max_items} of {len(places)} stay as they are written")
-    items: list[T | None] = []
-    for at, place in enumerate(places[:max_items]):
-        item = read(place.inside, items)
-        if not isinstance(item, str) and item.tool not in tools:
-            item = f"no backend makes it (--role {item.tool}=BACKEND)"
-        if isinstance(item, str):
-            warnings.append(f"placeholder {at} is malformed: {item}")
-        items.append(None if isinstance(item, str) else item)
-    valid = {at: item for at, item in enumerate(items) if item is not None}
-    order, never = rounds_of([None if item is None else item.needs for item in items])
-    lost = dict.fromkeys(never, "it needs a malformed one")
 
-    def asked(at: int, made: Mapping[int, Part]) -> Call | None:
-        item = valid[at]
-        media = [made[need] for need in item.needs if need in made]
-        if len(media) < len(item.needs):
+    kind: PartKind
+    tools: Mapping[str, Tool]
+    read: Callable[[str, Sequence[T | None]], T | str]
+    call: Callable[[T, Sequence[Part], str], Call]
+    instead: Callable[[], Part | None] = lambda: None
+
+    def items(self, insides: Sequence[str]) -> tuple[list[T | None], list[str]]:
+        """The items of placeholders, None for a malformed one; and why it is."""
+        items: list[T | None] = []
+        faults: list[str] = []
+        for at, inside in enumerate(insides):
+            item = self.read(inside, items)
+            if not isinstance(item, str) and item.tool not in self.tools:
+                item = f"no backend makes it (--role {item.tool}=BACKEND)"
+            if isinstance(item, str):
+                faults.append(f"placeholder {at} is malformed: {item}")
+            items.append(None if isinstance(item, str) else item)
+        return items, faults
+
+    def made(
+        self, items: Sequence[T | None], order: Sequence[Sequence[int]]
+    ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
+        """The media of items that are made in this order, and why others are not."""
+        numbers = {at: number for number, at in enumerate(at for at, item in enumerate(items) if item is not None)}
+        lost: dict[int, str] = {}
+
+        def asked(at: int, made: Mapping[int, Part]) -> Call | None:
+            item = items[at]
+            assert item is not None  # what is none is in no round
+            media = [made[need] for need in item.needs if need in made]
+            if len(media) == len(item.needs):
+                return self.call(item, media, f"{self.kind}{numbers[at]}")
             lost[at] = "what it needs was not made"
             return None
-        return call(item, media, f"{kind}{list(valid).index(at)}")
 
-    def taken(at: int, reply: Reply) -> Part | None:
-        part = tools[valid[at].tool].made(reply)
-        if isinstance(part, Part):
-            return part
-        lost[at] = part
-        return instead()
+        def taken(at: int, reply: Reply) -> Part | None:
+            item = items[at]
+            assert item is not None
+            part = self.tools[item.tool].made(reply)
+            if isinstance(part, Part):
+                return part
+            lost[at] = part
+            return self.instead()
 
-    made = yield from in_rounds(order, asked, taken)
-    warnings += [f"placeholder {at} has no medium of its own: {why}" for at, why in sorted(lost.items())]
-    parts = [made.get(at) or instead() for at in valid]
-    return AgentAnswer(
-        filled(reply, kind, [places[at] for at in valid], parts, profile),
-        evidence={
-            "items": [None if item is None else item.to_json() for item in items],
-            "rounds": order,
-            "never_resolved": never,
-        },
-        warnings=warnings,
-    )
+        return (yield from in_rounds(order, asked, taken)), lost
+
+
+def carried_out(
+    reply: str, workshop: Workshop[T], request: Request, *, profile: Profile, max_items: int
+) -> Program[AgentAnswer]:
+    """The answer to a plan."""
+    kind = workshop.kind
+    places = find(reply, f"<{kind}_start>", f"</?{kind}_end>")
+    warnings = [] if places or kind not in request.wants else ["the plan has no placeholder"]
+    if len(places) > max_items:
+        warnings.append(f"placeholders after the first {max_items} of {len(places)} stay as they are written")
+    places = places[:max_items]
+    items, faults = workshop.items([place.inside for place in places])
+    order, never = rounds_of([None if item is None else item.needs for item in items])
+    made, lost = yield from workshop.made(items, order)
+    lost |= dict.fromkeys(never, "it needs a malformed one")
+    warnings += faults + [f"placeholder {at} has no medium of its own: {why}" for at, why in sorted(lost.items())]
+    valid = [at for at, item in enumerate(items) if item is not None]
+    media = [made.get(at) or workshop.instead() for at in valid]
+    evidence = {
+        "items": [None if item is None else item.to_json() for item in items],
+        "rounds": order,
+        "never_resolved": never,
+    }
+    return AgentAnswer(filled(reply, kind, [places[at] for at in valid], media, profile), evidence, warnings)
