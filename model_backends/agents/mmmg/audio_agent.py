@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part
-from mmeval.model_backends.agents.mmmg.placeholders import Profile, number_below
+from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
 from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
 from mmeval.program import Call, Role, ask_one
 from mmeval.records import Request
@@ -81,7 +82,9 @@ def mmmg_audio_agent(
 
     workshop = Workshop("audio", tools, read, call)
     reply = plan.require().text
-    return (yield from carried_out(reply, workshop, request, profile=profile, max_items=max_items))
+    places = find(reply, "<audio_start>", "</?audio_end>")
+    fill = partial(filled, reply, "audio", profile)
+    return (yield from carried_out(workshop, request, places, max_items, fill))
 
 
 def read_item(inside: str, before: Sequence[AudioItem | None], sounds: int) -> AudioItem | str:

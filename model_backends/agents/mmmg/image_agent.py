@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part, png
-from mmeval.model_backends.agents.mmmg.placeholders import Profile, number_below
+from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
 from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
 from mmeval.program import Call, Role, ask_one
 from mmeval.records import Request
@@ -74,7 +74,9 @@ def mmmg_image_agent(
 
     workshop = Workshop("image", tools, read, call, white)
     reply = plan.require().text
-    return (yield from carried_out(reply, workshop, request, profile=profile, max_items=max_items))
+    places = find(reply, "<image_start>", "</?image_end>")
+    fill = partial(filled, reply, "image", profile)
+    return (yield from carried_out(workshop, request, places, max_items, fill))
 
 
 def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:

@@ -23,13 +23,13 @@ class Placeholder(NamedTuple):
     inside: str
 
 
-def find(reply: str, opening: str, closing: str) -> list[Placeholder]:
-    """The placeholders of a reply; none of them spans lines. ``closing`` is a pattern.
+def find(reply: str, opening: str, closing: str, *, lines: bool = False) -> list[Placeholder]:
+    """The placeholders of a reply; with ``lines`` they may span several. ``closing`` is a pattern.
 
     >>> find("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
     [Placeholder(start=0, end=8, inside='x')]
     """
-    ends = re.compile(rf"{closing}|\n")
+    ends = re.compile(closing if lines else rf"{closing}|\n")
     found: list[Placeholder] = []
     at = 0
     while (start := reply.find(opening, at)) >= 0 and (end := ends.search(reply, start + len(opening))):
@@ -46,7 +46,7 @@ def number_below(written: str, limit: int) -> int | None:
 
 
 def filled(
-    reply: str, kind: PartKind, places: Sequence[Placeholder], made: Sequence[Part | None], profile: Profile
+    reply: str, kind: PartKind, profile: Profile, places: Sequence[Placeholder], made: Sequence[Part | None]
 ) -> Interleaved:
     """The answer: the reply with a numbered placeholder in each of the valid ``places``, and its medium if it has one.
 

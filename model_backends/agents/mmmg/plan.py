@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part, PartKind, text_part
-from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find
+from mmeval.model_backends.agents.mmmg.placeholders import Placeholder
 from mmeval.program import Call, Program, Reply
 from mmeval.records import Request
 from mmeval.system import Checked
@@ -104,25 +104,26 @@ class Workshop(Generic[T]):
 
 
 def carried_out(
-    reply: str, workshop: Workshop[T], request: Request, *, profile: Profile, max_items: int
+    workshop: Workshop[T],
+    request: Request,
+    places: Sequence[Placeholder],
+    max_items: int,
+    filled: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
-    """The answer to a plan."""
-    kind = workshop.kind
-    places = find(reply, f"<{kind}_start>", f"</?{kind}_end>")
-    warnings = [] if places or kind not in request.wants else ["the plan has no placeholder"]
+    """The answer to a plan with these placeholders; ``filled`` puts media, or None, into the places of valid ones."""
+    warnings = [] if places or workshop.kind not in request.wants else ["the plan has no placeholder"]
     if len(places) > max_items:
         warnings.append(f"placeholders after the first {max_items} of {len(places)} stay as they are written")
-    places = places[:max_items]
-    items, faults = workshop.items([place.inside for place in places])
+    items, faults = workshop.items([place.inside for place in places[:max_items]])
     order, never = rounds_of([None if item is None else item.needs for item in items])
     made, lost = yield from workshop.made(items, order)
     lost |= dict.fromkeys(never, "it needs a malformed one")
     warnings += faults + [f"placeholder {at} has no medium of its own: {why}" for at, why in sorted(lost.items())]
     valid = [at for at, item in enumerate(items) if item is not None]
-    media = [made.get(at) or workshop.instead() for at in valid]
+    answer = filled([places[at] for at in valid], [made.get(at) or workshop.instead() for at in valid])
     evidence = {
         "items": [None if item is None else item.to_json() for item in items],
         "rounds": order,
         "never_resolved": never,
     }
-    return AgentAnswer(filled(reply, kind, [places[at] for at in valid], media, profile), evidence, warnings)
+    return AgentAnswer(answer, evidence, warnings)
