@@ -4,6 +4,7 @@ import json
 import random
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from tests.support.mock_openai_server import MockServer, Settings, State, last_t
 
 class PlannerState(State):
     """Plays the planner: whether a check passes, and which step is blamed, follows from what is asked."""
+
+    def __init__(self, settings: Any) -> None:
+        State.__init__(self, settings)
 
     def message(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         number, words = int(key, 16), last_text(body)
@@ -44,6 +48,11 @@ def command(folder: Path, url: str, name: str) -> list[str]:
     ]
 
 
+def has_answered(server: MockServer, wanted: int) -> bool:
+    answered: int = server.stats()["answered"]
+    return answered >= wanted
+
+
 def told(folder: Path, name: str) -> dict[str, Any]:
     """The answers of a run and how they came about, but for the time that it took and the folder of its media."""
     found = {}
@@ -67,7 +76,7 @@ def test_a_killed_run_of_unima_asks_nothing_twice(tmp_path: Path) -> None:
             wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (KILLS + 4)))
             output = run_folder(tmp_path, "unima", "killed")
             words = command(tmp_path, server.url, "killed")
-            died.append(killed_once(lambda wanted=wanted: server.stats()["answered"] >= wanted, words, server, output))
+            died.append(killed_once(partial(has_answered, server, wanted), words, server, output))
         last = mmeval_process(*command(tmp_path, server.url, "killed"), env=environment())
         stats = server.stats()
     assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), whole.err + last.err
