@@ -65,6 +65,11 @@ class GenerationParams:
         changed = {name: value for name, value in other.to_json().items() if name != "options"}
         return replace(self, **changed, options={**self.options, **other.options})
 
+    def options_of(self, kind: PartKind) -> dict[str, Any]:
+        """The options of one modality, without its prefix."""
+        prefix = f"{kind}."
+        return {name[len(prefix) :]: value for name, value in self.options.items() if name.startswith(prefix)}
+
     def to_json(self) -> dict[str, Any]:
         row = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in row.items() if value not in (None, (), {})}

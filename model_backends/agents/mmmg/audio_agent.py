@@ -11,8 +11,8 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
-from mmeval.program import Call, Role, ask_one
+from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, planned, question
+from mmeval.program import Call, Role
 from mmeval.records import Request
 
 _BEGINNING = re.compile(r'<[\s/]*audio_type="(sound|speech|music)"[\s/]*><[\s/]*audio_text="')
@@ -69,19 +69,19 @@ def mmmg_audio_agent(
     given = {f"audio{number}": media_part(media) for number, media in enumerate(asked.media("audio"))}
     tools = by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
     messages = prompts.messages("audio_plan", question=asked, sounds=len(given), tools=list(tools))
-    plan = yield from ask_one(planner.send(messages, title="plan", example=_EXAMPLE))
+    reply = yield from planned(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[AudioItem | None]) -> AudioItem | str:
         return read_item(inside, before, len(given))
 
     def call(item: AudioItem, made: Sequence[Part], title: str) -> Call:
+        options = request.params.options_of("audio")
         if item.tool in ("text_to_sound", "text_to_music"):
-            return tools[item.tool].call(item.style, title=title)
+            return tools[item.tool].call(item.style, title=title, **options)
         voice = made or [given[name] for name in given if name == item.reference]
-        return tools[item.tool].call(item.text, *voice, system=item.style, title=title)
+        return tools[item.tool].call(item.text, *voice, system=item.style, title=title, **options)
 
     workshop = Workshop("audio", tools, read, call)
-    reply = plan.require().text
     places = find(reply, "<audio_start>", "</?audio_end>")
     fill = partial(filled, reply, "audio", profile)
     return (yield from carried_out(workshop, request, places, max_items, fill))

@@ -10,8 +10,8 @@ from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, carried_out, question
-from mmeval.program import Call, Role, ask_one
+from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, carried_out, planned, question
+from mmeval.program import Call, Role
 from mmeval.records import Request
 
 _EXAMPLE = "First: <image>a red kite over a beach</image> Then: <image>the same beach at night</image>"
@@ -33,14 +33,13 @@ def compositional(
     without a medium. With ``profile=official`` a description does not span lines, as in the released script.
     """
     messages = prompts.messages("compositional", question=question(request))
-    plan = yield from ask_one(planner.send(messages, title="plan", example=_EXAMPLE))
-    reply = plan.require().text
+    reply = yield from planned(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, _before: Sequence[ImageItem | None]) -> ImageItem | str:
         return ImageItem("gen", inside.strip())
 
     def call(item: ImageItem, _made: Sequence[Part], title: str) -> Call:
-        return text_to_image.call(item.prompt, title=title)
+        return text_to_image.call(item.prompt, title=title, **request.params.options_of("image"))
 
     workshop = Workshop("image", {text_to_image.name: text_to_image}, read, call)
     places = find(reply, "<image>", "</image>", lines=profile == "standard")

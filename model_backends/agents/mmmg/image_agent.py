@@ -11,8 +11,8 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part, png
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, question
-from mmeval.program import Call, Role, ask_one
+from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, planned, question
+from mmeval.program import Call, Role
 from mmeval.records import Request
 
 _BEGINNING = re.compile(r'<[\s/]*image_prompt="')
@@ -63,17 +63,16 @@ def mmmg_image_agent(
     given = asked.media("image")
     tools = by_name(text_to_image, image_edit)
     messages = prompts.messages("image_plan", question=asked, pictures=len(given), tools=list(tools))
-    plan = yield from ask_one(planner.send(messages, title="plan", example=_EXAMPLE))
+    reply = yield from planned(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[ImageItem | None]) -> ImageItem | str:
         return read_item(inside, len(before), len(given))
 
     def call(item: ImageItem, made: Sequence[Part], title: str) -> Call:
         media = made or [media_part(given[number]) for number in item.reference]
-        return tools[item.tool].call(item.prompt, *media, title=title)
+        return tools[item.tool].call(item.prompt, *media, title=title, **request.params.options_of("image"))
 
     workshop = Workshop("image", tools, read, call, white)
-    reply = plan.require().text
     places = find(reply, "<image_start>", "</?image_end>")
     fill = partial(filled, reply, "image", profile)
     return (yield from carried_out(workshop, request, places, max_items, fill))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder
-from mmeval.program import Call, Program, Reply
-from mmeval.records import Request
+from mmeval.program import Call, Program, Reply, Role, ask_one
+from mmeval.records import Message, Request
 from mmeval.system import Checked
 
 MaxItems = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
@@ -40,6 +40,13 @@ def question(request: Request) -> Interleaved:
     contents = [message.content for message in request.messages if not message.content.empty]
     parts = [part for content in contents for part in (text_part("\n\n"), *content.parts)]
     return Interleaved(tuple(parts[1:]))
+
+
+def planned(planner: Role, messages: Sequence[Message], request: Request, example: str) -> Program[str]:
+    """The plan, asked with the request's own parameters. Raises CallFailed without one."""
+    own = replace(request.params, options={})
+    reply = yield from ask_one(planner.send(messages, params=own, title="plan", example=example))
+    return reply.require().text
 
 
 def by_name(*tools: Tool | None) -> dict[str, Tool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from mmeval.model_backends.agents.unima.replies import Fault, Verdict
 from mmeval.model_backends.agents.unima.report import PLANNER, Maker, Report
 from mmeval.model_backends.agents.unima.steps import Steps
 from mmeval.program import Program, Role
-from mmeval.records import Request
+from mmeval.records import GenerationParams, Request
 from mmeval.system import Checked
 
 _KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
@@ -57,7 +58,10 @@ def unima(
     """
     drawn, heard = (text_to_image, image_edit), (text_to_speech, clone_speech, text_to_sound, text_to_music)
     makers = _makers(request.wants, (*drawn, *heard, text_to_video, point_completion))
-    steps = Steps(read_question(request), planner, prompts, makers, max_items)
+    given = request.params
+    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
+    sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
+    steps = Steps(read_question(request), replace(planner, params=sampled), given, prompts, makers, max_items)
     thoughts = steps.thoughts
     yield from steps.receive(receiver or planner, detector)
     if ter:

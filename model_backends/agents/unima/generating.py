@@ -37,8 +37,9 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
             return steps.planner.send(
                 messages, title="generate", accept=not_empty, example="something", convert=TO_DESCRIBE
             )
+        options = steps.params.options_of(item.maker.kind)
         taken = {use: part for use, part in parts.items() if part.kind in item.maker.takes}
-        return item.maker.tool.call(_in_words(item.caption, taken), *taken.values(), title="generate")
+        return item.maker.tool.call(_in_words(item.caption, taken), *taken.values(), title="generate", **options)
 
     def read(at: int, reply: Reply) -> Part | None:
         item = items[at]

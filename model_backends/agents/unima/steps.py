@@ -14,7 +14,7 @@ from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.items import Question
 from mmeval.model_backends.agents.unima.report import Maker, Report, read_report
 from mmeval.program import Call, Program, Reply, Role, ask_all, ask_one
-from mmeval.records import HOPELESS, Response
+from mmeval.records import HOPELESS, GenerationParams, Response
 
 if TYPE_CHECKING:  # Jinja is slow to import
     from mmeval.program import Value
@@ -53,6 +53,8 @@ class Steps:
 
     question: Question
     planner: Role
+    params: GenerationParams
+    """Of the request: their options are those of the tools."""
     prompts: Prompts
     makers: Sequence[Maker]
     max_items: int

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.agents.mmmg.audio_agent import AudioItem, read_item
-from tests.support.agent_cases import driven, kinds, titles
+from mmeval.records import GenerationParams
+from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import wav
 
 MADE = AudioItem("speech", "A", "a man")
@@ -118,3 +119,10 @@ def test_a_plan_of_a_megabyte_is_read_at_once(plan: str) -> None:
     play(plan)
     play(f'<audio_start><audio_type="speech"><audio_text="{plan}<audio_end>')
     assert time.process_time() - start < 5
+
+
+def test_options_of_a_request_reach_the_tools() -> None:
+    plan = place("speech", "Hi", '"calm"') + place("sound", "", '"rain"') + place("music", "", '"jazz"')
+    params = GenerationParams(options={"audio.voice": "v", "image.size": "8x8"})
+    _, *made = calls_of("mmmg_audio_agent", params, ("audio",), plan)
+    assert [call.request.params.options for call in made] == [{"audio.voice": "v"}] * 3

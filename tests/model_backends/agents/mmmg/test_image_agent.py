@@ -7,7 +7,8 @@ import pytest
 from mmeval.content import Media, Part
 from mmeval.decode import image
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem, read_item, white
-from tests.support.agent_cases import driven, kinds, titles
+from mmeval.records import GenerationParams
+from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture
 
 
@@ -168,6 +169,13 @@ def test_the_planner_is_asked_with_the_users_pictures_in_their_places(tmp_path: 
     (step,) = result["steps"]
     assert step["text"].endswith("Make ")
     assert len(step["media"]) == 1
+
+
+def test_parameters_of_a_request_reach_the_planner_and_options_the_tools() -> None:
+    params = GenerationParams(max_tokens=9, temperature=0.5, options={"image.size": "8x8", "audio.voice": "v"})
+    planned, drawn = calls_of("mmmg_image_agent", params, ("text", "image"), place("a hare"))
+    assert planned.request.params == GenerationParams(max_tokens=9, temperature=0.5)
+    assert drawn.request.params == GenerationParams(options={"image.size": "8x8"})
 
 
 def test_a_planner_that_fails_is_the_failure_of_the_answer() -> None:

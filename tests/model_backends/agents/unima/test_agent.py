@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_cases import driven, kinds, titles
+from mmeval.records import GenerationParams
+from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture, wav
 
 QUESTION = "Draw <<image1>> at night, and count its hares."
@@ -320,6 +321,21 @@ def test_items_are_described_by_the_receiver_of_their_kind_and_pictures_by_a_det
 def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds(ask: Any) -> None:
     told = next(step["text"] for step in ask(*FIRST, plan(), tools={"image_edit": None})["steps"][4:])
     assert ("text_to_image" in told, "image_edit" in told, "text_to_speech" in told) == (True, False, False)
+
+
+def test_how_to_sample_reaches_the_planner_and_options_reach_the_tools() -> None:
+    options = {"image.size": "8x8", "audio.voice": "v"}
+    drawn = plan(
+        modalities_content={"image": {"image1": "a hare"}},
+        text_content="<<image1>>",
+        tool_list={"image1": "text_to_image"},
+    )
+    said = map(json.dumps, (PARAPHRASE, NO_DATA, drawn, PASS))
+    given = GenerationParams(max_tokens=9, temperature=0.5, stop=("}",), options=options)
+    *planned, tool = calls_of("unima", given, ("text", "image"), *said)
+    assert {call.request.params.temperature for call in planned} == {0.5}
+    assert {(call.request.params.max_tokens, call.request.params.stop) for call in planned} == {(None, ())}
+    assert tool.request.params == GenerationParams(options={"image.size": "8x8"})
 
 
 def test_placeholders_in_the_users_own_words_stay_words(tmp_path: Path) -> None:
