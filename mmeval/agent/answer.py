@@ -107,7 +107,7 @@ def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
 
 
 def _with_params(call: Call, params: GenerationParams | None) -> Call:
-    if params is None:
+    if params is None or call.request.params is params:
         return call
     return replace(call, request=replace(call.request, params=call.request.params.overlaid(params)))
 
