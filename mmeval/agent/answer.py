@@ -13,6 +13,7 @@ from mmeval.program.calls import Call, CallFailed, Program, Reply
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
 from mmeval.system.json_lines import from_line, to_line
+from mmeval.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _fault(calls: object, asks: Collection[str]) -> str:
 def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
     """The limit that an answer would exceed with so many calls, after so many tokens."""
     if calls > limits.calls:
-        return ErrorInfo("over_limit", f"it asks more than {limits.calls:,} calls (--max_calls_per_answer)")
+        return ErrorInfo("over_limit", f"it asks more than {counted(limits.calls, 'call')} (--max_calls_per_answer)")
     if limits.tokens is not None and tokens >= limits.tokens:
         return ErrorInfo(
             "over_limit", f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed (--max_tokens_per_answer)"
@@ -106,7 +107,7 @@ def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
 
 
 def _with_params(call: Call, params: GenerationParams | None) -> Call:
-    if params is None:
+    if params is None or call.request.params is params:
         return call
     return replace(call, request=replace(call.request, params=call.request.params.overlaid(params)))
 

@@ -152,10 +152,10 @@ class AgentBackend:
         """A role as the function is given it."""
         if name in self.agent.by_kind:
             asked = name if name in self.asked else self.agent.by_kind[name]
-            return Role(asked, variants=role_for(name, {}, self.asked).variants)
+            return replace(role_for(name, self.params, self.asked), name=asked)
         if name not in self.asked:
             return None
-        return self.agent.tools.get(name) or Role(name)
+        return self.agent.tools.get(name) or role_for(name, self.params, ())
 
     async def close(self) -> None:
         pass

@@ -16,7 +16,7 @@ from mmeval.broker.broker import JUDGE_TRIES, fault_of, reasoning_apart, refused
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
 from mmeval.content.written import ContentReader
-from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.errors import UnknownNameError, UsageError
 from mmeval.plugins import load
 from mmeval.program.calls import Call, Reply, followed
 from mmeval.program.role_variants import variants
@@ -78,10 +78,10 @@ def _kind(written: Any) -> PartKind:
 
 
 def agent_called(name: str) -> Agent:
-    """A registered agent. Raises UnknownNameError, or PluginError for another backend."""
+    """A registered agent. Raises UnknownNameError, or UsageError for another backend."""
     found = load("mmeval.model_backends", name)
     if not isinstance(found, Agent):
-        raise PluginError(f"the backend {name!r} is no agent: it has no roles that could be given replies")
+        raise UsageError(f"the backend {name!r} is no agent: it has no roles that could be given replies", name=name)
     return found
 
 

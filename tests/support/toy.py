@@ -148,7 +148,7 @@ class Toy:
     """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers`` says to whatever it is asked.
 
     ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
-    requests that contain its first line fail with the kind of error in its second. An answer has cost ``tokens`` in and out.
+    requests that contain its first line fail with the kind of error in its second. Each answer costs ``tokens``.
     """
 
     provenance: Mapping[str, Any] = {"library": "1"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_UNEXPECTED, EXIT_USAGE
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_USAGE
 from tests.support.toy import picture, registered
 
 PICTURE = picture(7)
@@ -117,7 +117,7 @@ def test_a_case_that_cannot_be_used_is_refused_with_its_line(
 
 
 def test_what_is_no_agent_and_nothing_to_answer_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["agent", "toy", "--prompt", "x"]) == EXIT_UNEXPECTED
+    assert main(["agent", "toy", "--prompt", "x"]) == EXIT_USAGE
     assert main(["agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
     assert main(["agent", "toy_agent"]) == EXIT_USAGE
     assert main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"]) == EXIT_USAGE

@@ -19,7 +19,7 @@ from tests.support.task_folder import write_distribution
 
 KILLS = int(os.environ.get("KILLS", "12"))
 """100 of them take some minutes."""
-ROWS = max(8, KILLS // 2)
+ROWS = max(8, KILLS)
 
 
 def command(folder: Path, url: str, name: str) -> list[str]:
