@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import PART_KINDS, PartKind
+from mmeval.content import PART_KINDS, Interleaved, PartKind
 from mmeval.model_backends.agents.unima.generating import generated
 from mmeval.model_backends.agents.unima.items import read_question
 from mmeval.model_backends.agents.unima.replies import Fault, Verdict
 from mmeval.model_backends.agents.unima.report import PLANNER, Maker, Report
 from mmeval.model_backends.agents.unima.steps import Steps
-from mmeval.program import Program, Role
+from mmeval.program import CallFailed, Program, Role
 from mmeval.records import GenerationParams, Request
 from mmeval.system import Checked
 
@@ -62,20 +62,21 @@ def unima(
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
     sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
     steps = Steps(read_question(request), replace(planner, params=sampled), given, prompts, makers, max_items)
+    report: Report | None = None
+    answer, error = Interleaved(), None
+    try:
+        yield from steps.receive(receiver or planner, detector)
+        if ter:
+            cycles = max_cycles if verification else None
+            report = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)
+        else:
+            yield from steps.condition(tcdc=False)
+            yield from steps.plan("generate")
+            report = steps.report()
+        answer = yield from (steps.answer_in_words() if report is None else generated(report, steps))
+    except CallFailed as lost:  # its evidence is kept
+        error = lost.error
     thoughts = steps.thoughts
-    yield from steps.receive(receiver or planner, detector)
-    if ter:
-        cycles = max_cycles if verification else None
-        report = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)
-    else:
-        yield from steps.condition(tcdc=False)
-        yield from steps.plan("generate")
-        report = steps.report()
-    if report is None:
-        steps.warnings.append("there is no plan: the planner answers in words alone")
-        answer = yield from steps.answer_in_words()
-    else:
-        answer = yield from generated(report, steps)
     exhausted = bool(thoughts.checks) and not thoughts.checks[-1]["pass"]
     if exhausted:
         steps.warnings.append("verification_exhausted: the last report is used, which did not pass its check")
@@ -88,7 +89,7 @@ def unima(
         "checks": thoughts.checks,
         "verification_exhausted": exhausted,
     }
-    return AgentAnswer(answer, evidence, steps.warnings)
+    return AgentAnswer(answer, evidence, steps.warnings, error)
 
 
 def _report(

@@ -141,6 +141,7 @@ class Steps:
 
     def answer_in_words(self) -> Program[Interleaved]:
         """The planner's answer without a plan. Raises CallFailed without one."""
+        self.warnings.append("there is no plan: the planner answers in words alone")
         messages = self.prompts.messages("answer", **self.thoughts.values(self.question))
         return (yield from ask_one(self.planner.send(messages, title="generate", example="It is a thing."))).require()
 

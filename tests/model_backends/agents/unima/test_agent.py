@@ -247,8 +247,9 @@ def test_the_answer_goes_on_without_a_step_that_has_no_usable_reply(
     assert default is None or result["evidence"][default[0]] == default[1]
 
 
-def test_a_planner_that_is_gone_is_the_failure_of_the_answer(ask: Any) -> None:
-    assert ask(*FIRST, {"error": "connection"})["error"]["kind"] == "connection"
+def test_a_planner_that_is_gone_is_the_failure_of_the_answer_whose_evidence_is_kept(ask: Any) -> None:
+    result = ask(*FIRST, {"error": "connection"})
+    assert (result["error"]["kind"], result["evidence"]["tcdc"]) == ("connection", TCDC["tcdc"])
 
 
 @pytest.mark.parametrize(
