@@ -23,7 +23,7 @@ VERBS: dict[str, str] = {
     "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, a metric or a backend to begin with",
+    "init": "write a new package: a benchmark, a metric, a backend or an agent to begin with",
 }
 """Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def told(folder: Path, name: str) -> list[Mapping[str, Any]]:
     return [{key: row[key] for key in ("parts", "trace", "usage", "warnings") if key in row} for row in rows]
 
 
+def reached(server: MockServer, answered: int) -> bool:
+    return bool(server.stats()["answered"] >= answered)
+
+
 def test_a_killed_run_of_an_agent_asks_nothing_twice_and_its_answers_come_about_as_without_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +69,7 @@ def test_a_killed_run_of_an_agent_asks_nothing_twice_and_its_answers_come_about_
             wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (KILLS + 4)))
             words = command(tmp_path, server.url, "killed")
             output = run_folder(tmp_path / "runs", "storyteller", "killed")
-            died.append(killed_once(lambda wanted=wanted: server.stats()["answered"] >= wanted, words, server, output))
+            died.append(killed_once(partial(reached, server, wanted), words, server, output))
         last = mmeval_process(*command(tmp_path, server.url, "killed"), env=env)
         stats = server.stats()
 
