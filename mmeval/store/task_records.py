@@ -38,7 +38,8 @@ class TaskRecords:
             self._samples.write(sealed(b'{"i":%d,"d":"%s","sample":%s}' % (index, sample.digest.encode(), line)))
 
     def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
-        if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
+        known = self._known_trials.get(trial_key(index, repeat)) if self._known_trials else None
+        if known == trial_digest and "failed" not in row:  # failures with other steps have the same digest
             return
         if self._trials is None:
             self._trials = open_append(self._trial_file)

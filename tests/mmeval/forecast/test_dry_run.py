@@ -1,11 +1,12 @@
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmeval.backend.capabilities import Capabilities
+from mmeval.agent.answer import AgentProgram
+from mmeval.agent.contract import agent
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
@@ -15,7 +16,6 @@ from mmeval.forecast.records import Forecast
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.task.task import FixedKinds, Selection, Task
@@ -25,24 +25,16 @@ from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, 
 JUDGE = {"judge": BackendSpec("toy", {"model": "judge"})}
 
 
-class Endless:
-    """An agent that asks its helper for ever."""
-
-    identity: Mapping[str, Any] = {"backend": "endless"}
-    provenance: Mapping[str, Any] = {}
-    capabilities = Capabilities.of(("text",), ("text",))
-
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
-        while True:
-            yield from ask_one(role("helper").ask("more"))
-
-    async def close(self) -> None:
-        pass
+@agent(takes=("text",), gives=("text",), version="1")
+def endless(_request: Request, helper: Role) -> AgentProgram:
+    """Asks its helper for ever."""
+    while True:
+        yield helper.ask("more")
 
 
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    plugins = f"{PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:Endless\n"
+    plugins = f"{PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:endless\n"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
 

@@ -76,10 +76,12 @@ mmeval.trial = (() => {
     const facts = [served, tokens, seconds, one.finish && one.finish !== "stop" ? one.finish : "", one.at].filter(Boolean);
     const error = one.error && typeof one.error === "object" ? [one.error.kind, one.error.message].filter(Boolean).join(": ") : one.error;
     return el("details", { class: "exchange", open },
-      el("summary", {}, el("span", { class: "path" }, nodes(one.path || "")), " ", el("strong", {}, nodes(one.role || "")), " ",
+      el("summary", {}, el("span", { class: "path" }, nodes(one.path || "")), " ", el("strong", {}, nodes(one.role || "")), " ", one.title ? [nodes(one.title), " "] : null,
         el("span", { class: "facts" }, facts.map((fact, at) => [at ? " · " : "", nodes(fact)])), error ? status("failed") : null),
       error ? el("p", { class: "failure words", dir: "auto" }, nodes(error)) : null,
-      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, one.parts === null ? "Its reply is the output above." : "An empty reply."));
+      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, one.parts === null ? "Its reply is the output above." : "An empty reply."),
+      mmeval.tree.isEmpty(one.evidence) ? null : el("div", { class: "evidence" }, el("h5", {}, "Evidence"), mmeval.tree.tree(one.evidence)),
+      (one.steps || []).map((step) => exchange(step, false)));
   }
 
   /* Whose replies these are: a variant of a role counts as its role. */
