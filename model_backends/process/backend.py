@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from mmeval.model_backends.process.settings import (
     words_of,
 )
 from mmeval.records import Request, Response
+from mmeval.wording import shortened
+
+_MOST_SOFTWARE = 200
+"""Characters of what the worker says of its libraries, which is recorded with each answer."""
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +78,7 @@ class ProcessBackend:
         self._code = code_digests(self._settings, code.split("+") if isinstance(code, str) and code else code or ())
         self._program: Program | None = Program(self._settings, self._devices[0])
         self._hello = self._program.hello
-        self._is_loaded, self._batches = False, 0
+        self._is_loaded, self._batches, self._software = False, 0, ""
         try:
             self._capabilities = narrowed(self._hello.capabilities, takes, gives, mode)
         except BaseException:
@@ -151,8 +156,10 @@ class ProcessBackend:
                 if type(row) is not int or row not in open_rows:
                     raise program.bad(f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}")
                 open_rows.remove(row)
-                failed = message["type"] == "failed"
-                yield row, Response.failed(*failure(message)) if failed else reader.response(message)
+                if message["type"] == "failed":
+                    yield row, Response.failed(*failure(message))
+                else:
+                    yield row, replace(reader.response(message), fingerprint=self._software)
         finally:
             if not whole:  # what it still says of this batch would be taken for answers to the next one
                 program.kill()
@@ -176,7 +183,8 @@ class ProcessBackend:
                 self._program = None
                 raise
             self._is_loaded = True
-            log.info("the worker has loaded %s: %s", self._name, said)
+            self._software = shortened(", ".join(f"{name} {value}" for name, value in said.items()), _MOST_SOFTWARE)
+            log.info("the worker has loaded %s: %s", self._name, self._software)
         return self._program
 
     def _end(self) -> None:
