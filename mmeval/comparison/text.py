@@ -63,7 +63,7 @@ def _table(found: Comparison) -> list[str]:
     rows += [_cells(number, several=several) for number in found.numbers]
     shown = [
         [
-            printable(cell, limit=15 if several and not at else 40 if at > 2 else _WIDEST_CELL)
+            printable(cell, limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL)
             for at, cell in enumerate(row)
         ]
         for row in rows
@@ -92,8 +92,9 @@ def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> list[s
 
 
 def _cells(number: Number, *, several: bool) -> list[str]:
-    shown = "-" if number.difference is None else f"{number.difference:+.3f}"
-    shown += " " * 18 if number.ci95 is None else f"  {number.ci95[0]:.3f} to {number.ci95[1]:.3f}".ljust(18)
+    shown = "-" if number.difference is None else _signed(number.difference)
+    interval = "" if number.ci95 is None else f"  {number_text(number.ci95[0])} to {number_text(number.ci95[1])}"
+    shown += interval.ljust(18)
     return [
         *([number.run] if several else []),
         f"{number.pairs:,}",
@@ -104,6 +105,10 @@ def _cells(number: Number, *, several: bool) -> list[str]:
         number_text(number.smallest_seen),
         number.verdict.replace("_", " "),
     ]
+
+
+def _signed(value: float) -> str:
+    return number_text(value) if value < 0 else f"+{number_text(value)}"
 
 
 def _p(value: float | None) -> str:
@@ -162,17 +167,19 @@ def _of_number(number: Number) -> Iterator[str]:
         reasons = Counter({_REASONS.get(reason, reason): count for reason, count in number.left_out.items()})
         yield "no pair: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
         if number.bounds is not None and number.bounds != (number.difference, number.difference):
-            yield f"with them {number.bounds[0]:+.3f} to {number.bounds[1]:+.3f}"
+            yield f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
     if number.why:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
-        interval = "" if shift["ci95"] is None else f" {shift['ci95'][0]:.3f} to {shift['ci95'][1]:.3f}"
+        interval = (
+            "" if shift["ci95"] is None else f" {number_text(shift['ci95'][0])} to {number_text(shift['ci95'][1])}"
+        )
         rest = shift["rest"]
-        others = "" if rest is None else f", {rest['difference']:+.3f} over the other {rest['pairs']:,}"
+        others = "" if rest is None else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
         yield (
-            f"the judge alone shifts it by {shift['difference']:+.3f}{interval}, over {shift['pairs']:,} answers that "
-            f"are the same{others}"
+            f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, over {shift['pairs']:,} answers "
+            f"that are the same{others}"
         )
 
 
