@@ -76,20 +76,23 @@ def unima(
         answer = yield from (steps.answer_in_words() if report is None else generated(report, steps))
     except CallFailed as lost:  # its evidence is kept
         error = lost.error
+    return AgentAnswer(answer, _evidence(steps, report if ter else None), steps.warnings, error)
+
+
+def _evidence(steps: Steps, report: Report | None) -> dict[str, Any]:
     thoughts = steps.thoughts
     exhausted = bool(thoughts.checks) and not thoughts.checks[-1]["pass"]
     if exhausted:
         steps.warnings.append("verification_exhausted: the last report is used, which did not pass its check")
-    evidence = {
+    return {
         "tcdc": thoughts.tcdc,
         "paraphrased_question": thoughts.paraphrased,
         "data_report": thoughts.data_report,
-        "plan": thoughts.plan if ter else None,
-        "final_report": report.to_json() if ter and report else None,
+        "plan": report and thoughts.plan,
+        "final_report": report and report.to_json(),
         "checks": thoughts.checks,
         "verification_exhausted": exhausted,
     }
-    return AgentAnswer(answer, evidence, steps.warnings, error)
 
 
 def _report(
