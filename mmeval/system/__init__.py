@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from mmeval.system.folders import own_cache
     from mmeval.system.json_lines import from_line, to_line, write_atomic
     from mmeval.system.processes import FreshContext
+    from mmeval.system.threads import OwnThread
 
 __all__ = [
     "Checked",
     "FreshContext",
     "OptionalShare",
+    "OwnThread",
     "PathOrName",
     "Share",
     "from_line",
