@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -18,7 +19,7 @@ from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import Interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import ENVIRONMENT, FRONT, WORK, Load, received
+from mmeval.model_backends.sandbox.runtime import ENVIRONMENT, FRONT, TICK, WORK, Load, received
 from mmeval.model_backends.sandbox.watch import load_below
 
 NOBODY = 65534
@@ -127,18 +128,20 @@ class _BwrapCell:
         line.setblocking(False)
 
     def receive(self) -> list[int]:
+        self._found()  # while the program is yet to begin, its process 1 is there
         return received(self.line)
 
     def load(self) -> Load | None:
         return load_below(self._first, self._limits.memory_mb * MIB) if self._found() else None
 
-    def end(self) -> None:
-        """Kill process 1 of the namespace: the kernel ends the others with it, and bubblewrap when all are gone."""
+    def end(self) -> bool:
+        """Kill process 1 of the namespace: the kernel ends the others before it. Bubblewrap does not wait for that."""
+        if not self._handle:
+            self.process.kill()
+            return True
         with contextlib.suppress(ProcessLookupError):
-            if self._found():
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-            else:
-                self.process.kill()
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        return bool(select.select([self._handle], [], [], TICK)[0])
 
     def close(self) -> None:
         self.line.close()
@@ -156,8 +159,7 @@ class _BwrapCell:
                 self._told += os.read(self._info, 4096)
             if found := re.search(rb'"child-pid":\s*(\d+)\D', self._told):
                 with contextlib.suppress(ProcessLookupError):
-                    self._handle = os.pidfd_open(int(found[1]))
-                    self._first = int(found[1])
+                    self._first, self._handle = int(found[1]), os.pidfd_open(int(found[1]))
         return bool(self._first)
 
 

@@ -115,10 +115,13 @@ class _ContainerCell:
     def load(self) -> Load | None:
         return None
 
-    def end(self) -> None:
+    def end(self) -> bool:
+        if self.process.poll() is not None:
+            return True
         done = subprocess.run(self._kill, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
         if done.returncode:  # there is no container yet; without its line it would end by itself
             self.process.kill()
+        return False
 
     def close(self) -> None:
         if self._connection is not None:

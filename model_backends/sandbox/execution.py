@@ -14,10 +14,8 @@ from mmeval.errors import MmevalError
 from mmeval.model_backends.sandbox.limits import INODES, MIB, Limits, Reason
 from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import Cell, Runtime
+from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
 
-TICK = 0.01
-"""Seconds between two looks at what the processes use."""
 _CHUNK = 1 << 16
 
 
@@ -49,11 +47,10 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
         if not running.folders:
             raise SandboxError(f"{runtime.name} could not begin: {_last_line(bytes(running.errors))}")
         status = cell.process.returncode
-        if not running.reached and cell.reached_memory(status):
-            running.reached.append("memory")
         outputs = outputs_of(running.folders[1], limits)
-        if outputs.too_many and "files" not in running.reached:
-            running.reached.append("files")
+        for reason, was_reached in (("memory", cell.reached_memory(status)), ("files", outputs.too_many)):
+            if was_reached and reason not in running.reached:
+                running.reached.append(reason)
         return Outcome(
             running.printed.decode("utf-8", "replace"),
             running.errors.decode("utf-8", "replace"),
@@ -100,7 +97,7 @@ class _Running:
                         self.reached.append(reason)
                     if self.reached or stop.is_set():
                         self.cell.end()
-                        selector.select(TICK)
+                self._end()
                 for source in (process.stdout, process.stderr, self.cell.line):
                     while self._take(source):
                         pass
@@ -147,12 +144,14 @@ class _Running:
         entries = sum(one.f_files - one.f_ffree for one in found)
         return held, entries, min((one.f_bfree * one.f_frsize for one in found), default=0)
 
+    def _end(self) -> None:
+        """Wait until nothing of the program is left."""
+        while not self.cell.end() or self.cell.process.poll() is None:
+            time.sleep(TICK / 10)
+
     def close(self) -> None:
-        process = self.cell.process
-        while process.poll() is None:
-            self.cell.end()
-            time.sleep(TICK)
-        for source in (process.stdout, process.stderr):
+        self._end()
+        for source in (self.cell.process.stdout, self.cell.process.stderr):
             if source is not None:
                 source.close()
         for folder in self.folders:

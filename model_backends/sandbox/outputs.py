@@ -79,8 +79,11 @@ def _read(folder: int, name: str, most: int) -> bytes | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        data = file.read(most + 1)
-    return data if len(data) <= most else None
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123  a descriptor has no path
+            data = file.read(most + 1)
+        return data if len(data) <= most else None
+    finally:
+        os.close(descriptor)

@@ -14,6 +14,8 @@ from mmeval.model_backends.sandbox.program import Program
 
 FRONT = Path(__file__).with_name("front.py")
 WORK = "/work"
+TICK = 0.01
+"""Seconds between two looks at what the processes use."""
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
@@ -36,7 +38,8 @@ class Cell(Protocol):
     """A program that is being run.
 
     ``line`` can be read when all is set in the sandbox; ``receive`` then gives descriptors of its folders, else nothing.
-    ``load`` is None where the runtime itself keeps the bounds, or nothing can be seen yet.
+    ``load`` is None where the runtime itself keeps the bounds, or nothing can be seen yet. ``end`` kills all processes,
+    and is true when none is left.
     """
 
     process: subprocess.Popen[bytes]
@@ -44,7 +47,7 @@ class Cell(Protocol):
 
     def receive(self) -> list[int]: ...
     def load(self) -> Load | None: ...
-    def end(self) -> None: ...
+    def end(self) -> bool: ...
     def close(self) -> None: ...
     def reached_memory(self, status: int) -> bool: ...
 
