@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, BatchBackend, ProgramBackend, workers_of
+from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, ProgramBackend, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
@@ -51,6 +51,8 @@ class Backends:
                 _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
+                elif isinstance(backend := made[key], LocalWork):
+                    self._limits[id(backend)] = backend.usual_connections
             self.named[role] = made[key]
 
     def identities(self, selection: Selection) -> dict[str, Any]:

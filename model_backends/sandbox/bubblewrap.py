@@ -26,7 +26,6 @@ NOBODY = 65534
 LEAST = (0, 8)
 """The first version with tmpfs of a given size, and with user namespaces that can be closed."""
 _REACHABLE = "/mnt"
-"""Where root shows the folders of the interpreter to the id that it takes, which may not reach them in root's home."""
 _DEVICES = ("null", "full", "random", "urandom")
 """Without ``zero``: shared memory of it stays when a process gives it back, and then belongs to none."""
 _ISOLATED = (
@@ -53,9 +52,10 @@ class Bubblewrap:
         if tuple(map(int, numbers[:2])) < LEAST:
             raise MissingDataError(
                 f"bubblewrap {self.version or 'of an unknown version'} is too old: {LEAST[0]}.{LEAST[1]} or newer is "
-                "needed; take it from a newer release of your system, or use runtime=docker"
+                "needed",
+                how_to_fix="Take it from a newer release of your system, or use runtime=docker",
             )
-        self._setpriv = _program("setpriv", "util-linux") if os.geteuid() == 0 else ""
+        self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
 
     def begin(self, program: Program, limits: Limits) -> _BwrapCell:
         ours, theirs = socket.socketpair()
@@ -70,9 +70,9 @@ class Bubblewrap:
                 given.callback(os.close, descriptors[-1])
                 return str(descriptors[-1])
 
-            options = [*_ISOLATED, *self._filesystem(), "--info-fd", str(info_end)]
-            options += ["--ro-bind-data", data(FRONT.read_bytes()), "/front.py"]
-            options += _work_folder(limits, sum(media.size for _, media in program.inputs))
+            options = [*_ISOLATED, "--info-fd", str(info_end)]
+            options += _work_folder(limits, sum(media.size for _, media in program.inputs))  # Python may lie below it
+            options += [*self._filesystem(), "--ro-bind-data", data(FRONT.read_bytes()), "/front.py"]
             options += ["--ro-bind-data", data(program.code.encode("utf-8", "replace")), f"{WORK}/program.py"]
             for name, media in program.inputs:
                 options += ["--perms", "0444", "--file", data(media.read()), f"{WORK}/input/{name}"]
@@ -94,14 +94,14 @@ class Bubblewrap:
         return _BwrapCell(process, ours, info, limits)
 
     def _outer(self) -> list[str]:
-        """What goes before bubblewrap for root, whose processes have no limit of number: it gives up its id."""
+        """What goes before bubblewrap for root, whose processes have no limit of number: it gives up its id.
+        The id that it takes is shown the folders of the interpreter elsewhere, as root's home is closed to it."""
         if not self._setpriv:
             return []
+        words = [self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all"]
         binds = [word for at, folder in enumerate(self._python.bound) for word in ("--ro-bind", str(folder), _seen(at))]
-        return [
-            *(self._bwrap, "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", _REACHABLE, *binds, "--"),
-            *(self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all", "--"),
-        ]
+        shown = [self._bwrap, "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", _REACHABLE, *binds, "--"]
+        return [*(shown if binds else ()), *words, "--"]
 
     def _filesystem(self) -> list[str]:
         """The root, in the order in which it is made: the system, Python, devices."""
@@ -114,7 +114,7 @@ class Bubblewrap:
         for folder in self._python.hidden:
             words += ["--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
         words += ["--proc", "/proc"] if self.proc else ["--dir", "/proc"]
-        words += ["--dir", "/dev", *(word for name in _DEVICES for word in ("--dev-bind", *[f"/dev/{name}"] * 2))]
+        words += [*(word for name in _DEVICES for word in ("--dev-bind", *[f"/dev/{name}"] * 2))]
         return words
 
 
@@ -166,8 +166,17 @@ class _BwrapCell:
 def _program(name: str, package: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise MissingDataError(f"{package} is not installed: there is no {name} on the PATH; apt install {package}")
+        raise MissingDataError(
+            f"programs of models cannot be run: {package} is not installed (there is no {name} on the PATH)",
+            how_to_fix=f"Install it: apt install {package}, on Debian or Ubuntu",
+        )
     return found
+
+
+def _is_root() -> bool:
+    """Whether this is the machine's own root, and not that of a container without privileges."""
+    inside, outside, count = map(int, Path("/proc/self/uid_map").read_text().split()[:3])
+    return os.geteuid() == inside == outside == 0 and count > NOBODY
 
 
 def _seen(at: int) -> str:
@@ -179,7 +188,7 @@ def _system_links(names: Iterable[str]) -> list[str]:
     words: list[str] = []
     for path in (Path("/", name) for name in names):
         if path.is_symlink():
-            words += ["--symlink", os.readlink(path), str(path)]
+            words += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             words += ["--ro-bind", str(path), str(path)]
     return words

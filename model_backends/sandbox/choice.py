@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from functools import lru_cache
 from typing import Literal
@@ -53,13 +54,13 @@ _WAYS_OUT = (
     (
         ("namespace", "uid map", "NEWUSER", "clone"),
         "user namespaces are refused here",
-        "let this user make them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
+        "Let this user make them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
         "bwrap), start the container with --security-opt seccomp=unconfined, or use runtime=docker",
     ),
     (
         ("mount proc", "/proc"),
         "/proc is masked, as in a container",
-        "start the container with --security-opt systempaths=unconfined, or use runtime=docker on the machine itself",
+        "Start the container with --security-opt systempaths=unconfined, or use runtime=docker on the machine itself",
     ),
 )
 """Words of a runtime's error, what they mean, and how to fix it."""
@@ -72,12 +73,12 @@ def runtime_for(name: RuntimeName, python: str, *, packages: bool, image: str) -
         container = Container(name, image, python)
         _check(container)
         return container
-    return _bubblewrap(python, packages=packages)
+    return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
 
 
 @lru_cache(maxsize=8)
-def _bubblewrap(python: str, *, packages: bool) -> Bubblewrap:
-    """The strictest form of bubblewrap that works here."""
+def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
+    """The strictest form of bubblewrap that works here; it is looked for once."""
     found = interpreter(python, packages=packages)
     reason: MissingDataError | None = None
     for proc in (True, False):
@@ -107,7 +108,11 @@ def _check(runtime: Runtime) -> None:
 
 def _refusal(runtime: Runtime, reason: str) -> MissingDataError:
     known = next((one for one in _WAYS_OUT if any(word in reason for word in one[0])), None)
-    why, how_to_fix = (reason, "use another runtime") if known is None else (f"{known[1]} ({reason})", known[2])
+    why, how_to_fix = (
+        (reason, "Use another one: runtime=docker or runtime=podman")
+        if known is None
+        else (f"{known[1]} ({reason})", known[2])
+    )
     return MissingDataError(
         f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}", how_to_fix=how_to_fix
     )

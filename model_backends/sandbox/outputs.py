@@ -82,7 +82,7 @@ def _read(folder: int, name: str, most: int) -> bytes | None:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123  a descriptor has no path
+        with open(descriptor, "rb", closefd=False) as file:
             data = file.read(most + 1)
         return data if len(data) <= most else None
     finally:

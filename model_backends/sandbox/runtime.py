@@ -37,7 +37,7 @@ class Load(NamedTuple):
 class Cell(Protocol):
     """A program that is being run.
 
-    ``line`` can be read when all is set in the sandbox; ``receive`` then gives descriptors of its folders, else nothing.
+    ``line`` can be read when all is set in the sandbox; ``receive`` then gives descriptors of its folders, else none.
     ``load`` is None where the runtime itself keeps the bounds, or nothing can be seen yet. ``end`` kills all processes,
     and is true when none is left.
     """

@@ -39,9 +39,9 @@ def load_below(first: int, most_memory: int) -> Load:
 def _below(pid: int) -> Iterator[int]:
     """The processes that descend from one, itself left out."""
     with contextlib.suppress(OSError):
-        for task in os.listdir(_PROC / f"{pid}/task"):
+        for task in (_PROC / f"{pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                for child in map(int, (_PROC / f"{pid}/task/{task}/children").read_text().split()):
+                for child in map(int, (task / "children").read_text().split()):
                     yield child
                     yield from _below(child)
 

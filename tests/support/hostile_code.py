@@ -1,7 +1,7 @@
 """Programs that nobody should run, each with what must come of it, and what stands around them to see that it did.
 
-A file of ``tests/hostile_code`` holds programs of one kind. A line ``=== what it tries: what comes of it`` is followed by
-the program. What comes of it: ``held`` (it has tried all and nothing succeeded), a bound that is reached, ``fails``
+A file of ``tests/hostile_code`` holds programs of one kind. A line ``=== what it tries: what comes of it`` is followed
+by the program. What comes of it: ``held`` (it has tried all and nothing succeeded), a bound that is reached, ``fails``
 (another exit status than 0), ``left`` with the kinds of part of its files, or ``any``.
 """
 

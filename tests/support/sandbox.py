@@ -1,9 +1,15 @@
 """Bubblewrap for tests that run programs."""
 
+import asyncio
 import os
 import shutil
+from typing import Any
 
 import pytest
+
+from mmeval.content import Interleaved, Media, Part
+from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.records import Request, Response, message
 
 
 def bubblewrap() -> str:
@@ -15,3 +21,19 @@ def bubblewrap() -> str:
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
+
+
+def run_code(code: str, *media: Media, **arguments: Any) -> Response:
+    """The answer of a sandbox to a program, a code part, and media beside it."""
+    bubblewrap()
+    backend = SandboxBackend(**arguments)
+    return asyncio.run(backend.generate(asking(code, *media)))
+
+
+def asking(code: str, *media: Media) -> Request:
+    return Request((message("user", Part("code", text=code, raw=code), *media),))
+
+
+def output_of(response: Response) -> Interleaved:
+    assert response.output is not None, response.error
+    return response.output

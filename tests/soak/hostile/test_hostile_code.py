@@ -1,11 +1,9 @@
 """Programs that try to read, stay, reach out, exhaust, rise and lie: none does, and each ends in time."""
 
 import asyncio
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
