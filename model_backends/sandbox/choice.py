@@ -107,12 +107,11 @@ def _check(runtime: Runtime) -> None:
 
 
 def _refusal(runtime: Runtime, reason: str) -> MissingDataError:
-    known = next((one for one in _WAYS_OUT if any(word in reason for word in one[0])), None)
-    why, how_to_fix = (
-        (reason, "Use another one: runtime=docker or runtime=podman")
-        if known is None
-        else (f"{known[1]} ({reason})", known[2])
-    )
+    why, how_to_fix = reason, "Take another runtime: bwrap, docker or podman"
+    for words, meaning, way_out in _WAYS_OUT if runtime.name == Bubblewrap.name else ():
+        if any(word in reason for word in words):
+            why, how_to_fix = f"{meaning} ({reason})", way_out
+            break
     return MissingDataError(
         f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}", how_to_fix=how_to_fix
     )
