@@ -26,6 +26,10 @@ NOBODY = 65534
 LEAST = (0, 8)
 """The first version with tmpfs of a given size, and with user namespaces that can be closed."""
 _REACHABLE = "/mnt"
+_SHOW = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_REACHABLE}
+while [ "$1" != -- ]; do mkdir {_REACHABLE}/$at; mount --bind "$1" {_REACHABLE}/$at; at=$((at+1)); shift; done
+shift; exec env -i "$@\""""
+"""Each step becomes the next one: the kernel ends bubblewrap with the run, of which it is the direct child."""
 _DEVICES = ("null", "full", "random", "urandom")
 """Without ``zero``: shared memory of it stays when a process gives it back, and then belongs to none."""
 _ISOLATED = (
@@ -98,10 +102,19 @@ class Bubblewrap:
         The id that it takes is shown the folders of the interpreter elsewhere, as root's home is closed to it."""
         if not self._setpriv:
             return []
-        words = [self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all"]
-        binds = [word for at, folder in enumerate(self._python.bound) for word in ("--ro-bind", str(folder), _seen(at))]
-        shown = [self._bwrap, "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", _REACHABLE, *binds, "--"]
-        return [*(shown if binds else ()), *words, "--"]
+        words = [
+            self._setpriv,
+            "--reuid",
+            str(NOBODY),
+            "--regid",
+            str(NOBODY),
+            "--clear-groups",
+            "--inh-caps=-all",
+            "--",
+        ]
+        folders = map(str, self._python.bound)
+        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _SHOW, "sh", *folders, "--"]
+        return [*(shown if self._python.bound else ()), *words]
 
     def _filesystem(self) -> list[str]:
         """The root, in the order in which it is made: the system, Python, devices."""

@@ -52,7 +52,7 @@ print(json.dumps(holes))
 _PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
 _WAYS_OUT = (
     (
-        ("namespace", "uid map", "NEWUSER", "clone"),
+        ("namespace", "uid map", "unshare"),
         "user namespaces are refused here",
         "Let this user make them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
         "bwrap), start the container with --security-opt seccomp=unconfined, or use runtime=docker",

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.sandbox import open_to_all
+
 PROGRAMS = Path(__file__).parents[1] / "hostile_code"
 SECRET = "the-secret-4f6c1d"
 PRELUDE = """
@@ -83,9 +85,7 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
     for path in (folder / "secret.txt", home / ".ssh/id", home / ".netrc", run / "journal/writer.jsonl"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SECRET)
-    for path in (*folder.parents, folder, *folder.rglob("*")):  # what hides them is the sandbox, not their modes
-        with suppress(PermissionError):
-            path.chmod(path.stat().st_mode | 0o444 | (0o111 if path.is_dir() else 0))
+    open_to_all(folder)  # what hides them is the sandbox, not their modes
     with ExitStack() as stack:
         tcp, udp, local, abstract, docker = (
             stack.enter_context(socket.socket(family, kind))
@@ -132,11 +132,12 @@ def state_of(folder: Path) -> dict[str, str]:
     }
 
 
-def in_other_namespaces() -> list[int]:
-    """The descendants of this process that see other processes than it does; orphans come back to it."""
+def in_other_namespaces(ancestor: int | None = None) -> list[int]:
+    """The descendants of a process, this one by default, that see other processes than it does.
+    Orphans come back to a process that has :func:`surroundings`."""
     own = Path("/proc/self/ns/pid").readlink()
     found = []
-    for pid in _descendants(os.getpid()):
+    for pid in _descendants(ancestor or os.getpid()):
         with suppress(OSError):
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
             if state != "Z" and Path(f"/proc/{pid}/ns/pid").readlink() != own:

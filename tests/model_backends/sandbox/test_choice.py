@@ -12,7 +12,7 @@ from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.model_backends.sandbox.bubblewrap import _ISOLATED
 from mmeval.model_backends.sandbox.choice import _PROBE, _bubblewrap
-from tests.support.sandbox import bubblewrap
+from tests.support.sandbox import bubblewrap, open_to_all
 
 CHECK = "from mmeval.model_backends.sandbox import SandboxBackend; print(SandboxBackend.check_machine())"
 VERSION = "echo bubblewrap 0.9.0; test $1 = --version"
@@ -22,6 +22,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     """A program ``bwrap`` that is found before any other."""
     (folder / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "bwrap").chmod(0o755)
+    open_to_all(folder)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
