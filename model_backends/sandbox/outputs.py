@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from mmeval import decode
 from mmeval.content import UNKNOWN_MIME, Media, Part, media_part
+from mmeval.decode import audio, image, mesh_arrays, page_count, video_info
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 
 # Any: each decoder has its own result, of which nothing is wanted here.
 _DECODERS: Mapping[str, Callable[[Media], Any]] = {
-    "image": decode.image,
-    "audio": decode.audio,
-    "video": decode.video_info,
-    "3d": decode.mesh_arrays,
+    "image": image,
+    "audio": audio,
+    "video": video_info,
+    "3d": mesh_arrays,
 }
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
@@ -63,7 +63,7 @@ def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
         return None, "it is empty" if not data else "it is of no known type"
     try:
         if media.mime == "application/pdf":
-            decode.page_count(media)
+            page_count(media)
         elif decoder := _DECODERS.get(media.kind):
             decoder(media)
     except ContentError as error:
