@@ -48,9 +48,10 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
             raise SandboxError(f"{runtime.name} could not begin: {_last_line(bytes(running.errors))}")
         status = cell.process.returncode
         outputs = outputs_of(running.folders[1], limits)
-        for reason, was_reached in (("memory", cell.reached_memory(status)), ("files", outputs.too_many)):
-            if was_reached and reason not in running.reached:
-                running.reached.append(reason)
+        if cell.reached_memory(status) and not running.reached:
+            running.reached.append("memory")
+        if outputs.too_many and "files" not in running.reached:
+            running.reached.append("files")
         return Outcome(
             running.printed.decode("utf-8", "replace"),
             running.errors.decode("utf-8", "replace"),
@@ -98,8 +99,8 @@ class _Running:
                     if self.reached or stop.is_set():
                         self.cell.end()
                 self._end()
-                for source in (process.stdout, process.stderr, self.cell.line):
-                    while self._take(source):
+                for left in (process.stdout, process.stderr, self.cell.line):
+                    while self._take(left):
                         pass
             finally:
                 os.close(handle)

@@ -1,4 +1,4 @@
-"""Code that models write, as users meet it: a metric that runs answers, with and without its role, and no bubblewrap."""
+"""Code that models write, as users meet it: a metric that runs answers, with its role, and without."""
 
 from collections.abc import Iterator
 from pathlib import Path
