@@ -89,7 +89,7 @@ class SandboxBackend:
         runtime = runtime_for("auto", "", packages=False, image="")
         notes = [NO_PROC] if not getattr(runtime, "proc", True) else []
         notes += [NO_FILTER] if filter_for() is None else []
-        return "; ".join([f"sandbox: programs of models can run in {runtime.name} {runtime.version}", *notes])
+        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *notes])
 
     async def generate(self, request: Request) -> Response:
         program = program_of(request)
