@@ -14,7 +14,8 @@ from mmeval.testing.media import small_media
 from tests.support.hostile_code import SECRET, HostileProgram, Surroundings, hostile_programs, surroundings
 from tests.support.sandbox import bubblewrap
 
-SECONDS = 4
+BRIEF, PATIENT = 4, 60
+"""Seconds of programs that would go on for ever, and of all others: a machine that is busy is no defect."""
 ALL = list(hostile_programs())
 LEAST = {"exhaustion": 25, "lies": 10, "network": 15, "privilege": 10, "reading": 20, "writing": 20}
 
@@ -26,10 +27,9 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surroundings]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> SandboxBackend:
+@pytest.fixture(scope="module", autouse=True)
+def _bubblewrap() -> None:
     bubblewrap()
-    return SandboxBackend(seconds=SECONDS, memory_mb=256, files=8, file_mb=2)
 
 
 def test_there_are_a_hundred_of_all_kinds() -> None:
@@ -38,7 +38,9 @@ def test_there_are_a_hundred_of_all_kinds() -> None:
 
 
 @pytest.mark.parametrize("program", ALL, ids=[program.name for program in ALL])
-def test_a_hostile_program(program: HostileProgram, sandbox: SandboxBackend, around: Surroundings) -> None:
+def test_a_hostile_program(program: HostileProgram, around: Surroundings) -> None:
+    seconds = BRIEF if {"time", "any"} & {*program.expected} else PATIENT
+    sandbox = SandboxBackend(seconds=seconds, memory_mb=256, files=8, file_mb=2)
     began = time.monotonic()
     parts = (text_part(f"```python\n{around.program(program)}```"), media_part(small_media("image")))
     response = asyncio.run(sandbox.generate(Request((message("user", *parts),))))
@@ -47,7 +49,7 @@ def test_a_hostile_program(program: HostileProgram, sandbox: SandboxBackend, aro
     assert SECRET not in f"{response.text}{response.warnings}"
     assert not any(SECRET.encode() in media.read() for media in media_of(response))
     assert around.disturbed() == []
-    assert took < SECONDS + 2
+    assert took < seconds + 2
 
 
 def media_of(response: Response) -> tuple[Media, ...]:
