@@ -105,6 +105,22 @@ class Startable(Protocol):
 
 
 @runtime_checkable
+class LocalWork(Protocol):
+    """A model backend whose calls are work for the processors of this machine: they cost nothing.
+    ``usual_connections`` of them are made at a time, unless its role says otherwise."""
+
+    @property
+    def usual_connections(self) -> int: ...
+
+
+class MachineCheck(Protocol):
+    """A class of backends that needs something of the machine, which ``mmeval doctor`` looks at.
+    ``check_machine`` gives what is there, and raises MissingError for what is not."""
+
+    def check_machine(self) -> str: ...
+
+
+@runtime_checkable
 class Parallel(Protocol):
     """A batch backend that may be copied.
 

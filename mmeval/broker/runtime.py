@@ -16,6 +16,7 @@ from mmeval.backend.contract import (
     AnyBackend,
     BatchBackend,
     Batched,
+    LocalWork,
     ModelBackend,
     ProgramBackend,
     SampleBackend,
@@ -164,7 +165,8 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            payee = self._payees[role] = Payee(role, self.billed, self._local, str(self.identity.get("base_url", "")))
+            local = self._local or isinstance(self.backend, LocalWork)
+            payee = self._payees[role] = Payee(role, self.billed, local, str(self.identity.get("base_url", "")))
         return payee
 
     async def ask(self, request: Request, ticket: Ticket, failed: Tries | None = None) -> tuple[Response, int]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mmeval.backend.contract import BatchBackend, ModelBackend, ProgramBackend, SampleBackend
+from mmeval.backend.contract import BatchBackend, LocalWork, ModelBackend, ProgramBackend, SampleBackend
 from mmeval.errors import MissingDataError, did_you_mean
 from mmeval.store.spending import Payee, Spending, Spent
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
@@ -125,10 +125,12 @@ def load_prices(own: Path | None = None) -> Prices:
 def is_billed(backend: object) -> bool:
     """Whether calls of the backend may cost money.
 
-    Those of a local model, answers made from the sample, and an agent itself cost nothing; the models that an agent
-    asks have prices of their own.
+    Those of a local model, work of this machine, answers made from the sample, and an agent itself cost nothing; the
+    models that an agent asks have prices of their own.
     """
-    return isinstance(backend, ModelBackend) and not isinstance(backend, BatchBackend | ProgramBackend | SampleBackend)
+    return isinstance(backend, ModelBackend) and not isinstance(
+        backend, BatchBackend | LocalWork | ProgramBackend | SampleBackend
+    )
 
 
 class Bill(NamedTuple):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from mmeval import plugins
 from mmeval.doctor.finding import Finding
+from mmeval.errors import MissingError, PluginError
 from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.wording import size
 
@@ -17,9 +20,22 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def programs() -> Iterator[Finding]:
-    yield _program(("bwrap",), "bubblewrap", "a sandbox for code that models write; no metric runs such code yet")
+    yield from _backends()
     yield _program(CHROMIUM, "chromium", "the browser tests of the report page; nothing else needs it")
     yield Finding("ok", "ffmpeg is not needed: the extra video brings its own")
+
+
+def _backends() -> Iterator[Finding]:
+    """What backends need of the machine, such as a sandbox. Of those that cannot be loaded the plugins' check tells."""
+    for entry in plugins.entries("mmeval.model_backends"):
+        with suppress(MissingError, PluginError):
+            factory = plugins.load("mmeval.model_backends", f"{plugins.distribution_of(entry)}/{entry.name}")
+            if not hasattr(factory, "check_machine"):
+                continue
+            try:
+                yield Finding("ok", factory.check_machine())
+            except MissingError as error:
+                yield Finding("note", str(error).removesuffix(error.how_to_fix).strip(), error.how_to_fix)
 
 
 def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:

@@ -155,7 +155,8 @@ def remedies_of(needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str) 
         if role in ("judge", "captioner"):
             yield Remedy(f"a {role}", (*ones,), f"--{role} openai,model=NAME")
         else:
-            yield Remedy(f"the role {role}", (*ones,), f"--role {role}=openai,model=NAME")
+            usual = "sandbox" if role == "code_interpreter" else "openai,model=NAME"
+            yield Remedy(f"the role {role}", (*ones,), f"--role {role}={usual}")
     extras, packages = (sorted(found.get(kind, {})) for kind in ("extra", "package"))
     for kind, what, how_to in (
         ("extra", "an extra of mmeval", install_command(",".join(extras))),

@@ -11,7 +11,7 @@ from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
 from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, BatchBackend, workers_of
+from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
@@ -62,6 +62,8 @@ class Backends:
                 _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
+                elif isinstance(backend := made[key], LocalWork):
+                    self._limits[id(backend)] = backend.usual_connections
             self.named[role] = made[key]
         cast(self.named, self.params, limits)
 

@@ -317,7 +317,7 @@ REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
     "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; --use_cache keeps answers",
     "check_integrity": "run 'mmeval validate TASK' instead",
-    "confirm_run_unsafe_code": "no code of a model is run yet",
+    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; see --role code_interpreter=sandbox",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they lie in --output_path",

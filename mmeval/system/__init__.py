@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from mmeval.system.json_lines import from_line, to_line, write_atomic
     from mmeval.system.leash import Leash
     from mmeval.system.processes import FreshContext, ending
+    from mmeval.system.threads import OwnThread
 
 __all__ = [
     "Checked",
     "FreshContext",
     "Leash",
     "OptionalShare",
+    "OwnThread",
     "PathOrName",
     "Share",
     "ending",

@@ -3,13 +3,20 @@ from pathlib import Path
 import pytest
 
 from mmeval.doctor import machine
+from tests.support.sandbox import bubblewrap
 
 
 def test_programs_are_found_by_any_of_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: "/bin/chrome" if name == "google-chrome" else None)
     sandbox, browser, _ = machine.programs()
-    assert (sandbox.status, "bubblewrap" in sandbox.how_to) == ("note", True)
+    assert (sandbox.status, "apt install bubblewrap" in sandbox.how_to) == ("note", True)
     assert (browser.status, browser.what) == ("ok", "chromium: /bin/chrome")
+
+
+def test_the_sandbox_is_tried_on_this_machine() -> None:
+    bubblewrap()
+    sandbox, *_ = machine.programs()
+    assert (sandbox.status, "bwrap" in sandbox.what) == ("ok", True)
 
 
 def test_disks_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,5 @@
+"""The backend ``sandbox``: runs the program of a request, cut off from the machine."""
+
+from mmeval.model_backends.sandbox.backend import SandboxBackend
+
+__all__ = ["SandboxBackend"]

@@ -1,0 +1,144 @@
+"""The backend: runs the program of a request and answers with what it printed and left."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, Interleaved, Part, text_part
+from mmeval.errors import UsageError
+from mmeval.model_backends.sandbox.choice import NO_FILTER, NO_PROC, RuntimeName, runtime_for
+from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
+from mmeval.model_backends.sandbox.filter import filter_for
+from mmeval.model_backends.sandbox.interpreter import interpreter
+from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
+from mmeval.model_backends.sandbox.program import program_of
+from mmeval.records import Request, Response
+from mmeval.system import OwnThread
+
+VERSION = 1
+"""Raised whenever the same program could be answered otherwise."""
+TAIL_CHARS = 4000
+"""How much of a program's errors an answer holds: the end, where a traceback says what is wrong."""
+
+
+class SandboxBackend:
+    """Runs one Python program for a request, cut off from the machine, the network and other programs.
+
+    :param runtime: ``bwrap`` (bubblewrap), ``docker`` or ``podman``; ``auto``: bubblewrap.
+    :param python: the interpreter, ours if empty; in a container a name of the image's.
+    :param packages: whether programs may import the packages that are installed beside the interpreter.
+    :param seconds: of wall time, and of processor time, for a program with all of its processes.
+    :param memory_mb: for all of its processes and files together.
+    :param processes: processes and threads at once.
+    :param output_kb: what it may print.
+    :param files: how many files of ``output/`` are taken.
+    :param file_mb: the most that one file may hold.
+    :param image: for docker and podman: the image with its digest.
+
+    Raises MissingDataError, before anything is asked, where no runtime holds a program here.
+    """
+
+    capabilities = Capabilities.of(PART_KINDS, [kind for kind in PART_KINDS if kind != "reasoning"], "interleaved")
+
+    def __init__(
+        self,
+        *,
+        runtime: RuntimeName = "auto",
+        python: str = "",
+        packages: bool = False,
+        seconds: float = 20,
+        memory_mb: int = 512,
+        processes: int = 32,
+        output_kb: int = 64,
+        files: int = 16,
+        file_mb: int = 16,
+        image: str = "",
+    ) -> None:
+        self._limits = Limits(seconds, memory_mb, processes, output_kb, files, file_mb)
+        in_container = runtime in ("docker", "podman")
+        if image and not in_container:
+            raise UsageError("the backend 'sandbox': image= is for runtime=docker and runtime=podman", name="image")
+        if packages and in_container:
+            raise UsageError("the backend 'sandbox': the packages of a container are its image's", name="packages")
+        self._runtime = runtime_for(runtime, python, packages=packages, image=image)
+        known = None if in_container else interpreter(python, packages=packages)
+        self.identity: Mapping[str, Any] = {
+            "backend": "sandbox",
+            "version": VERSION,
+            "runtime": self._runtime.name,
+            "python": python if known is None else known.version,
+            "packages": "" if known is None else known.packages,
+            "image": image,
+            **{name: getattr(self._limits, name) for name in Limits.__dataclass_fields__},
+        }
+        self.provenance: Mapping[str, Any] = {"runtime": f"{self._runtime.name} {self._runtime.version}".strip()}
+
+    @property
+    def usual_connections(self) -> int:
+        """How many programs run at a time: as many as there are processors."""
+        return len(os.sched_getaffinity(0))
+
+    @classmethod
+    def check_machine(cls) -> str:
+        """What programs run in here by default. Raises MissingDataError where nothing holds them."""
+        runtime = runtime_for("auto", "", packages=False, image="")
+        notes = [NO_PROC] if not getattr(runtime, "proc", True) else []
+        notes += [NO_FILTER] if filter_for() is None else []
+        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *notes])
+
+    async def generate(self, request: Request) -> Response:
+        program = program_of(request)
+        if program is None:
+            return Response.failed(
+                "bad_request", "there is no program: the last user message has no code part and no fenced block"
+            )
+        if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
+            return Response.failed("too_long", "the media of the request are larger than memory_mb")
+        thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
+        try:
+            outcome = await thread.do(partial(execute, self._runtime, program, self._limits, stop))
+        except SandboxError as error:
+            return Response.failed("internal", str(error))
+        finally:
+            stop.set()
+            thread.end()
+        return self._response(outcome)
+
+    def _response(self, outcome: Outcome) -> Response:
+        """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""
+        status = f"exit status {outcome.status}" if outcome.status and not outcome.reached else ""
+        bounds = [f"the program reached the limit of {reason}: {self._bound(reason)}" for reason in outcome.reached]
+        state = [*filter(None, [status]), *bounds, *outcome.outputs.left_out]
+        tail = outcome.errors.strip()[-TAIL_CHARS:]
+        parts: list[Part] = [text_part(outcome.printed)] if outcome.printed else []
+        parts += outcome.outputs.parts
+        if state or not parts:
+            words = "\n".join(
+                [f"[{'; '.join(state) or 'the program ended and printed nothing'}]", *([tail] if tail else [])]
+            )
+            parts.append(text_part(f"\n{words}\n"))
+        warnings = [*state, *([f"errors of the program: {tail}"] if state and tail else [])]
+        return Response(
+            output=Interleaved(tuple(parts)),
+            latency=outcome.seconds,
+            warnings=tuple(warnings),
+            served=self._runtime.name,
+        )
+
+    def _bound(self, reason: Reason) -> str:
+        limits = self._limits
+        return {
+            "time": f"{limits.seconds:g} seconds",
+            "memory": f"{limits.memory_mb} MiB",
+            "processes": f"{limits.processes} processes",
+            "output": f"{limits.output_kb} KiB",
+            "files": f"{limits.files} files, {limits.file_mb} MiB each",
+        }[reason]
+
+    async def close(self) -> None:
+        """Nothing is held open: each program has a sandbox of its own."""

@@ -1,0 +1,117 @@
+"""Which runtime runs programs: one that holds a program of ours as it must, or none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from functools import lru_cache
+from typing import Literal
+
+from mmeval.errors import MissingDataError, sentence
+from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap
+from mmeval.model_backends.sandbox.container import Container
+from mmeval.model_backends.sandbox.execution import SandboxError, execute
+from mmeval.model_backends.sandbox.interpreter import interpreter
+from mmeval.model_backends.sandbox.limits import Limits
+from mmeval.model_backends.sandbox.program import Program
+from mmeval.model_backends.sandbox.runtime import Runtime
+
+RuntimeName = Literal["auto", "bwrap", "docker", "podman"]
+NO_PROC = "programs have an empty /proc: a container masks the machine's, and lets no other be mounted"
+NO_FILTER = "there is no filter of system calls for this kind of processor"
+_PROBE = """
+import json, os, socket, subprocess, sys
+holes = []
+def must_fail(hole, do):
+    try:
+        do()
+    except Exception:
+        return
+    holes.append(hole)
+def unshared():
+    import ctypes
+    if ctypes.CDLL(None).unshare(0x10000000):
+        raise OSError
+def connected():
+    with socket.socket() as one:
+        one.settimeout(2)
+        one.connect(("192.0.2.1", 80))
+must_fail("a user namespace can be made", unshared)
+must_fail("the network can be reached", connected)
+must_fail("the root can be written to", lambda: open("/probe", "w"))
+must_fail("Python can be written to", lambda: open(os.path.join(sys.base_prefix, "probe"), "w"))
+must_fail("/dev can be written to", lambda: open("/dev/probe", "w"))
+own = [name for name in os.listdir("/proc") if name.isdigit()] if os.path.isdir("/proc") else []
+holes += ["other processes can be seen"] if len(own) > 8 else []
+holes += ["it runs as root"] if os.getuid() == 0 else []
+holes += [f"{name} is in the environment" for name in os.environ if name.startswith("MMEVAL_")]
+open("output/probe.txt", "w").write("here")
+print(json.dumps(holes))
+"""
+_PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
+_WAYS_OUT = (
+    (
+        ("namespace", "uid map", "unshare"),
+        "user namespaces are refused here",
+        "Let this user make them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
+        "bwrap), start the container with --security-opt seccomp=unconfined, or use runtime=docker",
+    ),
+    (
+        ("mount proc", "/proc"),
+        "/proc is masked, as in a container",
+        "Start the container with --security-opt systempaths=unconfined, or use runtime=docker on the machine itself",
+    ),
+)
+"""Words of a runtime's error, what they mean, and how to fix it."""
+
+
+def runtime_for(name: RuntimeName, python: str, *, packages: bool, image: str) -> Runtime:
+    """The runtime of that name, after its probe. ``auto`` is bubblewrap.
+    Raises MissingDataError where there is none that holds a program, with the reason."""
+    if name in ("docker", "podman"):
+        container = Container(name, image, python)
+        _check(container)
+        return container
+    return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
+
+
+@lru_cache(maxsize=8)
+def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
+    """The strictest form of bubblewrap that works here; it is looked for once."""
+    found = interpreter(python, packages=packages)
+    reason: MissingDataError | None = None
+    for proc in (True, False):
+        for closed in (True, False):
+            runtime = Bubblewrap(found, proc=proc, closed=closed)
+            try:
+                _check(runtime)
+            except MissingDataError as error:
+                reason = reason or error
+            else:
+                return runtime
+    assert reason is not None
+    raise reason
+
+
+def _check(runtime: Runtime) -> None:
+    """Run the probe. Raises MissingDataError where it does not end well, or finds a hole."""
+    try:
+        outcome = execute(runtime, Program(_PROBE), _PROBE_LIMITS, threading.Event())
+    except SandboxError as error:
+        raise _refusal(runtime, str(error)) from None
+    if outcome.status or len(outcome.outputs.parts) != 1:
+        raise _refusal(runtime, (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[-1])
+    if holes := json.loads(outcome.printed):
+        raise _refusal(runtime, f"it does not hold: {'; '.join(holes)}")
+
+
+def _refusal(runtime: Runtime, reason: str) -> MissingDataError:
+    why, how_to_fix = reason, "Take another runtime: bwrap, docker or podman"
+    for words, meaning, way_out in _WAYS_OUT if runtime.name == Bubblewrap.name else ():
+        if any(word in reason for word in words):
+            why, how_to_fix = f"{meaning} ({reason})", way_out
+            break
+    return MissingDataError(
+        f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}", how_to_fix=how_to_fix
+    )

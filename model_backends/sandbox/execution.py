@@ -1,0 +1,165 @@
+"""Runs one program to its end within its bounds, and reads what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval.errors import MmevalError
+from mmeval.model_backends.sandbox.limits import INODES, MIB, Limits, Reason
+from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
+from mmeval.model_backends.sandbox.program import Program
+from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
+
+_CHUNK = 1 << 16
+
+
+class SandboxError(MmevalError):
+    """The sandbox itself has failed, and the program did not run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``status`` is the exit status, above 128 for the signal that ended it; ``reached`` the bounds that were hit."""
+
+    printed: str
+    errors: str
+    status: int
+    reached: tuple[Reason, ...]
+    outputs: Outputs
+    seconds: float
+
+
+def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.Event) -> Outcome:
+    """Run a program. Raises SandboxError where it could not begin, or was stopped."""
+    began = time.monotonic()
+    cell = runtime.begin(program, limits)
+    running = _Running(cell, limits, began)
+    try:
+        running.follow(stop)
+        if stop.is_set():
+            raise SandboxError("the run was stopped before the program had ended")
+        if not running.folders:
+            raise SandboxError(f"{runtime.name} could not begin: {_last_line(bytes(running.errors))}")
+        status = cell.process.returncode
+        outputs = outputs_of(running.folders[1], limits)
+        if cell.reached_memory(status) and not running.reached:
+            running.reached.append("memory")
+        if outputs.too_many and "files" not in running.reached:
+            running.reached.append("files")
+        return Outcome(
+            running.printed.decode("utf-8", "replace"),
+            running.errors.decode("utf-8", "replace"),
+            status if status >= 0 else 128 - status,
+            tuple(running.reached),
+            outputs,
+            time.monotonic() - began,
+        )
+    finally:
+        running.close()
+
+
+@dataclass
+class _Running:
+    """A cell while it is followed."""
+
+    cell: Cell
+    limits: Limits
+    began: float
+    printed: bytearray = field(default_factory=bytearray)
+    errors: bytearray = field(default_factory=bytearray)
+    folders: list[int] = field(default_factory=list)
+    """Descriptors of the work folder, ``output/`` and ``/dev/shm``; they outlive the sandbox."""
+    reached: list[Reason] = field(default_factory=list)
+    _seconds: float = 0.0
+
+    def follow(self, stop: threading.Event) -> None:
+        """Read what comes, and end the program when it reaches a bound, until all of its processes are gone."""
+        process = self.cell.process
+        assert process.stdout is not None and process.stderr is not None
+        handle = os.pidfd_open(process.pid)
+        with contextlib.closing(selectors.DefaultSelector()) as selector:
+            for source in (process.stdout, process.stderr):
+                os.set_blocking(source.fileno(), False)
+                selector.register(source, selectors.EVENT_READ)
+            for other in (self.cell.line, handle):
+                selector.register(other, selectors.EVENT_READ)
+            try:
+                while process.poll() is None:
+                    for key, _ in selector.select(TICK):
+                        if key.fileobj is not handle and not self._take(key.fileobj):
+                            selector.unregister(key.fileobj)
+                    if not self.reached and (reason := self._bound_reached()):
+                        self.reached.append(reason)
+                    if self.reached or stop.is_set():
+                        self.cell.end()
+                self._end()
+                for left in (process.stdout, process.stderr, self.cell.line):
+                    while self._take(left):
+                        pass
+            finally:
+                os.close(handle)
+
+    def _take(self, source: Any) -> bool:
+        """Read once from a pipe or the line; False at its end, or where there is nothing."""
+        if source is self.cell.line:
+            self.folders += (given := [] if self.folders else self.cell.receive())
+            return bool(given)
+        data = None
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(source.fileno(), _CHUNK)
+        kept = self.printed if source is self.cell.process.stdout else self.errors
+        room = self.limits.output_kb * 1024 - len(self.printed) - len(self.errors)
+        if data and len(data) > room:
+            if "output" not in self.reached:
+                self.reached.append("output")
+            data = data[: max(room, 0)]
+        kept += data or b""
+        return bool(data)
+
+    def _bound_reached(self) -> Reason | None:
+        if time.monotonic() - self.began > self.limits.seconds:
+            return "time"
+        held, entries, room = self._folders_hold()
+        if self.folders and (room <= 0 or entries > INODES):
+            return "files"
+        load = self.cell.load()
+        if load is None:
+            return None
+        self._seconds = max(self._seconds, load.seconds)
+        if load.memory + held > self.limits.memory_mb * MIB:
+            return "memory"
+        if load.threads > self.limits.processes:
+            return "processes"
+        return "time" if self._seconds > self.limits.seconds else None
+
+    def _folders_hold(self) -> tuple[int, int, int]:
+        """Bytes and entries of what can be written to, and the bytes that are left in the fuller one."""
+        found = [os.fstatvfs(folder) for folder in self.folders[::2]]
+        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in found)
+        entries = sum(one.f_files - one.f_ffree for one in found)
+        return held, entries, min((one.f_bfree * one.f_frsize for one in found), default=0)
+
+    def _end(self) -> None:
+        """Wait until nothing of the program is left."""
+        while not self.cell.end() or self.cell.process.poll() is None:
+            time.sleep(TICK / 10)
+
+    def close(self) -> None:
+        self._end()
+        for source in (self.cell.process.stdout, self.cell.process.stderr):
+            if source is not None:
+                source.close()
+        for folder in self.folders:
+            os.close(folder)
+        self.cell.close()
+
+
+def _last_line(errors: bytes) -> str:
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:500] if lines else "it says nothing"

@@ -1,0 +1,158 @@
+"""The filter of system calls, as the bytes of a classic BPF program.
+
+A program in the sandbox needs none of them: they trace other processes, reach keys, load code into the kernel, change
+mounts, or hold memory that no process shows.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple
+
+REFUSED: Mapping[str, tuple[int, int]] = {
+    # other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    # keys
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    # code for the kernel, and large interfaces to it
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "userfaultfd": (323, 282),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "personality": (135, 92),
+    "fanotify_init": (300, 262),
+    "lookup_dcookie": (212, 18),
+    # mounts and namespaces
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    # the machine
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "syslog": (103, 116),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "vhangup": (153, 58),
+    "mbind": (237, 235),
+    "set_mempolicy": (238, 237),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    # memory outside of any process
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+}
+"""System calls that are refused, with their numbers on x86-64 and on arm64."""
+_OF_X86 = {"iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139, "_sysctl": 156}
+_NAMESPACES = 0x7E020000
+"""Flags of ``clone`` that make a namespace."""
+_SHARED_ANONYMOUS = 0x21
+"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay when a process gives them back, and then belong to none."""
+_TERMINAL_INPUT = (0x5412, 0x541C)
+"""``TIOCSTI`` and ``TIOCLINUX``."""
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
+"""Offsets in what the kernel gives the filter."""
+_OTHER_ABI = 0x40000000
+"""Numbers from here on are the x32 calls of x86-64, which are the same calls under other numbers."""
+
+Instruction = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand."""
+
+
+class _Machine(NamedTuple):
+    column: int
+    audit: int
+    clone: int
+    clone3: int
+    socket: int
+    socketpair: int
+    mmap: int
+    ioctl: int
+
+
+_MACHINES = {
+    "x86_64": _Machine(0, 0xC000003E, clone=56, clone3=435, socket=41, socketpair=53, mmap=9, ioctl=16),
+    "aarch64": _Machine(1, 0xC00000B7, clone=220, clone3=435, socket=198, socketpair=199, mmap=222, ioctl=29),
+}
+
+
+def filter_for(machine: str = platform.machine()) -> bytes | None:
+    """The filter for a kind of machine; None where it is not known."""
+    known = _MACHINES.get(machine)
+    if known is None:
+        return None
+    numbers = [pair[known.column] for pair in REFUSED.values()] + ([] if known.column else [*_OF_X86.values()])
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _MACHINE),
+        (_EQUAL, 1, 0, known.audit),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _OTHER_ABI),
+        (_RETURN, 0, 0, _REFUSE | errno.ENOSYS),
+    ]
+    for number in numbers:
+        program += _when(number, [(_RETURN, 0, 0, _REFUSE | errno.EPERM)])
+    # its flags are in memory, where no filter sees them; libraries then use clone
+    program += _when(known.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
+    program += _when(known.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
+    for number in (known.socket, known.socketpair):  # of all families the local one alone
+        program += _when(number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT))
+    shared = (_AND, 0, 0, _SHARED_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_ANONYMOUS)
+    program += _when(known.mmap, _refused_if(3, *shared))
+    for request in _TERMINAL_INPUT:
+        program += _when(known.ioctl, _refused_if(1, (_EQUAL, 0, 1, request)))
+    program.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+
+
+def _when(number: int, then: list[Instruction]) -> list[Instruction]:
+    """Instructions for one system call, after which its number is loaded again."""
+    body = then if len(then) == 1 else [*then, (_LOAD, 0, 0, _NUMBER)]
+    return [(_EQUAL, 0, len(body), number), *body]
+
+
+def _refused_if(argument: int, *test: Instruction, error: int = errno.EPERM) -> list[Instruction]:
+    """Refuse a call by the lower half of one of its arguments; the last jump skips the refusal."""
+    return [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *test, (_RETURN, 0, 0, _REFUSE | error)]

@@ -1,0 +1,62 @@
+"""The bounds of one program: what all of its processes may use together."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from mmeval.errors import UsageError
+
+Reason = Literal["time", "memory", "processes", "output", "files"]
+"""The bound that a program has reached."""
+MIB = 2**20
+INODES = 4096
+"""Files, folders and links that may exist at once in the sandbox; the kernel's own bound is in the millions."""
+OPEN_FILES = 128
+"""Of one process. What waits in pipes and sockets is memory that no process shows."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``seconds`` are of wall time, and of processor time; a process counts with each of its threads."""
+
+    seconds: float = 20
+    memory_mb: int = 512
+    processes: int = 32
+    output_kb: int = 64
+    files: int = 16
+    file_mb: int = 16
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not math.isfinite(value) or value <= 0:
+                raise UsageError(f"the backend 'sandbox': {name}={value!r} must be above 0", name=name)
+
+    @property
+    def folder_bytes(self) -> int:
+        """What all files of the sandbox may hold together."""
+        return min(self.files * self.file_mb, self.memory_mb) * MIB
+
+    def of_process(self, *, own_namespace: bool) -> dict[str, int]:
+        """The limits of each process, by their names in ``resource``: a second fence, where the sum is watched.
+        In a user namespace of its own the kernel counts the sandbox's processes alone, since Linux 5.14."""
+        found = {
+            "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,  # addresses: libraries reserve more than they use
+            "RLIMIT_CPU": math.ceil(self.seconds) + 1,
+            "RLIMIT_FSIZE": self.file_mb * MIB,
+            "RLIMIT_NOFILE": OPEN_FILES,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_MEMLOCK": 0,
+            "RLIMIT_MSGQUEUE": 0,
+            "RLIMIT_SIGPENDING": 1024,
+        }
+        if own_namespace and _kernel() >= (5, 14):
+            found["RLIMIT_NPROC"] = self.processes + 2  # bubblewrap's own, and one too many, which the watch sees
+        return found
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", platform.release())[:2]))

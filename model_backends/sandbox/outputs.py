@@ -1,0 +1,89 @@
+"""The files that a program has left in ``output/``, read by descriptor: no link is followed, no name is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from mmeval.content import UNKNOWN_MIME, Media, Part, media_part
+from mmeval.decode import audio, image, mesh_arrays, page_count, video_info
+from mmeval.errors import ContentError, MissingExtraError
+from mmeval.model_backends.sandbox.limits import MIB, Limits
+
+# Any: each decoder has its own result, of which nothing is wanted here.
+_DECODERS: Mapping[str, Callable[[Media], Any]] = {
+    "image": image,
+    "audio": audio,
+    "video": video_info,
+    "3d": mesh_arrays,
+}
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
+
+
+class Outputs(NamedTuple):
+    """``left_out`` says why files are no parts. ``too_many``: a bound of files was reached."""
+
+    parts: tuple[Part, ...] = ()
+    left_out: tuple[str, ...] = ()
+    too_many: bool = False
+
+
+def outputs_of(folder: int, limits: Limits) -> Outputs:
+    """The regular files of an open folder as parts, by name. Nothing of the program runs any more."""
+    names = sorted(os.listdir(folder))
+    parts: list[Part] = []
+    left_out: list[str] = []
+    files = 0
+    for name in names:
+        if files == limits.files:
+            left_out.append(f"{len(names)} entries in output/, of which {limits.files} files are taken")
+            return Outputs(tuple(parts), tuple(left_out), too_many=True)
+        data = _read(folder, name, limits.file_mb * MIB)
+        if data is None:
+            left_out.append("an entry of output/ that is no readable regular file")
+            continue
+        files += 1
+        part, fault = _part(data, name, files)
+        if part is not None:
+            parts.append(part)
+        else:
+            left_out.append(f"file {files} of output/: {fault}")
+    return Outputs(tuple(parts), tuple(dict.fromkeys(left_out)))
+
+
+def _part(data: bytes, name: str, number: int) -> tuple[Part | None, str]:
+    """The part of a file; None with why there is none. Of its name the suffix says what kind of text it is."""
+    suffix = PurePath(name).suffix
+    media = Media.from_bytes(data, f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}")
+    if not data or media.mime == UNKNOWN_MIME:
+        return None, "it is empty" if not data else "it is of no known type"
+    try:
+        if media.mime == "application/pdf":
+            page_count(media)
+        elif decoder := _DECODERS.get(media.kind):
+            decoder(media)
+    except ContentError as error:
+        return None, str(error)
+    except MissingExtraError:  # what opens it later is missing then, too
+        pass
+    return media_part(media), ""
+
+
+def _read(folder: int, name: str, most: int) -> bytes | None:
+    """The content of a regular file of at most ``most`` bytes; None for anything else."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+        return data if len(data) <= most else None
+    finally:
+        os.close(descriptor)

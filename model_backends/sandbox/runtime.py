@@ -1,0 +1,68 @@
+"""What a runtime is: it cuts a program off from the machine, and can end all of its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from mmeval.model_backends.sandbox.limits import Limits
+from mmeval.model_backends.sandbox.program import Program
+
+FRONT = Path(__file__).with_name("front.py")
+WORK = "/work"
+TICK = 0.01
+"""Seconds between two looks at what the processes use."""
+ENVIRONMENT: Mapping[str, str] = {
+    "HOME": WORK,
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",  # programs share the machine: as many run at a time as it has processors
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+}
+"""All that a program finds in its environment."""
+
+
+class Load(NamedTuple):
+    """What the processes of a sandbox use together: bytes of memory, threads, seconds of processor time."""
+
+    memory: int
+    threads: int
+    seconds: float
+
+
+class Cell(Protocol):
+    """A program that is being run.
+
+    ``line`` can be read when all is set in the sandbox; ``receive`` then gives descriptors of its folders, else none.
+    ``load`` is None where the runtime itself keeps the bounds, or nothing can be seen yet. ``end`` kills all processes,
+    and is true when none is left.
+    """
+
+    process: subprocess.Popen[bytes]
+    line: socket.socket
+
+    def receive(self) -> list[int]: ...
+    def load(self) -> Load | None: ...
+    def end(self) -> bool: ...
+    def close(self) -> None: ...
+    def reached_memory(self, status: int) -> bool: ...
+
+
+class Runtime(Protocol):
+    """``version`` is that of its program, for the record."""
+
+    name: str
+    version: str
+
+    def begin(self, program: Program, limits: Limits) -> Cell: ...
+
+
+def received(line: socket.socket) -> list[int]:
+    """The descriptors that the front program has sent; none where it ended before."""
+    with contextlib.suppress(OSError):
+        return socket.recv_fds(line, 1, 8)[1]
+    return []

@@ -1,0 +1,87 @@
+"""A program and all of its processes end: with the program, with the call, with the run that is killed."""
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mmeval.model_backends.sandbox import SandboxBackend
+from tests.support.cli import wait_for
+from tests.support.hostile_code import in_other_namespaces
+from tests.support.sandbox import asking, bubblewrap, run_code
+
+ROOT = Path(__file__).parents[3]
+SLEEPS = "import os, time\nos.fork()\ntime.sleep(1000)"
+
+
+def test_a_call_that_is_given_up_leaves_no_process() -> None:
+    bubblewrap()
+
+    async def give_up() -> None:
+        call = asyncio.create_task(SandboxBackend().generate(asking(SLEEPS)))
+        while not in_other_namespaces():
+            await asyncio.sleep(0.02)
+        call.cancel()
+
+    asyncio.run(give_up())
+    wait_for(lambda: not in_other_namespaces(), "the end of all processes")
+
+
+def test_a_killed_run_leaves_no_process() -> None:
+    bubblewrap()
+    script = f"from tests.support.sandbox import run_code\nrun_code({SLEEPS!r})\n"
+    run = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    try:
+        wait_for(lambda: len(in_other_namespaces(run.pid)) > 2, "the program")
+        handles = [os.pidfd_open(pid) for pid in in_other_namespaces(run.pid)]
+    finally:
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+    end = time.monotonic() + 60
+    while handles and time.monotonic() < end:
+        for handle in select.select(handles, [], [], 1)[0]:
+            handles.remove(handle)
+            os.close(handle)
+    assert handles == []
+
+
+def test_a_sandbox_that_fails_is_an_error_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+    monkeypatch.setattr(backend._runtime, "_bwrap", "/usr/bin/false")
+    response = asyncio.run(backend.generate(asking("print(1)")))
+    assert response.error is not None and response.error.kind == "internal"
+
+
+def test_memory_that_processes_share_counts_once() -> None:
+    shared = "import os, time\nheld = bytearray(os.urandom(1 << 20) * 100)\n"
+    forked = (
+        "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
+    )
+    assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
+
+
+def test_what_was_printed_before_the_end_is_kept() -> None:
+    response = run_code("print('first')\nopen('output/a.txt', 'w').write('x')\nwhile True: pass", seconds=1.5)
+    assert response.text.startswith("first\n") and "limit of time: 1.5 seconds" in response.text
+    assert response.output is not None and len(response.output.media()) == 1
+
+
+def test_nothing_is_left_of_many_programs() -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+    asyncio.run(backend.generate(asking("print(1)")))
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
+
+    async def many() -> None:
+        await asyncio.gather(*(backend.generate(asking("open('output/a.txt', 'w').write('x')")) for _ in range(12)))
+
+    asyncio.run(many())
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    assert in_other_namespaces() == []
