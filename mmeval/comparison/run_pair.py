@@ -206,6 +206,8 @@ class RunPair:
             for (piece, _, pairs), share, (aggregator, _) in zip(found, _shares(found), aggregators, strict=True):
                 ones = np.ones(pairs.trials)
                 weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
+                if not all(side.sum() > 0 for side in weights):
+                    return None
                 parts.append(Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights))
             return compare_means(parts, max(widths))
         if len(found) > 1:

@@ -130,6 +130,21 @@ def test_a_median_is_compared_by_draws(tmp_path: Path) -> None:
     assert (number.difference, number.verdict) == (pytest.approx(0.5), "better")
 
 
+@pytest.mark.parametrize(("weights", "difference"), [((1, 3), 0.75), ((0, 0), None)], ids=["weighed", "weightless"])
+def test_a_weighted_mean_counts_what_stands_behind_a_score(
+    weights: tuple[int, int], difference: float | None, tmp_path: Path
+) -> None:
+    a, b = values([0.0] * 12), values([0.0, 1.0] * 6)
+    for at, (mine, other) in enumerate(zip(a, b, strict=True)):
+        for trial in (mine, other):
+            trial.scores["right"]["weight"] = weights[at % 2]
+    runs = [
+        run(tmp_path / name, found, metric={"aggregation": "weighted_mean"}) for name, found in (("a", a), ("b", b))
+    ]
+    number = one(compare(*runs))
+    assert (number.difference, number.verdict) == (difference, "better" if difference else "no_pairs")
+
+
 def test_a_lower_value_may_be_the_better_one(tmp_path: Path) -> None:
     rows = [{"task": "told", "metric": "right", "value": 0.5, "n": 8, "scored": 8, "higher_is_better": False}]
     runs = [run(tmp_path / name, values([end] * 8), results=rows) for name, end in (("a", 1.0), ("b", 0.0))]
