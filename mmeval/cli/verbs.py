@@ -30,6 +30,9 @@ VERBS: dict[str, str] = {
 }
 """Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
+_COMPONENTS = ("agent", "check-backend", "metric")
+"""Verbs whose module is in ``mmeval.cli.components``."""
+
 REFUSED_VERBS: dict[str, str] = {
     "merge": "it does not exist yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
@@ -70,7 +73,8 @@ def dispatch(argv: Sequence[str]) -> int:
 
 
 def module_of(verb: str) -> ModuleType:
-    return importlib.import_module(f"mmeval.cli.{verb.replace('-', '_')}")
+    folder = "mmeval.cli.components" if verb in _COMPONENTS else "mmeval.cli"
+    return importlib.import_module(f"{folder}.{verb.replace('-', '_')}")
 
 
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:

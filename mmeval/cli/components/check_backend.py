@@ -43,9 +43,9 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
 _FLAGS = tuple(BY_NAME[name] for name in ("model_args", "verbosity"))
 _PAGE = "docs/writing-a-backend.md"
 DUTIES: Mapping[str, str] = {
-    "rows": "four-kinds-of-backend",
+    "rows": "three-kinds-of-backend",
     "kinds": "what-every-backend-has",
-    "batch": "four-kinds-of-backend",
+    "batch": "three-kinds-of-backend",
     "seeds": "checked",
     "neighbours": "checked",
     "order": "checked",

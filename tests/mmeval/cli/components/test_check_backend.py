@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.cli.check_backend import DUTIES
+from mmeval.cli.components.check_backend import DUTIES
 from mmeval.testing.checks import CHECKS
 from tests.support.cli import ROOT, Ended, mmeval
 from tests.support.workers import bad_command, own_worker

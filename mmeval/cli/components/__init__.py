@@ -1,0 +1,1 @@
+"""Verbs that try one component by itself: a metric, an agent, a backend."""
