@@ -1,3 +1,5 @@
 """stub"""
+
+
 def layout(run):
     return iter(())

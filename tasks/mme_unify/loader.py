@@ -1,12 +1,13 @@
 """Reads MME-Unify's rows: the authors' seven question files, beside the media of the hub.
 
-``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its tasks. ``mask: true`` adds the mask
-of an editing row to what is asked. Media paths start in the data folder, whatever folder a file is in.
+``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its tasks. ``mask: true`` adds the
+mask of an editing row to what is asked. Media paths start in the data folder, whatever folder a file is in.
 
 A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
 are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
-data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share; ``has_reference``;
-``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and was read all the same.
+data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
+``has_reference``; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and
+was read all the same.
 
 The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
 whose file is missing is a part without a medium, so that what does not need it can still be scored.
@@ -76,7 +77,9 @@ _log = logging.getLogger(__name__)
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows of a question file. Raises MissingDataError without it, UnknownNameError for an unknown option or file."""
+    """The rows of a question file.
+
+    Raises MissingDataError without it, UnknownNameError for an unknown option or file."""
     for option in source.options:
         if option not in OPTIONS:
             raise UnknownNameError(
@@ -84,7 +87,9 @@ def load(source: DataSource) -> InterleavedDataset:
             )
     name = str(source.options.get("file", ""))
     if name not in FILES:
-        raise UnknownNameError("question file of MME-Unify", name, FILES, f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}")
+        raise UnknownNameError(
+            "question file of MME-Unify", name, FILES, f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}"
+        )
     root = source.folder.absolute()
     reader = RowReader(name, mask=bool(source.options.get("mask")))
     return InterleavedDataset(files=(_file(root, name),), root=root, media_folder=root, read=reader.read)
@@ -102,7 +107,9 @@ def _file(root: Path, name: str) -> Path:
         wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability").replace("Expla*ning", "Explaning")
         raise MissingDataError(f"{root}: the authors' question file {wanted} is missing")
     if len(found) > 1:
-        raise UsageError(f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}")
+        raise UsageError(
+            f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}"
+        )
     return found[0]
 
 

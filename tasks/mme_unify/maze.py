@@ -47,9 +47,8 @@ def turn_in(reply: Interleaved, step: int) -> Turn:
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:
         return stated
-    words = reply.words
     picture = next((part for part in reply.parts if part.kind == "image" and part.media is not None), None)
-    return Turn(step, _action(words), _location(words), picture)
+    return Turn(step, _action(reply.words), _location(reply.words), picture)
 
 
 def _action(words: str) -> str:
