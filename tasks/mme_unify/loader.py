@@ -44,7 +44,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
 """Where each question file is: the folder has two spellings, and one file two dots."""
-_CATEGORIES = {
+CATEGORIES: Mapping[str, Mapping[str, str]] = {
     "understanding": {
         "single image perception and understanding": "sipu",
         "multiple images and text interlaced": "mitiu",
@@ -59,6 +59,7 @@ _CATEGORIES = {
         "video prediction": "vp",
     },
 }
+"""The tasks of the two files with several, by category: the data write blanks and bars, in either case."""
 _CANDIDATES = {
     "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
     "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
@@ -72,6 +73,7 @@ _CANDIDATES = {
 }
 _SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
 _SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
+_ADDED = (TASK, KEY, PATHS, IRREGULARITIES, HAS_REFERENCE, ACTION, COORDINATE, "size", "last")
 _MARKER = "<img>"
 _log = logging.getLogger(__name__)
 
@@ -157,19 +159,34 @@ class RowReader:
         )
 
     def _task(self, category: Any) -> str:
-        if self.file not in _CATEGORIES:
+        if self.file not in CATEGORIES:
             return self.file
-        name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
-        if name not in _CATEGORIES[self.file]:
+        task = task_of(self.file, category)
+        if not task:
             raise UsageError(f'"category" is {category!r:.80}, which is no task of {self.file}')
-        return _CATEGORIES[self.file][name]
+        return task
+
+
+def task_of(file: str, category: Any) -> str:
+    """The task of a row of ``understanding`` or ``generation``; empty for another category."""
+    name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
+    return CATEGORIES[file].get(name, "")
+
+
+def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the data that a sample with these labels was made of."""
+    row = {key: value for key, value in labels.items() if key not in _ADDED}
+    if isinstance(labels[PATHS], list):
+        return {**row, "image": labels[PATHS]}
+    way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]} if ACTION in labels else {}
+    return {**row, "data": {**way, **labels[PATHS]}}
 
 
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     data = row.get("data") if isinstance(row.get("data"), dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
     labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
-    labels[PATHS] = {key: value for key, value in data.items() if isinstance(value, str)} or row.get("image", [])
+    labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
     if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
         labels[HAS_REFERENCE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
     if task == "vcot":
