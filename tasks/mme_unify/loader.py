@@ -6,7 +6,7 @@ mask of an editing row to what is asked. Media paths start in the data folder, w
 A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
 are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
 data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
-``has_reference``; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and
+``usable``: whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and
 was read all the same.
 
 The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
@@ -30,7 +30,7 @@ from mmeval.tasks.mme_unify.mme_unify_maze import ACTION, COORDINATE, cell_of, m
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
 
 TASK, KEY, PATHS, IRREGULARITIES = "mme_unify_task", "question_key", "paths", "irregularities"
-HAS_REFERENCE = "has_reference"
+USABLE = "usable"
 PROMPT = "Text_Prompt"
 OPTIONS = ("file", "mask")
 _UNIFY = "U[in][in]fy_[Cc]apability"
@@ -73,7 +73,7 @@ _CANDIDATES = {
 }
 _SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
 _SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
-_ADDED = (TASK, KEY, PATHS, IRREGULARITIES, HAS_REFERENCE, ACTION, COORDINATE, "size", "last")
+_ADDED = (TASK, KEY, PATHS, IRREGULARITIES, USABLE, ACTION, COORDINATE, "size", "last")
 _MARKER = "<img>"
 _log = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
     labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
     if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
-        labels[HAS_REFERENCE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
+        labels[USABLE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
     if task == "vcot":
         labels |= {ACTION: data.get("Action"), COORDINATE: data.get("Coordinate")}
         if size := _SIZE.fullmatch(str(row.get("subcategory"))):

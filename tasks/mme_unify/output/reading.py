@@ -2,7 +2,7 @@
 
     {"id": 4, "category": "Text-Image_Generation", ..., "output": {"output_image": "gen/4.png"}}
 
-What is in which field is said by :mod:`mmeval.tasks.mme_unify.output.fields`. A row's task follows from its own keys, so
+What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row's task follows from its own keys, so
 that files may have any name; all ``*.json`` of the folder, and of the released folders below it, are read. An answer is
 found by the question that stands in its row, since ids are not unique: by its id, and by its words and the names of its
 media as far as they are there. Paths start from the file, else from the named folder, else from the

@@ -106,5 +106,3 @@ def _score(asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files:
         return Score.unscored(f"a candidate: {lost}")
     found = similarities(answer, candidates)
     return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
-
-
