@@ -5,9 +5,9 @@ mask of an editing row to what is asked. Media paths start in the data folder, w
 
 A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
 are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
-data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
-``usable``: whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and
-was read all the same.
+data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share; ``usable``,
+whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what
+is odd about the row and was read all the same.
 
 The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
 whose file is missing is a part without a medium, so that what does not need it can still be scored.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -147,9 +147,9 @@ class RowReader:
             raise RowError(str(error), id=sample_id, labels=labels) from None
         if one.odd:
             labels[IRREGULARITIES] = one.odd
-            if sample_id not in self._logged:
-                self._logged.add(sample_id)
-                _log.info("%s: %s", sample_id, "; ".join(one.odd))
+        if one.notable and sample_id not in self._logged:
+            self._logged.add(sample_id)
+            _log.info("%s: %s", sample_id, "; ".join(one.notable))
         return Sample(
             id=sample_id,
             input=(user(*content.asked),),
@@ -198,12 +198,13 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass
 class _Row:
-    """A row that is read; ``odd`` collects what is irregular."""
+    """A row that is read; ``odd`` collects what is irregular, of which the ``notable`` is logged."""
 
     row: Mapping[str, Any]
     resolve: MediaFolder
     find: SameStem
     odd: list[str] = field(default_factory=list)
+    notable: list[str] = field(default_factory=list)
 
     def content(self, task: str, *, mask: bool) -> _Content:
         if task in ("sipu", "mitiu", "vpu"):
@@ -270,7 +271,9 @@ class _Row:
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
             raise UsageError(f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3')
         actions, cells = labels[ACTION], [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
-        self.odd += [f"the cell {cell} is read as {list(cells[at])}" for at, cell in self._mistyped(labels[COORDINATE])]
+        for written, cell in zip(labels[COORDINATE], cells, strict=True):
+            if written != [*cell]:
+                self._note(f"the cell {written} is read as {list(cell)}")
         start = self._of("Step_0")
         states = [Interleaved((start,)), *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1))]
         turns = []
@@ -280,9 +283,9 @@ class _Row:
             turns.append(Turn(step, action, [column - 1, row - 1], None if after is None or after.dangling else after))
         return _Content([start], answer_of(turns), states)
 
-    @staticmethod
-    def _mistyped(cells: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        yield from ((at, cell) for at, cell in enumerate(cells) if len(cell) == 1)
+    def _note(self, words: str) -> None:
+        self.odd.append(words)
+        self.notable.append(words)
 
     @property
     def _data(self) -> Mapping[str, Any]:
@@ -309,7 +312,7 @@ class _Row:
         try:
             return Interleaved((self._of(key),))
         except UsageError as error:
-            self.odd.append(f"candidate: {error}")
+            self._note(f"candidate: {error}")
             return Interleaved((Part("image"),))
 
     def _of(self, key: str, kind: Literal["image", "video"] = "image") -> Part:
