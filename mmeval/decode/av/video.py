@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.decode.av.container import opened
@@ -18,10 +18,17 @@ from mmeval.system.extras import need
 if TYPE_CHECKING:
     import numpy as np
 
+    Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width)."""
+
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
 """Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
+_BRIGHTNESS_FIRST = frozenset(f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")) | {"nv12"}
+"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared without converting it."""
+_FULL_RANGE = 2
+"""Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +77,58 @@ def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = 
                 with decoding(media, "video"), quiet():
                     rgb = frame.to_ndarray(format="rgb24")
                 yield Frame(index, moment, rgb)
+
+
+def frames_by_change(
+    media: Media, wanted: Callable[[int, float], bool], *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[Frame]:
+    """The frames that ``wanted`` chooses by place and change, lazily.
+
+    It is called for each frame in order, with the mean absolute difference of its shades of grey (0 to 255) to those of
+    the frame before; 0 for the first one, 255 for one of another size. Colours are made only of the frames that it
+    chooses. Raises the errors of this package, also for a video without a frame.
+    """
+    before: _Shades | None = None
+    index = -1
+    with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
+        for index, (moment, frame) in enumerate(frames):
+            with decoding(media, "video"), quiet():
+                shades = _Shades.of(frame)
+                chosen = wanted(index, shades.change(before))
+                rgb = frame.to_ndarray(format="rgb24") if chosen else None
+            before = shades
+            if rgb is not None:
+                yield Frame(index, moment, rgb)
+    if index < 0:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+class _Shades(NamedTuple):
+    """The brightness of a frame's pixels in numbers of its own; ``scale`` brings differences to shades of grey."""
+
+    pixels: Grey
+    scale: float
+
+    @classmethod
+    def of(cls, frame: Any) -> _Shades:
+        import numpy as np
+
+        if frame.format.name not in _BRIGHTNESS_FIRST or frame.planes[0].line_size < frame.width:
+            return cls(frame.to_ndarray(format="gray"), 1.0)
+        rows = np.frombuffer(frame.planes[0], np.uint8).reshape(-1, frame.planes[0].line_size)
+        full = "yuvj" in frame.format.name or frame.color_range == _FULL_RANGE
+        return cls(rows[: frame.height, : frame.width], 1.0 if full else 255 / 219)
+
+    def change(self, before: _Shades | None) -> float:
+        import numpy as np
+
+        if before is None:
+            return 0.0
+        if before.pixels.shape != self.pixels.shape:
+            return 255.0
+        away = np.maximum(self.pixels, before.pixels)
+        away -= np.minimum(self.pixels, before.pixels)
+        return float(away.sum(dtype=np.uint32)) / away.size * self.scale
 
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:

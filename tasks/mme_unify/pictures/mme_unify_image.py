@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Media
-from mmeval.errors import ContentError
+from mmeval.errors import ContentError, MediaLimitError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
-from mmeval.metrics.produced import undecodable, wrong
+from mmeval.metrics.produced import media_of, undecodable, wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
 from mmeval.tasks.mme_unify.pictures.verdict import (
@@ -62,7 +62,7 @@ def mme_unify_image(
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, script, released=files == "released") for trial in trials]
-    groups = [[*filter(None, (one.answer, *one.candidates))] for one in asked if isinstance(one, _Asked)]
+    groups = [one.media for one in asked if isinstance(one, _Asked)]
     seen = iter(seen_together(embed, groups))
     return [one if isinstance(one, Score) else _score(one, next(seen), script, tie, files) for one in asked]
 
@@ -73,25 +73,28 @@ class _Asked(NamedTuple):
     answer: Media | None
     candidates: Sequence[Media]
 
+    @property
+    def media(self) -> list[Media]:
+        return [*([] if self.answer is None else [self.answer]), *self.candidates]
+
 
 def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
     """The pictures to compare, or the score of a trial without them."""
-    if trial.output is None:
-        return Score.unscored("there is no answer to score")
-    if fault := _fault(trial.sample):
-        return Score.unscored(fault)
+    if trial.output is None or _fault(trial.sample):
+        return Score.unscored(_fault(trial.sample) or "there is no answer to score")
     candidates = candidates_of(trial.sample)
     if None in candidates and not (released and script == "csq" and candidates[0] is not None):
         reason = "the file of a candidate's picture is missing"
         return wrong(reason) if released else Score.unscored(reason)
     if released and script == "iee" and not any(part.kind == "text" for part in trial.output.parts):
         return wrong("the answer has no explanation")
-    pictures = pictures_in(trial.output.parts)
+    pictures: list[Media | None] = [*media_of(trial.output, "image")]
+    pictures += [None for part in pictures_in(trial.output.parts) if part.media is None]
     if len(pictures) != 1:
         return wrong(f"the answer has {len(pictures)} pictures, not exactly one")
-    if pictures[0].media is None and not (released and script == "al"):
+    if pictures[0] is None and not (released and script == "al"):
         return wrong("the file of the answer's picture is missing")
-    return _Asked(pictures[0].media, [one for one in candidates if one is not None])
+    return _Asked(pictures[0], [one for one in candidates if one is not None])
 
 
 def _score(asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files: str) -> Score:
@@ -99,7 +102,8 @@ def _score(asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files:
         found = [0.0] * len(asked.candidates)
         return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
     answer, *candidates = seen
-    if isinstance(answer, ContentError) and (files == "strict" or script == "iee"):
+    compared = files == "released" and script != "iee" and not isinstance(answer, MediaLimitError)
+    if isinstance(answer, ContentError) and not compared:
         return undecodable(asked.answer, answer)
     lost = next((one for one in candidates if isinstance(one, ContentError)), None)
     if lost is not None and files == "strict":

@@ -133,4 +133,4 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
         for step, state in asked.wanted.items()
         if step not in pictures or not states or not wins(similarities(pictures[step], states), state, tie)
     ]
-    return Score(1 - len(wrong) / weight, evidence={"wrong": wrong}, weight=weight)
+    return Score((weight - len(wrong)) / weight, evidence={"wrong": wrong}, weight=weight)
