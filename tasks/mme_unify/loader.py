@@ -5,9 +5,9 @@ mask of an editing row to what is asked. Media paths start in the data folder, w
 
 A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
 are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
-data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
-``has_reference``; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what is odd about the row and
-was read all the same.
+data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share; ``usable``,
+whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what
+is odd about the row and was read all the same.
 
 The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
 whose file is missing is a part without a medium, so that what does not need it can still be scored.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -30,7 +30,7 @@ from mmeval.tasks.mme_unify.mme_unify_maze import ACTION, COORDINATE, cell_of, m
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
 
 TASK, KEY, PATHS, IRREGULARITIES = "mme_unify_task", "question_key", "paths", "irregularities"
-HAS_REFERENCE = "has_reference"
+USABLE = "usable"
 PROMPT = "Text_Prompt"
 OPTIONS = ("file", "mask")
 _UNIFY = "U[in][in]fy_[Cc]apability"
@@ -44,7 +44,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
 """Where each question file is: the folder has two spellings, and one file two dots."""
-_CATEGORIES = {
+CATEGORIES: Mapping[str, Mapping[str, str]] = {
     "understanding": {
         "single image perception and understanding": "sipu",
         "multiple images and text interlaced": "mitiu",
@@ -59,6 +59,7 @@ _CATEGORIES = {
         "video prediction": "vp",
     },
 }
+"""The tasks of the two files with several, by category: the data write blanks and bars, in either case."""
 _CANDIDATES = {
     "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
     "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
@@ -72,6 +73,7 @@ _CANDIDATES = {
 }
 _SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
 _SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
+_ADDED = (TASK, KEY, PATHS, IRREGULARITIES, USABLE, ACTION, COORDINATE, "size", "last")
 _MARKER = "<img>"
 _log = logging.getLogger(__name__)
 
@@ -145,9 +147,9 @@ class RowReader:
             raise RowError(str(error), id=sample_id, labels=labels) from None
         if one.odd:
             labels[IRREGULARITIES] = one.odd
-            if sample_id not in self._logged:
-                self._logged.add(sample_id)
-                _log.info("%s: %s", sample_id, "; ".join(one.odd))
+        if one.notable and sample_id not in self._logged:
+            self._logged.add(sample_id)
+            _log.info("%s: %s", sample_id, "; ".join(one.notable))
         return Sample(
             id=sample_id,
             input=(user(*content.asked),),
@@ -157,21 +159,36 @@ class RowReader:
         )
 
     def _task(self, category: Any) -> str:
-        if self.file not in _CATEGORIES:
+        if self.file not in CATEGORIES:
             return self.file
-        name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
-        if name not in _CATEGORIES[self.file]:
+        task = task_of(self.file, category)
+        if not task:
             raise UsageError(f'"category" is {category!r:.80}, which is no task of {self.file}')
-        return _CATEGORIES[self.file][name]
+        return task
+
+
+def task_of(file: str, category: Any) -> str:
+    """The task of a row of ``understanding`` or ``generation``; empty for another category."""
+    name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
+    return CATEGORIES[file].get(name, "")
+
+
+def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the data that a sample with these labels was made of."""
+    row = {key: value for key, value in labels.items() if key not in _ADDED}
+    if isinstance(labels[PATHS], list):
+        return {**row, "image": labels[PATHS]}
+    way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]} if ACTION in labels else {}
+    return {**row, "data": {**way, **labels[PATHS]}}
 
 
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     data = row.get("data") if isinstance(row.get("data"), dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
     labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
-    labels[PATHS] = {key: value for key, value in data.items() if isinstance(value, str)} or row.get("image", [])
+    labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
     if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
-        labels[HAS_REFERENCE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
+        labels[USABLE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
     if task == "vcot":
         labels |= {ACTION: data.get("Action"), COORDINATE: data.get("Coordinate")}
         if size := _SIZE.fullmatch(str(row.get("subcategory"))):
@@ -181,12 +198,13 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass
 class _Row:
-    """A row that is read; ``odd`` collects what is irregular."""
+    """A row that is read; ``odd`` collects what is irregular, of which the ``notable`` is logged."""
 
     row: Mapping[str, Any]
     resolve: MediaFolder
     find: SameStem
     odd: list[str] = field(default_factory=list)
+    notable: list[str] = field(default_factory=list)
 
     def content(self, task: str, *, mask: bool) -> _Content:
         if task in ("sipu", "mitiu", "vpu"):
@@ -253,7 +271,9 @@ class _Row:
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
             raise UsageError(f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3')
         actions, cells = labels[ACTION], [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
-        self.odd += [f"the cell {cell} is read as {list(cells[at])}" for at, cell in self._mistyped(labels[COORDINATE])]
+        for written, cell in zip(labels[COORDINATE], cells, strict=True):
+            if written != [*cell]:
+                self._note(f"the cell {written} is read as {list(cell)}")
         start = self._of("Step_0")
         states = [Interleaved((start,)), *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1))]
         turns = []
@@ -263,9 +283,9 @@ class _Row:
             turns.append(Turn(step, action, [column - 1, row - 1], None if after is None or after.dangling else after))
         return _Content([start], answer_of(turns), states)
 
-    @staticmethod
-    def _mistyped(cells: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        yield from ((at, cell) for at, cell in enumerate(cells) if len(cell) == 1)
+    def _note(self, words: str) -> None:
+        self.odd.append(words)
+        self.notable.append(words)
 
     @property
     def _data(self) -> Mapping[str, Any]:
@@ -292,7 +312,7 @@ class _Row:
         try:
             return Interleaved((self._of(key),))
         except UsageError as error:
-            self.odd.append(f"candidate: {error}")
+            self._note(f"candidate: {error}")
             return Interleaved((Part("image"),))
 
     def _of(self, key: str, kind: Literal["image", "video"] = "image") -> Part:

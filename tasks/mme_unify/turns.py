@@ -11,6 +11,7 @@ and then the picture. A turn may lack any of these; one that was not taken is no
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -74,6 +75,13 @@ def answer_of(turns: Iterable[Turn]) -> Interleaved:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         return None
+
+
+def _finite(number: str) -> float:
+    """Raises ValueError for what no JSON can hold."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError(number)
+    return value

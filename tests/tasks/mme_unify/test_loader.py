@@ -139,7 +139,7 @@ def test_generation_asks_for_what_the_reference_holds(tmp_path: Path) -> None:
     ]
     references = [[shown(answer) for answer in sample.references] for sample in found]
     assert references == [[["a.png"]], [["a.png"]], [["a.mp4"]], [], [["a.mp4"]]]
-    assert [sample.metadata["has_reference"] for sample in found] == [True, True, True, False, True]
+    assert [sample.metadata["usable"] for sample in found] == [True, True, True, False, True]
 
 
 @pytest.mark.parametrize(("mask", "sent"), [(False, ["a.png", "a hare"]), (True, ["a.png", "b.png", "a hare"])])

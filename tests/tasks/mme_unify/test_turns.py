@@ -34,7 +34,8 @@ def test_turns_in_one_text_are_read_one_by_one_and_a_location_that_is_no_json_is
         "Step 0\nAction: Up\nLocation: [1, \nImage:\nStep 1\nAction:Down\nLocation: [[[2]]]\n"
     )
     assert turns_of(answer) == {0: Turn(0, "Up"), 1: Turn(1, "Down", [[[2]]])}
-    assert turns_of(Interleaved.from_text("Step 0\nLocation: " + "[" * 100_000)) == {0: Turn(0)}
+    for location in ("[" * 100_000, "[1e999, 0]", "NaN", "9" * 9999):
+        assert turns_of(Interleaved.from_text(f"Step 0\nLocation: {location}")) == {0: Turn(0)}
 
 
 def test_an_action_of_several_lines_stays_on_its_own() -> None:
