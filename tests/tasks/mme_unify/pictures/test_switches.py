@@ -10,7 +10,7 @@ L14, B32 = "openai/clip-vit-large-patch14", "openai/clip-vit-base-patch32"
 SHOWN = {"model": B32, "tie": "wrong", "vectors": ""}
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "clip_image_similarity": ({"model": L14, "size": "own", "missing": "zero", "vectors": ""}, {}),
-    "clip_text_similarity": ({"model": L14, "text_key": "", "missing": "zero", "vectors": ""}, {}),
+    "clip_text_similarity": ({"model": L14, "text_key": "", "size": "own", "missing": "zero", "vectors": ""}, {}),
     "lpips": (
         {"model": "richzhang/PerceptualSimilarity", "size": "own", "lpips_range": "standard", "missing": "zero"},
         {},
