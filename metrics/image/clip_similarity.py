@@ -84,9 +84,9 @@ def clip_text_similarity(
     answer without a picture, or with one that cannot be decoded, is 0, with the reason as evidence, or with
     ``missing: dropped`` inapplicable. Unscored without a text.
 
-    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input; ``model``,
-    ``size`` and ``vectors`` as for ``clip_image_similarity``: ``smaller`` than the reference's picture, where it has as
-    many. Evidence: each cosine.
+    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input.
+    ``model``, ``size`` and ``vectors`` are as for ``clip_image_similarity``; where the reference has another number of
+    pictures, they stay as they are. Evidence: each cosine.
     """
     embed = embedder(model, vectors)
     asked = [_pictures_and_text(trial, text_key) for trial in trials]
