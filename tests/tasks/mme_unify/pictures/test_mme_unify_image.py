@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.metric import bind
+from mmeval.metrics.image.networks import clip, vector_memory
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.pictures.mme_unify_image import mme_unify_image
@@ -94,6 +95,18 @@ def test_a_sample_without_candidates_and_a_trial_without_an_answer_are_unscored(
     assert bind(mme_unify_image).sample_fault(asked().sample) == ""
     assert scores(vectors, bare) == ("unscored", "unscored")
     assert scores(vectors, Trial(asked().sample)) == ("unscored", "unscored")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_exception_is_never_turned_into_a_similarity(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise TypeError("the library has changed")
+
+    monkeypatch.setattr(clip, "_picture_vectors", fails)
+    monkeypatch.setattr(vector_memory, "_KEPT", type(vector_memory._KEPT)())
+    score = score_of(mme_unify_image, asked(":", "red"), profile, model=tiny("clip", CLIP))
+    assert (score.value, score.status) == (None, "unscored")
+    assert "the library has changed" in score.reason
 
 
 def test_by_a_model_a_batch_scores_as_each_answer_alone() -> None:
