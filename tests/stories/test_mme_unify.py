@@ -18,10 +18,9 @@ from mmeval.tasks.mme_unify.averages import TASKS
 from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
 from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
-from tests.support.tiny_media import picture
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"
-URL = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+URL = f"data:image/png;base64,{base64.b64encode((BUNDLED / 'media' / 'chart.png').read_bytes()).decode()}"
 REPLY: dict[str, Any] = {
     "content": "Answer: A\nAction: Right\nLocation: [1, 0]\nImage:",
     "images": [{"type": "image_url", "image_url": {"url": URL}}],
