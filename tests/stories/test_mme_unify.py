@@ -89,6 +89,13 @@ def test_what_a_model_cannot_do_counts_zero_and_both_rows_of_a_question_are_aske
     assert found["mme_unify"] == pytest.approx(sum(part or 0 for part in parts) / 3)
 
 
+def test_officially_a_clip_that_is_made_of_a_text_has_no_fid(tmp_path: Path, weights: Mapping[str, str]) -> None:
+    run("mme_unify_tvg", tmp_path, "--model", "reference", "--profile", "official", env=weights)
+    fvd, fid, clipsim = (values(tmp_path, number=f"mme_unify_{name}")["tvg"] for name in ("fvd", "fid", "clipsim"))
+    assert fid is None
+    assert values(tmp_path)["tvg"] == pytest.approx(((fvd or 0) + (clipsim or 0)) / 2)
+
+
 def test_without_networks_what_needs_none_is_scored(tmp_path: Path) -> None:
     done = run("mme_unify", tmp_path, "--model", "reference")
     found = values(tmp_path)
