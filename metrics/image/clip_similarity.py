@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmeval.content import Media
+from mmeval.content import Interleaved, Media
 from mmeval.errors import ContentError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP, CLIP_L14, Shown, clip_needs, cosines, embedder
@@ -73,6 +73,7 @@ def clip_text_similarity(
     *,
     model: Model = CLIP_L14,
     text_key: str = "",
+    size: Size = "own",
     missing: Missing = "zero",
     vectors: PathOrName = "",
 ) -> list[Score]:
@@ -83,12 +84,19 @@ def clip_text_similarity(
     answer without a picture, or with one that cannot be decoded, is 0, with the reason as evidence, or with
     ``missing: dropped`` inapplicable. Unscored without a text.
 
-    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input; ``model``
-    and ``vectors`` as for ``clip_image_similarity``. Evidence: each cosine.
+    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input.
+    ``model``, ``size`` and ``vectors`` are as for ``clip_image_similarity``; where the reference has another number of
+    pictures, they stay as they are. Evidence: each cosine.
     """
     embed = embedder(model, vectors)
     asked = [_pictures_and_text(trial, text_key) for trial in trials]
-    seen = iter(embed.pictures([Shown.of(one) for pair in asked if not isinstance(pair, Score) for one in pair[0]]))
+    shown = [
+        one
+        for trial, pair in zip(trials, asked, strict=True)
+        if not isinstance(pair, Score)
+        for one in (_beside_references(trial) if size == "smaller" else map(Shown.of, pair[0]))
+    ]
+    seen = iter(embed.pictures(shown))
     read = iter(embed.texts([pair[1] for pair in asked if not isinstance(pair, Score)]))
     scores = []
     for pair in asked:
@@ -120,6 +128,14 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
         return Score.unscored(_no_text(key))
     pictures = media_of(trial.output, "image")
     return (pictures, text) if pictures else wrong("the answer has no picture")
+
+
+def _beside_references(trial: Trial) -> list[Shown]:
+    """The answer's pictures at the smaller size of each and the reference's, where that has as many."""
+    pairs = pairs_of(trial)
+    if isinstance(pairs, Score):
+        return [Shown.of(one) for one in media_of(trial.output or Interleaved(), "image")]
+    return [_resized(*pair)[0] for pair in pairs]
 
 
 def _resized(answer: Media, reference: Media) -> list[Shown]:

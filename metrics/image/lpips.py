@@ -20,8 +20,8 @@ from mmeval.records import Score, Trial
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
-_AT_ONCE, _PIXELS = 16, 2**22
-"""The most pairs that go through the network in one batch, and the pixels of one side of them."""
+_AT_ONCE, _PIXELS = 16, 2**20
+"""The most pairs in one batch, and the most pixels of one side of them: with more, each takes longer."""
 
 
 @metric(

@@ -65,6 +65,16 @@ def test_a_text_is_that_of_the_input_or_a_label(model: dict[str, str]) -> None:
     assert bind(clip_text_similarity, {"text_key": "caption"}).sample_fault(asked("draw", caption=3).sample)
 
 
+def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references(model: dict[str, str]) -> None:
+    (draw,) = embedder(model).texts(["draw"])
+    smaller = (at_smaller_size(WIDE, NOISE)[0] * 255).astype(np.uint8)
+    for reference, pixels in (((NOISE,), smaller), ((NOISE, NOISE), WIDE), ((), WIDE), ((DAMAGED,), WIDE)):
+        sized = picture_trial(WIDE, given=(), reference=reference)
+        sample = Sample("s", (user("draw"),), sized.sample.references)
+        score = score_of(clip_text_similarity, Trial(sample, output=sized.output), model=model, size="smaller")
+        assert score.value == pytest.approx(cosines(vector(model, pixels), [draw])[0]), len(reference)
+
+
 @pytest.mark.parametrize("metric", [clip_image_similarity, clip_text_similarity], ids=lambda one: one.name)
 def test_without_the_picture_it_is_zero_or_dropped_and_faults_of_data_are_unscored(
     metric: Metric, model: dict[str, str]
