@@ -11,37 +11,6 @@ from mmeval.task.selection import choose
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "mme_unify_choice": ({"script": "understanding", "reading": "letter"}, {"reading": "released"}),
     "mme_unify_maze": ({"vcot": "paper"}, {"vcot": "official"}),
-    "mme_unify_image": (
-        {"script": "csq", "model": "openai/clip-vit-base-patch32", "tie": "wrong", "files": "strict", "vectors": ""},
-        {"tie": "first", "files": "released"},
-    ),
-    "mme_unify_explanation": (
-        {
-            **{"model": "openai/clip-vit-base-patch32", "tie": "wrong", "letters": "written", "sides": "alone"},
-            "vectors": "",
-        },
-        {"tie": "first", "letters": "places", "sides": "both"},
-    ),
-    "mme_unify_maze_image": (
-        {
-            **{"model": "openai/clip-vit-base-patch32", "vcot": "paper", "step_images": "before", "tie": "wrong"},
-            "vectors": "",
-        },
-        {"vcot": "official", "tie": "first"},
-    ),
-    "mme_unify_plus": ({"of": ()}, {}),
-    "mme_unify_fvd": ({"model": "timm/resnet50.tv_in1k", "missing": "dropped"}, {}),
-    "mme_unify_fid": (
-        {"model": "timm/inception_v3.tv_in1k", "tvg_fid": "first_ref_frame", "missing": "dropped"},
-        {"tvg_fid": "none"},
-    ),
-    "mme_unify_clipsim": (
-        {
-            **{"model": "openai/clip-vit-large-patch14", "text_key": "Text_Prompt", "missing": "dropped"},
-            "vectors": "",
-        },
-        {},
-    ),
 }
 """Each metric's switches, and those that the profile ``official`` sets."""
 SHARED: dict[str, Any] = {
@@ -58,7 +27,7 @@ SHARED: dict[str, Any] = {
 UNDERSTANDING, GENERATION = ("sipu", "mitiu", "vpu"), ("civg", "fir", "tie", "tig", "tvg", "vp")
 UNIFY = ("iee", "csq", "al", "sd", "vcot")
 CLIP_I = ("clip_image_similarity", {"size": "smaller", "missing": "dropped"})
-CLIP_T = ("clip_text_similarity", {"text_key": "Text_Prompt", "missing": "dropped"})
+CLIP_T = ("clip_text_similarity", {"text_key": "Text_Prompt", "size": "smaller", "missing": "dropped"})
 LPIPS = ("lpips", {"size": "smaller", "lpips_range": "official", "missing": "dropped"})
 CLIP: list[tuple[str, dict[str, Any]]] = [(f"mme_unify_{name}", {}) for name in ("fvd", "fid", "clipsim")]
 CHOICE: dict[str, list[tuple[str, dict[str, Any]]]] = {
