@@ -28,7 +28,7 @@ from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
     *("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page"),
-    *("unim_data", "unim_layout", "ueval", "isg"),
+    *("unim_data", "unim_layout", "ueval", "isg", "process_models"),
 )
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}

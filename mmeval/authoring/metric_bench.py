@@ -26,20 +26,22 @@ TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
 """Scores a trial; unscored where a call or the metric failed."""
 
 
-@contextmanager
-def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Score with the roles of a metric; equal questions are asked once.
-    Raises UsageError for a role that no flag gives, or that it does not ask; its scoring raises errors that concern
-    every trial, such as a refused key."""
+def asked_specs(metric: Metric, specs: Mapping[str, BackendSpec]) -> dict[str, BackendSpec]:
+    """Those of the roles that the metric asks. Raises UsageError for one that is missing."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
     check_variants(specs, by_kind)
-    for role in specs:
-        if role not in who_is_asked(metric.roles, by_kind, specs):
-            raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
+    asked = who_is_asked(metric.roles, by_kind, specs)
+    return {role: spec for role, spec in specs.items() if role in asked}
+
+
+@contextmanager
+def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
+    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions are asked once.
+    Its scoring raises errors that concern every trial, such as a refused key."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))

@@ -54,6 +54,14 @@ class BatchBackend(Backend, Protocol):
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
 
 
+class ModelDiedError(Exception):
+    """The model that was answering a batch is gone; the message is the cause.
+
+    A batch backend raises it where its model runs in a process of its own. The model is then started anew, and the
+    open rows are asked once more, one by one: a row that ends it twice has failed alone.
+    """
+
+
 class ServerBatches(Protocol):
     """How a server answers many requests at once, within hours and for less money.
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
@@ -21,9 +22,10 @@ VERBS: dict[str, str] = {
     "score": "score a run again, without the model",
     "report": "write the page of a run, its tables or its charts",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, a metric or a backend to begin with",
+    "init": "write a new package: a benchmark, a metric or a backend to begin with; or the worker of a model",
+    "check-backend": "check that a local model keeps the rules that every batch backend has to keep",
 }
-"""Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
+"""Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
 REFUSED_VERBS: dict[str, str] = {
     "compare": "runs are not compared yet; keep both results files",
@@ -43,7 +45,7 @@ def dispatch(argv: Sequence[str]) -> int:
     verb, rest = _split(argv)
     if verb == "run" and any(word in ("-h", "--help") for word in rest):
         return _help()
-    module = importlib.import_module(f"mmeval.cli.{verb}")
+    module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
     simple = not parser.knows("--verbosity")
@@ -65,6 +67,10 @@ def dispatch(argv: Sequence[str]) -> int:
     return code
 
 
+def module_of(verb: str) -> ModuleType:
+    return importlib.import_module(f"mmeval.cli.{verb.replace('-', '_')}")
+
+
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     if not argv or argv[0].startswith("-"):
         return "run", argv
@@ -78,7 +84,7 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 def _help() -> int:
     """Print the help of ``run`` and of mmeval, from the table of flags alone."""
-    verbs = "\n".join(f"  {name:<10}{what}" for name, what in VERBS.items())
+    verbs = "\n".join(f"  {name:<15}{what}" for name, what in VERBS.items())
     parser = Parser(
         "mmeval",
         "Evaluate models that answer in any modality, interleaved.\n\n"

@@ -1,6 +1,6 @@
-"""Prompt files: the words of a judged metric, to read, replace and cite.
+"""Prompt files: the words of a judged metric, or of a protocol, to read, replace and cite.
 
-A metric's own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
+Its own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
 of one user message; with the lines ``[system]`` and ``[user]`` it has a part for each of these messages:
 
     [system]
@@ -17,10 +17,11 @@ of the values, so that no answer can contain its own end."""
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ from mmeval.plain_file import open_plain
 from mmeval.program.prompt import PromptError
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
-from mmeval.system.arguments import FilePath
+from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 if TYPE_CHECKING:  # Jinja is slow to import, and most commands render nothing
     from mmeval.program.template import PartsTemplate, Value
@@ -117,6 +118,26 @@ class PromptTexts:
 
     given: Mapping[str, PromptFile] = field(default_factory=dict)
     recorded: Mapping[str, str] = field(default_factory=dict)
+
+
+def prompt_kinds(function: Callable[..., Any], names: Iterable[str]) -> dict[str, JudgePrompt]:
+    """The arguments of a function that are prompts, with what each may read."""
+    found = {name: marks_of(hint_of(function, name), JudgePrompt) for name in names}
+    return {name: marks[0] for name, marks in found.items() if marks}
+
+
+def bound_prompts(
+    function: Callable[..., Any], kinds: Mapping[str, JudgePrompt], values: Mapping[str, Any], texts: PromptTexts
+) -> dict[str, dict[str, str]]:
+    """The prompts of a function as ``{name, sha256, text}``. Raises UnknownNameError, and PromptError for one that
+    cannot be used."""
+    folder = Path(inspect.getfile(function)).parent / "prompts"
+    found: dict[str, dict[str, str]] = {}
+    for name, kind in kinds.items():
+        prompt = find_prompt(values[name], folder, texts)
+        prompt.check(kind.names, form=kind.form)
+        found[name] = prompt.to_json()
+    return found
 
 
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:

@@ -107,7 +107,10 @@ def _file(root: Path, name: str) -> Path:
     ]
     if not found:
         wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability").replace("Expla*ning", "Explaning")
-        raise MissingDataError(f"{root}: the authors' question file {wanted} is missing")
+        raise MissingDataError(
+            f"{root}: the authors' question file {wanted} is missing; put the folders of their Unify_Dataset "
+            "beside the media, and name the folder of both with --data_dir"
+        )
     if len(found) > 1:
         raise UsageError(
             f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}"
@@ -138,8 +141,12 @@ class RowReader:
             raise row
         if not isinstance(row, dict):
             raise UsageError("is no object with keys")
-        task = self._task(row.get("category"))
-        sample_id, labels = f"{task}/{int(position) - 1}", _labels(row, task)
+        at = int(position) - 1
+        task = task_of(self.file, row.get("category")) if self.file in CATEGORIES else self.file
+        if not task:
+            fault = f'"category" is {row.get("category")!r:.80}, which is no task of {self.file}'
+            raise RowError(fault, id=f"{self.file}/{at}")
+        sample_id, labels = f"{task}/{at}", _labels(row, task)
         one = _Row(row, resolve, self._find)
         try:
             content = one.content(task, mask=self.mask)
@@ -157,14 +164,6 @@ class RowReader:
             metadata=labels,
             candidates=tuple(content.candidates),
         )
-
-    def _task(self, category: Any) -> str:
-        if self.file not in CATEGORIES:
-            return self.file
-        task = task_of(self.file, category)
-        if not task:
-            raise UsageError(f'"category" is {category!r:.80}, which is no task of {self.file}')
-        return task
 
 
 def task_of(file: str, category: Any) -> str:

@@ -18,10 +18,9 @@ from mmeval.tasks.mme_unify.averages import TASKS
 from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
 from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
-from tests.support.tiny_media import picture
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"
-URL = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+URL = f"data:image/png;base64,{base64.b64encode((BUNDLED / 'media' / 'chart.png').read_bytes()).decode()}"
 REPLY: dict[str, Any] = {
     "content": "Answer: A\nAction: Right\nLocation: [1, 0]\nImage:",
     "images": [{"type": "image_url", "image_url": {"url": URL}}],
@@ -88,6 +87,13 @@ def test_what_a_model_cannot_do_counts_zero_and_both_rows_of_a_question_are_aske
     parts = [found[part] for part in ("understanding", "generation", "unify")]
     assert None not in parts
     assert found["mme_unify"] == pytest.approx(sum(part or 0 for part in parts) / 3)
+
+
+def test_officially_a_clip_that_is_made_of_a_text_has_no_fid(tmp_path: Path, weights: Mapping[str, str]) -> None:
+    run("mme_unify_tvg", tmp_path, "--model", "reference", "--profile", "official", env=weights)
+    fvd, fid, clipsim = (values(tmp_path, number=f"mme_unify_{name}")["tvg"] for name in ("fvd", "fid", "clipsim"))
+    assert fid is None
+    assert values(tmp_path)["tvg"] == pytest.approx(((fvd or 0) + (clipsim or 0)) / 2)
 
 
 def test_without_networks_what_needs_none_is_scored(tmp_path: Path) -> None:

@@ -2,23 +2,25 @@
 
 Visual_CoT.json and others      the question files, with the answers in their rows
 media/<task>_<row>_<n>          the media of the answers
+media/<task>_<row>_frame<n>     up to 16 key frames of a clip
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mmeval.content import Media, suffix_for
-from mmeval.errors import UsageError
+from mmeval.errors import ContentError, MissingExtraError, UsageError
 from mmeval.interchange import OWN, AnsweredRun, Exported, exact_parts
 from mmeval.records import Trial, content_digest
+from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
 from mmeval.tasks.mme_unify.mme_unify_choice import CHOICE
-from mmeval.tasks.mme_unify.output.fields import answer_in, fields_of
+from mmeval.tasks.mme_unify.output.fields import FRAMES, answer_in, fields_of
 from mmeval.tasks.mme_unify.output.reading import seal
 from mmeval.wording import counted
 
@@ -92,7 +94,7 @@ class _Writer:
         lines = (
             ("failed", f"the model had failed; the row has no answer, and says so under {OWN!r} alone"),
             ("faulty", "the sample is damaged and was not asked; no row"),
-            ("unframed", "a clip without its frames, which the released scripts read (output2)"),
+            ("unframed", "its clip cannot be decoded here; without its frames (output2), which the scripts read"),
         )
         yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
 
@@ -117,16 +119,30 @@ class _Writer:
         }
         files = {medium.sha256: file for file, medium in media.items()}
         fields = fields_of(task, output, files, trial.sample.metadata.get(CHOICE, ()))
-        self.counts["unframed"] += bool(output.media("video")) and not output.media("image")
+        if FRAMES in fields and not fields[FRAMES]:
+            fields[FRAMES] = [*self._frames(trial, output.media("video"))]
         if answer_in(task, fields, media.get) != output:
             self.counts["exact"] += 1
             own |= {"of": seal(fields), "parts": exact_parts(output, files)}
         return {**fields, **({OWN: own} if own else {})}
 
+    def _frames(self, trial: Trial, clips: Sequence[Media]) -> Iterator[str]:
+        """The files of the key frames of a clip, which the scripts read in place of it."""
+        try:
+            frames = key_frames(clips[0]) if clips else []
+        except (ContentError, MissingExtraError):  # it cannot be decoded, or nothing here can
+            self.counts["unframed"] += 1
+            return
+        for number, frame in enumerate(frames, 1):
+            yield self._write(trial, f"frame{number:02}.jpg", frame)
+
     def _put(self, medium: Media, trial: Trial, number: int) -> str:
+        return self._write(trial, f"{number}{suffix_for(medium.mime)}", medium.read())
+
+    def _write(self, trial: Trial, name: str, content: bytes) -> str:
         stem = trial.sample.id.replace("/", "_") + (f"_repeat{trial.repeat}" if trial.repeat else "")
-        file = self._folder / "media" / f"{stem}_{number}{suffix_for(medium.mime)}"
+        file = self._folder / "media" / f"{stem}_{name}"
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(medium.read())
+        file.write_bytes(content)
         self.counts["media"] += 1
         return file.relative_to(self._folder).as_posix()

@@ -16,12 +16,12 @@ from mmeval.tasks.mme_unify.averages import steps
 from mmeval.tasks.mme_unify.layout import layout
 from tests.support.table_scores import Row, stored
 
-PIECES: dict[str, Sequence[str]] = {
-    **dict.fromkeys(("sipu", "mitiu", "vpu"), ["mme_unify_choice"]),
-    **{"fir": ["lpips"], "tie": ["clip_image_similarity", "clip_text_similarity"], "tig": ["clip_image_similarity"]},
-    **{"civg": ["mme_unify_fvd"], "tvg": ["mme_unify_fvd"], "vp": ["mme_unify_fvd"]},
-    **dict.fromkeys(("csq", "al", "sd"), ["mme_unify_choice", "mme_unify_image"]),
-    **{"iee": ["mme_unify_explanation", "mme_unify_image"], "vcot": ["mme_unify_action", "mme_unify_location"]},
+PIECES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("sipu", "mitiu", "vpu"), ("mme_unify_choice",)),
+    **dict.fromkeys(("civg", "tvg", "vp"), ("mme_unify_fvd",)),
+    **{"fir": ("lpips",), "tie": ("clip_image_similarity", "clip_text_similarity"), "tig": ("clip_image_similarity",)},
+    **dict.fromkeys(("csq", "al", "sd"), ("mme_unify_choice", "mme_unify_image")),
+    **{"iee": ("mme_unify_explanation", "mme_unify_image"), "vcot": ("mme_unify_action", "mme_unify_location")},
 }
 Value = float | str
 """A score, or a status of it."""

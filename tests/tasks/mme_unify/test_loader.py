@@ -9,9 +9,12 @@ from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.records.sample import Sample
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.loader import FILES, load
 from mmeval.tasks.mme_unify.turns import turns_of
+from tests.support.shipped_tasks import selected_samples, shipped
 from tests.support.tiny_media import picture
 
 Row = dict[str, Any]
@@ -217,6 +220,7 @@ def test_a_row_that_cannot_be_asked_costs_itself_alone(file: str, row: Any, word
     sound = {"understanding": SEVERAL, "generation": {**GENERATION, "category": "Text-Image_Generation"}, "csq": CSQ}
     bad, good = samples(tmp_path, file, row, sound.get(file, VCOT))
     assert (word in bad.fault, good.fault) == (True, ""), bad.fault
+    assert isinstance(row, list) or bad.id.endswith("/0")
 
 
 @pytest.mark.parametrize(
@@ -242,6 +246,20 @@ def test_a_file_that_is_missing_or_there_twice_is_named(tmp_path: Path) -> None:
         load(DataSource("t", tmp_path, options={"file": "music"}))
     with pytest.raises(UnknownNameError):
         load(DataSource("t", tmp_path, options={"file": "csq", "masks": True}))
+
+
+@pytest.mark.parametrize("task", choose(["mme_unify"], TaskIndex()).tasks)
+def test_no_path_or_name_of_a_file_reaches_the_model(task: str) -> None:
+    built = shipped(task)
+    for sample in selected_samples(built):
+        words = " ".join(message.content.text for message in built.prompt(sample))
+        names = [Path(path).stem for path in _texts(sample.metadata["paths"])]
+        assert [name for name in names if name in words and "_" in name] == []
+        assert "media/" not in words
+
+
+def _texts(paths: Any) -> list[str]:
+    return list(paths.values() if isinstance(paths, dict) else paths)
 
 
 def test_the_bundled_rows_are_sound_and_of_all_fourteen_tasks() -> None:

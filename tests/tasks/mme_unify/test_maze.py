@@ -84,6 +84,7 @@ def test_finish_ends_the_way_early() -> None:
         (["Step 1\nAction: Left\nStep 0\nAction: Down"], Turn(0, "Down")),
         (["Step 3\nAction: Left"], Turn(0, "Left")),
         (["nothing"], Turn(0)),
+        (["Action: Up", *[SECOND] * 100], Turn(0, "Up", None, SECOND)),
         ([], Turn(0)),
         (["Action:" + " *" * 50_000 + "\nLocation:" + " [" * 50_000], None),
     ],

@@ -11,25 +11,6 @@ from mmeval.task.selection import choose
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "mme_unify_choice": ({"script": "understanding", "reading": "letter"}, {"reading": "released"}),
     "mme_unify_maze": ({"vcot": "paper"}, {"vcot": "official"}),
-    "mme_unify_image": (
-        {"script": "csq", "model": "openai/clip-vit-base-patch32", "tie": "wrong", "files": "strict", "vectors": ""},
-        {"tie": "first", "files": "released"},
-    ),
-    "mme_unify_explanation": (
-        {
-            **{"model": "openai/clip-vit-base-patch32", "tie": "wrong", "letters": "written", "sides": "alone"},
-            "vectors": "",
-        },
-        {"tie": "first", "letters": "places", "sides": "both"},
-    ),
-    "mme_unify_maze_image": (
-        {
-            **{"model": "openai/clip-vit-base-patch32", "vcot": "paper", "step_images": "before", "tie": "wrong"},
-            "vectors": "",
-        },
-        {"vcot": "official", "tie": "first"},
-    ),
-    "mme_unify_plus": ({"of": ()}, {}),
 }
 """Each metric's switches, and those that the profile ``official`` sets."""
 SHARED: dict[str, Any] = {
@@ -46,8 +27,9 @@ SHARED: dict[str, Any] = {
 UNDERSTANDING, GENERATION = ("sipu", "mitiu", "vpu"), ("civg", "fir", "tie", "tig", "tvg", "vp")
 UNIFY = ("iee", "csq", "al", "sd", "vcot")
 CLIP_I = ("clip_image_similarity", {"size": "smaller", "missing": "dropped"})
-CLIP_T = ("clip_text_similarity", {"text_key": "Text_Prompt", "missing": "dropped"})
+CLIP_T = ("clip_text_similarity", {"text_key": "Text_Prompt", "size": "smaller", "missing": "dropped"})
 LPIPS = ("lpips", {"size": "smaller", "lpips_range": "official", "missing": "dropped"})
+CLIP: list[tuple[str, dict[str, Any]]] = [(f"mme_unify_{name}", {}) for name in ("fvd", "fid", "clipsim")]
 CHOICE: dict[str, list[tuple[str, dict[str, Any]]]] = {
     name: [
         ("mme_unify_choice", {"script": name}),
@@ -58,6 +40,8 @@ CHOICE: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 LISTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     **{name: [("mme_unify_choice", {"script": "understanding"})] for name in UNDERSTANDING},
+    **dict.fromkeys(("civg", "tvg"), CLIP),
+    "vp": CLIP[:2],
     "fir": [LPIPS, ("psnr", {"size": "smaller", "missing": "dropped"})],
     "tie": [CLIP_I, CLIP_T],
     "tig": [CLIP_I, CLIP_T, LPIPS],
@@ -73,13 +57,15 @@ LISTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("mme_unify_plus", {"of": ["mme_unify_action", "mme_unify_location", "mme_unify_maze_image"]}),
     ],
 }
-SCORES: dict[str, list[str]] = {
-    **dict.fromkeys(UNDERSTANDING, ["mme_unify_choice"]),
-    "fir": ["lpips"],
-    **dict.fromkeys(("tie", "tig"), ["clip_image_similarity", "clip_text_similarity"]),
-    "iee": ["mme_unify_explanation", "mme_unify_image"],
-    **dict.fromkeys(CHOICE, ["mme_unify_choice", "mme_unify_image"]),
-    "vcot": ["mme_unify_action", "mme_unify_location", "mme_unify_maze_image"],
+SCORES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(UNDERSTANDING, ("mme_unify_choice",)),
+    **dict.fromkeys(("civg", "tvg"), ("mme_unify_fvd", "mme_unify_fid", "mme_unify_clipsim")),
+    "vp": ("mme_unify_fvd", "mme_unify_fid"),
+    "fir": ("lpips",),
+    **dict.fromkeys(("tie", "tig"), ("clip_image_similarity", "clip_text_similarity")),
+    "iee": ("mme_unify_explanation", "mme_unify_image"),
+    **dict.fromkeys(CHOICE, ("mme_unify_choice", "mme_unify_image")),
+    "vcot": ("mme_unify_action", "mme_unify_location", "mme_unify_maze_image"),
 }
 ROWS = {
     **{"sipu": (1964, 1200), "mitiu": (1964, 400), "vpu": (1964, 364)},
@@ -104,10 +90,8 @@ def test_the_tasks_ask_and_score_as_the_documentation_says() -> None:
         assert (keys.fewer_inputs.video_frames, keys.fewer_inputs.first_picture) == (6, True)
         assert [(one.metric, one.switches) for one in keys.metric_list] == LISTS[name], name
         (number,) = keys.numbers
-        assert (number.number, number.of, number.combine, number.missing) == (
-            *("mme_unify_score", SCORES[name]),
-            *("mean", "unknown"),
-        )
+        assert (number.number, tuple(number.of), number.combine) == ("mme_unify_score", SCORES[name], "mean")
+        assert number.missing == ("inapplicable" if name == "tvg" else "unknown")
         assert (keys.expected.rows, keys.expected.samples) == ROWS[name]
         aggregations = {one.aggregation.name for one in keys.metric_list if one.metric != "mme_unify_plus"}
         assert aggregations == {"mme_unify_steps" if name == "vcot" else "mean"}

@@ -25,6 +25,7 @@ SAMPLES = {
     sample.id: sample for file in FILES for sample in rows_of(load(DataSource("t", BUNDLED, options={"file": file})))
 }
 RED, BLUE = (media_part(Media.from_bytes(picture(colour=shade)), "image") for shade in (1, 2))
+DAMAGED = media_part(Media.from_bytes(b"\0\0\0\x18ftypisom\0\0\0\0isommp42"), "video")
 CLIP = media_part(Media.from_path(BUNDLED / "media" / "rolling.mp4"), "video")
 
 
@@ -47,6 +48,7 @@ TRIALS = [
     trial("fir/1", "Here it is:", RED, BLUE),
     trial("civg/0", CLIP, RED),
     trial("tvg/5", CLIP),
+    trial("vp/7", DAMAGED),
     trial("iee/0", "Explanation: it is red", RED),
     trial("csq/0", "Answer: C", RED),
     trial("al/0", "B", Part("image")),
@@ -66,6 +68,10 @@ def test_letters_are_bare_and_rows_are_those_of_the_question_files(tmp_path: Pat
     assert csq["output"] == {"output_choice": "C", "output_image": "media/csq_0_1.png"}
     assert spotted["output"] == {"selected_answer": "A", "difference_image": None, "explanation": ""}
     assert lines["output"] == {"output_choice": "B", "output_image": None}
+    pytest.importorskip("av")
+    clips = [row for row in files["Generation_Unified.json"] if "output2" in row]
+    assert [len(row["output2"]) for row in clips] == [1, 12, 0]
+    assert clips[1]["output2"][0] == "media/tvg_5_frame01.jpg"
     first, second = files["Visual_CoT.json"]
     assert first["outputs"]["output_step_0"] == {
         "output_action": "Right",
