@@ -27,7 +27,7 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
-    *("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page"),
+    *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "report", "report_page", "compare"),
     *("unim_data", "unim_layout", "ueval", "isg", "process_models"),
 )
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")

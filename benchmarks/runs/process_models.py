@@ -148,8 +148,8 @@ def _growth(worker: Path, rows: int) -> Iterator[Figure]:
             list(backend.generate_batch(pictures[batch % 16]))
         resident = Path("/proc/self/statm").read_text().split()[1]
         sizes.append(int(resident) * os.sysconf("SC_PAGE_SIZE") / 2**10)
-    assert backend._scratch is not None
-    left = sum(1 for _ in backend._scratch.rglob("*"))
+    assert backend._program is not None
+    left = sum(item.is_file() for item in backend._program._scratch.rglob("*"))
     yield Figure(f"memory that {rows:,} rows with pictures add to a tenth of them", sizes[1] - sizes[0], 1024, " KiB")
     yield Figure("files that they leave in the folder of batches", left, 0)
     backend._end()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.program.calls import Program, Role
+from mmeval.program.calls import Program
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -119,9 +119,9 @@ class Parallel(Protocol):
 
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
-    """An agent: a program over other roles answers the request."""
+    """A backend whose program asks other roles for its answer: an agent (:mod:`mmeval.agent`)."""
 
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]: ...
+    def program(self, request: Request) -> Program[Response]: ...
 
 
 @runtime_checkable

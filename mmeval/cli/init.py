@@ -1,8 +1,9 @@
-"""Write something to change that works: a package of a benchmark, a metric or a backend, or the worker of a model.
+"""Write something to change that works: a package of a benchmark, metric, backend or agent, or the worker of a model.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
     mmeval init backend my-model --output_path packages
+    mmeval init agent illustrator
     mmeval init worker omni
 
 A worker is for a model that needs an environment of its own: see --model process.
@@ -23,7 +24,7 @@ from mmeval.settings import values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric, backend or worker")
+    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric, backend, agent or worker")
     parser.add_argument("name", metavar="NAME", help="its name; a folder of this name is made")
     parser.add_argument("--output_path", "-o", metavar="FOLDER", default=".", help="where to make it (.)")
     parser.add_argument("--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)")
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if kind is None:
         raise UnknownNameError("kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}.")
     if args.subtasks is not None and kind != "benchmark":
-        raise UsageError(f"--subtasks goes with a benchmark; leave it out for a {kind}")
+        raise UsageError("--subtasks goes with a benchmark alone; leave it out")
     try:
         subtasks: int = 1 if args.subtasks is None else values.integer(1)(args.subtasks)
     except UsageError as error:
@@ -68,6 +69,8 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         yield f"  mmeval --tasks {module} --model reference"
     elif kind == "metric":
         yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
+    elif kind == "agent":
+        yield f'  mmeval agent {module} --prompt "Tell of a hare."'
     else:
         yield f"  mmeval --tasks rubric_example --model {module}"
     yield f"  mmeval validate --dist {place}"

@@ -19,16 +19,18 @@ VERBS: dict[str, str] = {
     "doctor": "check what is installed and what can run here, and how to fix the rest",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
+    "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
+    "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
+    "compare": "compare runs: what differs beyond chance, and what would have been seen",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, a metric or a backend to begin with; or the worker of a model",
+    "init": "write a new package: a benchmark, metric, backend or agent to begin with; or the worker of a model",
     "check-backend": "check that a local model keeps the rules that every batch backend has to keep",
 }
 """Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
 REFUSED_VERBS: dict[str, str] = {
-    "compare": "runs are not compared yet; keep both results files",
     "merge": "it does not exist yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
@@ -98,7 +100,7 @@ def _help() -> int:
     parser.epilog = (
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
         "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
-        "4 a key, extra or data is missing; 130 interrupted, state saved."
+        "4 a key, extra or data is missing; 5 a gate of mmeval compare is shut; 130 interrupted, state saved."
     )
     parser.print_help()
     return 0

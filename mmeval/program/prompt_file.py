@@ -79,6 +79,13 @@ class PromptFile:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The values that it reads."""
+        from mmeval.decode.template import BoundedTemplate
+
+        return frozenset().union(*(BoundedTemplate(source).reads for _, source in _sections(self.text)))
+
     def to_json(self) -> dict[str, str]:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
@@ -174,17 +181,17 @@ def read_prompt(file: Path) -> str:
     return text
 
 
-def read_prompt_folder(folder: Path) -> dict[str, PromptFile]:
-    """The prompts of a folder by the names of their files, without the ending.
+def read_prompt_folder(folder: Path, origin: str = "--judge_prompts ") -> dict[str, PromptFile]:
+    """The prompts of a folder by the names of their files, without the ending; ``origin`` begins messages.
 
     Raises PromptError for a folder that is not there, and for two files of one name.
     """
     if not folder.is_dir():
-        raise PromptError(f"--judge_prompts {folder}: there is no such folder")
+        raise PromptError(f"{origin}{folder}: there is no such folder")
     found: dict[str, PromptFile] = {}
     for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         if file.stem in found:
-            raise PromptError(f"--judge_prompts {folder}: two files are called {file.stem}; keep one")
+            raise PromptError(f"{origin}{folder}: two files are called {file.stem}; keep one")
         found[file.stem] = PromptFile(file.stem, read_prompt(file), str(file))
     return found
 

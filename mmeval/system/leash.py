@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -26,16 +27,23 @@ _LOOK_SECONDS = 0.5
 class Leash:
     """A program at work, with pipes to its standard input and output; Ctrl-C does not reach it.
 
-    ``errors`` is a file for its error stream. Raises OSError where it cannot be started.
+    ``errors`` is a file for its error stream, ``scratch`` a folder that is removed with it, if it is there then.
+    Raises OSError where it cannot be started.
     """
 
     def __init__(
-        self, command: Sequence[str], *, errors: IO[Any] | int, cwd: Path | None = None, env: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        *,
+        errors: IO[Any] | int,
+        cwd: Path | None = None,
+        env: Mapping[str, str],
+        scratch: Path | None = None,
     ) -> None:
         import subprocess
 
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command],
+            [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(scratch or ""), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -45,7 +53,7 @@ class Leash:
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self.stdin, self.stdout = self._process.stdin, self._process.stdout
+        self.stdin, self.stdout, self._scratch = self._process.stdin, self._process.stdout, scratch
 
     @property
     def has_ended(self) -> bool:
@@ -73,10 +81,12 @@ class Leash:
         for pipe in (self.stdin, self.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
         return status
 
 
-def _become(parent: int, command: list[str]) -> None:
+def _become(parent: int, scratch: str, command: list[str]) -> None:
     """Leave a watcher behind and become the program."""
     watched = -1
     with contextlib.suppress(AttributeError, OSError):  # another system, or an old kernel
@@ -86,7 +96,7 @@ def _become(parent: int, command: list[str]) -> None:
     middle = os.fork()
     if middle == 0:
         if os.fork() == 0:
-            _watch(parent, watched)
+            _watch(parent, watched, scratch)
         os._exit(0)
     os.waitpid(middle, 0)  # so that the program has no child that it does not know
     if watched >= 0:
@@ -99,8 +109,8 @@ def _become(parent: int, command: list[str]) -> None:
         os._exit(127)
 
 
-def _watch(parent: int, watched: int) -> None:
-    """End the group when the parent has ended."""
+def _watch(parent: int, watched: int, scratch: str) -> None:
+    """End the group when the parent has ended, and remove the folder."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(0, max(0, watched))
@@ -112,8 +122,13 @@ def _watch(parent: int, watched: int) -> None:
             while True:
                 os.kill(parent, 0)
                 time.sleep(_LOOK_SECONDS)
-    os.killpg(0, signal.SIGKILL)
+    group = os.getpgrp()
+    os.setpgid(0, 0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    if scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    _become(int(sys.argv[1]), sys.argv[2:])
+    _become(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.errors import ContentError, MissingError, UsageError
@@ -24,15 +21,12 @@ from mmeval.model_backends.process.settings import (
     words_of,
 )
 from mmeval.records import Request, Response
+from mmeval.wording import shortened
+
+_MOST_SOFTWARE = 200
+"""Characters of what the worker says of its libraries, which is recorded with each answer."""
 
 log = logging.getLogger(__name__)
-
-
-class _Folders(NamedTuple):
-    """Where media of a batch lie that its worker reads and writes."""
-
-    prompts: Path
-    answers: Path
 
 
 class ProcessBackend:
@@ -84,9 +78,7 @@ class ProcessBackend:
         self._code = code_digests(self._settings, code.split("+") if isinstance(code, str) and code else code or ())
         self._program: Program | None = Program(self._settings, self._devices[0])
         self._hello = self._program.hello
-        self._is_loaded, self._batches = False, 0
-        self._scratch: Path | None = None
-        self._folders = _Folders(Path(), Path())
+        self._is_loaded, self._batches, self._software = False, 0, ""
         try:
             self._capabilities = narrowed(self._hello.capabilities, takes, gives, mode)
         except BaseException:
@@ -126,7 +118,7 @@ class ProcessBackend:
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         program = self._loaded()
         self._batches += 1
-        with self._batch_folders() as folders:
+        with program.folders() as folders:
             rows: list[Mapping[str, Any]] = []
             positions: list[int] = []
             for position, request in enumerate(requests):
@@ -164,8 +156,10 @@ class ProcessBackend:
                 if type(row) is not int or row not in open_rows:
                     raise program.bad(f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}")
                 open_rows.remove(row)
-                failed = message["type"] == "failed"
-                yield row, Response.failed(*failure(message)) if failed else reader.response(message)
+                if message["type"] == "failed":
+                    yield row, Response.failed(*failure(message))
+                else:
+                    yield row, replace(reader.response(message), fingerprint=self._software)
         finally:
             if not whole:  # what it still says of this batch would be taken for answers to the next one
                 program.kill()
@@ -189,27 +183,9 @@ class ProcessBackend:
                 self._program = None
                 raise
             self._is_loaded = True
-            log.info("the worker has loaded %s: %s", self._name, said)
+            self._software = shortened(", ".join(f"{name} {value}" for name, value in said.items()), _MOST_SOFTWARE)
+            log.info("the worker has loaded %s: %s", self._name, self._software)
         return self._program
-
-    @contextlib.contextmanager
-    def _batch_folders(self) -> Iterator[_Folders]:
-        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
-        remove some takes longer than a short answer."""
-        if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
-            self._folders = _Folders(self._scratch / "in", self._scratch / "out")
-            for folder in self._folders:
-                folder.mkdir()
-        try:
-            yield self._folders
-        finally:
-            for folder in self._folders:
-                for item in os.scandir(folder):
-                    if item.is_dir(follow_symlinks=False):
-                        shutil.rmtree(item, ignore_errors=True)
-                    else:
-                        Path(item).unlink(missing_ok=True)
 
     def _end(self) -> None:
         program, self._program = self._program, None
@@ -218,9 +194,6 @@ class ProcessBackend:
 
     async def close(self) -> None:
         self._end()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
 
 
 def _failed(message: Mapping[str, Any], rows: int) -> Iterator[tuple[int, Response]]:

@@ -192,5 +192,5 @@ def _inline(row: Mapping[str, Any]) -> bytes:
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
     """Kind and message of a ``failed``; a kind that does not exist is ``internal``."""
-    kind = next((known for known in _KINDS if known == row.get("error")), "internal")
+    kind: ErrorKind = next((known for known in _KINDS if known == row.get("error")), "internal")
     return kind, str(row.get("message") or row.get("error") or "the worker gives no reason")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import secrets
 import select
+import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
@@ -25,9 +29,18 @@ END_SECONDS = 3.0
 _LOOK_SECONDS = 0.5
 """How often the program is looked after while nothing comes: what it has started may hold its output open."""
 _LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
+_OURS = " [mmeval."
+"""In the lines of our own log, which stand in the same file."""
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
 log = logging.getLogger(__name__)
+
+
+class Folders(NamedTuple):
+    """Where media of a batch lie that its worker reads and writes."""
+
+    prompts: Path
+    answers: Path
 
 
 class Program:
@@ -43,7 +56,10 @@ class Program:
         self._read = bytearray()
         self._scanned = 0
         environment = {**settings.environment, **({"CUDA_VISIBLE_DEVICES": device} if device else {})}
-        self._leash = Leash(settings.command, errors=self._errors, cwd=settings.cwd, env=environment)
+        self._scratch = Path(tempfile.gettempdir()).resolve() / f"mmeval-{secrets.token_hex(8)}"
+        self._leash = Leash(
+            settings.command, errors=self._errors, cwd=settings.cwd, env=environment, scratch=self._scratch
+        )
         for pipe in (self._leash.stdin, self._leash.stdout):
             os.set_blocking(pipe.fileno(), False)
         try:
@@ -100,6 +116,25 @@ class Program:
             else:
                 wanted = " or ".join(types)
                 raise self.bad(f"it sent a message of the type {message['type']!r:.80} where {wanted} is due")
+
+    @contextlib.contextmanager
+    def folders(self) -> Iterator[Folders]:
+        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
+        remove some takes longer than a short answer."""
+        found = Folders(self._scratch / "in", self._scratch / "out")
+        if not self._scratch.exists():
+            self._scratch.mkdir(mode=0o700)
+            for folder in found:
+                folder.mkdir()
+        try:
+            yield found
+        finally:
+            for folder in found if self._scratch.exists() else ():  # it is removed with the program
+                for item in os.scandir(folder):
+                    if item.is_dir(follow_symlinks=False):
+                        shutil.rmtree(item, ignore_errors=True)
+                    else:
+                        Path(item).unlink(missing_ok=True)
 
     def bad(self, why: str) -> ModelDiedError:
         """End a program that cannot be trusted any more; what is raised then."""
@@ -172,7 +207,7 @@ class Program:
         handle = self._errors if isinstance(self._errors, int) else self._errors.fileno()
         begin = max(self._from, os.fstat(handle).st_size - _LAST_BYTES)
         lines = os.pread(handle, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-        last = [line.strip() for line in lines if line.strip()][-_LAST_LINES:]
+        last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
         return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
 
     def _close_errors(self) -> None:

@@ -47,9 +47,9 @@ def test_before_a_run_the_worker_says_hello_and_loads_nothing(command: str, tmp_
 
 def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(tmp_path: Path) -> None:
     runs = ProcessRuns(tmp_path, ROWS)
-    worker = shutil.copy(BAD, tmp_path / "serve.py")
+    worker = Path(shutil.copy(BAD, tmp_path / "serve.py"))
 
-    def run(**args: object) -> Any:
+    def run(**args: Any) -> Any:
         words = runs.command(**args)
         return mmeval(*(word.replace(str(BAD), str(worker)) for word in words))
 

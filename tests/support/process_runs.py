@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 from tests.support.cli import QUIET, Ended, mmeval_process
 from tests.support.questions import write_task
@@ -17,7 +18,7 @@ class ProcessRuns:
         asked = ({"id": str(i), "input": text, "reference": text} for i, text in enumerate(rows))
         write_task(folder / "tasks", "ask", asked)
 
-    def command(self, fault: str = "none", *flags: str, seconds: float = 0.0, **args: object) -> list[str]:
+    def command(self, fault: str = "none", *flags: str, seconds: float = 0.0, **args: Any) -> list[str]:
         """The flags of a run; ``args`` are further arguments of the backend."""
         words = shlex.join(bad_command(fault, self.notes, str(seconds)))
         given = {"command": f'"{words}"', "name": "m", **args}
@@ -27,7 +28,7 @@ class ProcessRuns:
             *("--model_args", ",".join(f"{name}={value}" for name, value in given.items()), *flags),
         ]
 
-    def whole(self, fault: str = "none", *flags: str, **args: object) -> Ended:
+    def whole(self, fault: str = "none", *flags: str, **args: Any) -> Ended:
         return mmeval_process(*self.command(fault, *flags, **args))
 
     def asked(self) -> list[str]:

@@ -52,6 +52,11 @@ class Stages:
     examples: int
     prompts: Mapping[str, Written]
 
+    @property
+    def tells_of_pictures(self) -> bool:
+        """Whether stages 4 and 5 are asked, if the answer has pictures."""
+        return requirement_of(self.subtask) != "none"
+
     def call(self, stage: str, read: Callable[[str], Any], values: Mapping[str, Any], example: str = "") -> Call:
         """The call of a stage, whose reply is one that ``read`` takes."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
@@ -71,6 +76,37 @@ class Stages:
     def shown(self, captions: Mapping[str, str] | None) -> Interleaved:
         """The task with its blocks named: with captions in place of its pictures, or with them (None)."""
         return Interleaved(tuple(self._blocks(captions)))
+
+    def questions(
+        self, structure: Structure, about_blocks: Interleaved, about_pictures: Interleaved
+    ) -> Program[Interleaved]:
+        """The stages after the first, and what all have written."""
+        given, told = {"structure": json.dumps(structure.written)}, bool(structure.pictures) and self.tells_of_pictures
+        relations_of = partial(stages.read_relations, structure=structure)
+        tuples_of = partial(stages.read_tuples, structure=structure)
+        calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
+        if told:
+            calls.append(self.call("tuples", tuples_of, {"query": about_pictures, **given}))
+        replies = yield from ask_all(calls)
+        relations = relations_of(_text(replies[0]))
+        tuples = tuples_of(_text(replies[1])) if told else []
+
+        block_questions_of = partial(stages.read_block_questions, relations=relations)
+        image_questions_of = partial(stages.read_image_questions, tuples=tuples)
+        calls = []
+        if relations:
+            calls.append(self.call("block_questions", block_questions_of, {"triples": json.dumps(relations)}))
+        if tuples:
+            calls.append(self.call("image_questions", image_questions_of, {"triples": json.dumps(tuples)}))
+        replies = (yield from ask_all(calls)) if calls else []
+        predict = {
+            "structure": structure.written,
+            "block_tuple": {"relation": relations},
+            BLOCK_QUESTIONS: {"questions": block_questions_of(_text(replies[0])) if relations else []},
+            "image_tuple": tuples,
+            IMAGE_QUESTIONS: {"questions": image_questions_of(_text(replies[-1])) if tuples else []},
+        }
+        return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
 
     def _blocks(self, captions: Mapping[str, str] | None) -> Iterator[Part]:
         for token, part in self.query.items():
@@ -121,40 +157,15 @@ def isg_graph(
         "caption": caption_prompt,
     }
     row = Stages(ask, blocks, subtask, examples, prompts)
-    with_tuples = requirement_of(subtask) != "none"
-    captions = {} if block_pictures and (image_pictures or not with_tuples) else (yield from row.captions())
+    seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
+    captions = {} if seen_alone else (yield from row.captions())
     about_blocks, about_pictures = (row.shown(None if seen else captions) for seen in (block_pictures, image_pictures))
 
     read_structure = partial(stages.read_structure, query=[*blocks])
     usual = json.dumps(Structure((*blocks,), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(row.call("structure", read_structure, {"query": about_blocks}, usual))
     structure = read_structure(_text(reply))
-    written = json.dumps(structure.written)
-
-    relations_of = partial(stages.read_relations, structure=structure)
-    tuples_of = partial(stages.read_tuples, structure=structure)
-    with_tuples = with_tuples and bool(structure.pictures)
-    second = [row.call("relations", relations_of, {"query": about_blocks, "structure": written})]
-    if with_tuples:
-        second.append(row.call("tuples", tuples_of, {"query": about_pictures, "structure": written}))
-    replies = yield from ask_all(second)
-    relations = relations_of(_text(replies[0]))
-    tuples = tuples_of(_text(replies[1])) if with_tuples else []
-
-    block_questions_of = partial(stages.read_block_questions, relations=relations)
-    image_questions_of = partial(stages.read_image_questions, tuples=tuples)
-    third = [row.call("block_questions", block_questions_of, {"triples": json.dumps(relations)})] if relations else []
-    if tuples:
-        third.append(row.call("image_questions", image_questions_of, {"triples": json.dumps(tuples)}))
-    replies = (yield from ask_all(third)) if third else []
-    predict = {
-        "structure": structure.written,
-        "block_tuple": {"relation": relations},
-        BLOCK_QUESTIONS: {"questions": block_questions_of(_text(replies[0])) if relations else []},
-        "image_tuple": tuples,
-        IMAGE_QUESTIONS: {"questions": image_questions_of(_text(replies[-1])) if tuples else []},
-    }
-    return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
+    return (yield from row.questions(structure, about_blocks, about_pictures))
 
 
 def _given(stage: str, example: Example) -> dict[str, str]:

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from mmeval.system.leash import Leash
+from tests.support.cli import wait_for
 from tests.support.processes import gone
 
 FAMILY = "sleep 1000 & echo $$ $!; wait"
 """A program with a child; writes the ids of both."""
 HOLDER = f"""
 import os, sys
+from pathlib import Path
 from mmeval.system.leash import Leash
 
-leash = Leash(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ)
+leash = Leash(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ, scratch=Path(sys.argv[1]))
 print(leash.stdout.readline().decode(), end="", flush=True)
 sys.stdin.read()
 """
@@ -57,12 +59,18 @@ def test_what_cannot_be_started_says_so_on_its_error_stream() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_program_and_its_children_end_with_the_process_that_holds_them(number: signal.Signals) -> None:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def test_a_program_and_its_children_end_with_the_process_that_holds_them(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-c", HOLDER, str(scratch)]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdin is not None
     family = {int(word) for word in holder.stdout.readline().split()}
     holder.send_signal(number)
     assert (holder.wait(), len(family), gone(family)) == (-number, 2, True)
+    wait_for(lambda: not scratch.exists(), "the end of the folder")
     holder.stdin.close()
     holder.stdout.close()

@@ -63,6 +63,18 @@ def test_what_a_library_prints_and_asks_for_harms_nothing(tmp_path: Path) -> Non
     assert "EOFError" in response.error.message
 
 
+def test_a_worker_whose_disk_is_full_fails_the_rows_that_need_it_and_goes_on(tmp_path: Path) -> None:
+    full = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, str(own_worker(tmp_path))]
+    picture, words = (Request((message("user", "a"),), wants=(kind,)) for kind in ("image", "text"))
+    backend = ProcessBackend(command=full, copies=0)
+    found = [dict(backend.generate_batch([request]))[0] for request in (picture, words)]
+    asyncio.run(backend.close())
+    assert [found[0].error.message if found[0].error else "", found[1].error] == [
+        "OSError: [Errno 27] File too large",
+        None,
+    ]
+
+
 def test_media_have_names_that_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "wrong_answer.png").write_bytes(picture())
     worker = tmp_path / "worker.py"

@@ -59,6 +59,7 @@ def _is_of(response: Response, text: str) -> bool:
 def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(notes: Path) -> None:
     asked = Asked(bad_worker("none", notes, copies=0), batches=2)
     assert (asked.right(), asked.death, asked.found[0].usage.output_tokens) == ([*range(8)], "", 4)
+    assert {response.fingerprint for response in asked.found.values()} == {"torch 1.2"}
     assert len(noted(notes, "loads")) == 1
 
 

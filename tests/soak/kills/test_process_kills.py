@@ -30,9 +30,9 @@ AGAIN = (-signal.SIGKILL, 1, 3)
 VICTIMS = ("mmeval", "copy", "program", "wrapper")
 
 
-def wrapped(runs: ProcessRuns, **args: object) -> list[str]:
+def wrapped(runs: ProcessRuns) -> list[str]:
     """The flags of a run whose program is under a shell, as it is under ``conda run``."""
-    words = runs.command(seconds=0.1, **args)
+    words = runs.command(seconds=0.1)
     return [word.replace('command="', 'command="sh -c \'"$@"; exit $?\' sh ') for word in words]
 
 
