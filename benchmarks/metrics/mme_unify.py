@@ -133,7 +133,7 @@ def _key_frames(seconds: int, pairs: int) -> Paired:
     data = _filmed(seconds)
 
     def decode() -> None:
-        with av.open(io.BytesIO(data)) as container:
+        with av.open(io.BytesIO(data), "r") as container:
             for _ in container.decode(video=0):
                 pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmeval.content import Interleaved, Media
@@ -146,9 +147,8 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
         return [Shown.of(answer), Shown.of(reference)]
     if one.shape == other.shape:
         return [Shown.of(answer), Shown.of(reference)]
-
     shape = tuple(min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True))
-    return [Shown(media, shape, lambda at=at: _bytes(one, other, at)) for at, media in enumerate((answer, reference))]
+    return [Shown(media, shape, partial(_bytes, one, other, at)) for at, media in enumerate((answer, reference))]
 
 
 def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:

@@ -25,9 +25,8 @@ def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
     import numpy
 
     height, width = (min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True))
-    first, second = (
-        _along(_along(numpy.asarray(side, numpy.float32) / 255, height, 0), width, 1) for side in (one, other)
-    )
+    floats = (numpy.asarray(side, numpy.float32) / numpy.float32(255) for side in (one, other))
+    first, second = (_along(_along(side, height, 0), width, 1) for side in floats)
     return first, second
 
 

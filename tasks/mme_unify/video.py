@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Table: TypeAlias = (
+        Sequence[Sequence[float]] | Sequence[np.ndarray[Any, np.dtype[Any]]] | np.ndarray[Any, np.dtype[Any]]
+    )
 
 BEST, WORST = 1.0, 1000.0
 """The distances that are worth 1 and 0. They are constants, so that no score depends on other models or items."""
@@ -25,7 +32,7 @@ def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[
     return [1 - (distance - BEST) / (WORST - BEST) for distance in raw]
 
 
-def feature_distance(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
+def feature_distance(one: Table, other: Table) -> float:
     """The Frechet distance of two tables of features, a row for each picture.
 
     As soon as one side has a single row, which has no covariance, it is the squared distance of the means: the

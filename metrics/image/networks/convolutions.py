@@ -8,6 +8,7 @@ The networks are computed from the released files by the names in them, so that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +37,8 @@ class Convolution(NamedTuple):
         return need("torch.nn.functional", "hf").conv2d(x, self.weight, self.bias, stride, padding)
 
 
-class Layers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layers:
     """The convolutions of a network by name, and where it runs."""
 
     convolutions: Mapping[str, Convolution]

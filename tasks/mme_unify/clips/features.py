@@ -39,7 +39,7 @@ class Features(NamedTuple):
 
     mean: Vector
     spread: float
-    count: int
+    pictures: int
 
     def distance(self, other: Vector) -> float:
         """The squared distance of the mean from other features."""

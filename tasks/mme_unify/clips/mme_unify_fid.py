@@ -90,7 +90,7 @@ def _score(trial: Trial, clip: Media, *, model: Model, tvg_fid: Tvg) -> Score:
         )
     except ContentError as error:
         return Score.unscored(str(error))
-    return distance_score(found.distance(wanted.mean) + found.spread, found.count)
+    return distance_score(found.distance(wanted.mean) + found.spread, found.pictures)
 
 
 def first_frame(clip: Media) -> Pixels:

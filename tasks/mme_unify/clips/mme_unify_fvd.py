@@ -57,9 +57,9 @@ def _score(trial: Trial, clip: Media, *, model: Model) -> Score:
         wanted = features_of(
             _NETWORK,
             model,
-            (reference.sha256, "even", found.count),
-            lambda: even_frames(reference, found.count, lambda pixels: squeezed(pixels, SIDE)),
+            (reference.sha256, "even", found.pictures),
+            lambda: even_frames(reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)),
         )
     except ContentError as error:
         return Score.unscored(f"the reference: {error}")
-    return distance_score(found.distance(wanted.mean), found.count)
+    return distance_score(found.distance(wanted.mean), found.pictures)

@@ -82,7 +82,7 @@ class _Asked(NamedTuple):
     wanted: Mapping[int, int]
     pictures: Mapping[int, Media]
     missing: frozenset[int]
-    count: int
+    drawn: int
     states: Mapping[int, Media]
 
 
@@ -123,7 +123,7 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
     if lost is not None and vcot == "paper":
         return Score.unscored(f"a state of the maze: {lost}", weight=weight)
     nothing = ContentError("the file is missing")
-    states = [drawn.get(at, nothing) for at in range(asked.count)]
+    states = [drawn.get(at, nothing) for at in range(asked.drawn)]
     if vcot == "official":
         pictures |= dict.fromkeys(asked.missing, nothing)
     else:

@@ -32,7 +32,7 @@ def test_features_of_many_pictures_are_seen_in_batches_and_once_in_a_process() -
 
     found = features_of(NETWORK, model, ("some", 18), make)
     again = features_of(NETWORK, model, ("some", 18), make)
-    assert (len(made), again is found, found.count) == (1, True, 18)
+    assert (len(made), again is found, found.pictures) == (1, True, 18)
     table = np.stack(resnet50_features(resnet50(Path(model["folder"]), "cpu"), pictures))
     np.testing.assert_allclose(found.mean, table.mean(0), atol=1e-5)
     one = table[:1] * 2

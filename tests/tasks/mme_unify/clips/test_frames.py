@@ -22,7 +22,11 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     called: list[str] = []
 
     def noted(name: str, usual: Callable[..., object]) -> Callable[..., object]:
-        return lambda clip, which: (which == set() or called.append(name), usual(clip, which))[1]
+        def call(clip: object, which: object) -> object:
+            called.extend([name] if which != set() else [])
+            return usual(clip, which)
+
+        return call
 
     for name in ("frames_by_change", "frames_at"):
         monkeypatch.setattr(module, name, noted(name, getattr(module, name)))
