@@ -30,7 +30,7 @@ RUNS = (
     *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "report", "report_page", "compare"),
     *("unim_data", "unim_layout", "ueval", "isg", "process_models", "sandbox"),
 )
-METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg")
+METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 

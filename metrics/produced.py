@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from mmeval.content import Interleaved, Media, PartKind
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
 from mmeval.records import Score, Trial
 
 T = TypeVar("T")
+Missing = Literal["zero", "dropped"]
+"""A switch: an answer without the media that it should have counts 0, or stands in no mean."""
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
@@ -38,13 +40,25 @@ def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """
     try:
         return decode(media)
-    except CorruptMediaError as error:
-        media.read()  # raises where the file is not the one that was produced
-        return wrong(str(error))
-    except MediaLimitError as error:
+    except (CorruptMediaError, MediaLimitError) as error:
+        return undecodable(media, error)
+
+
+def undecodable(media: Media, error: ContentError) -> Score:
+    """The score of an answer whose medium cannot be decoded, as ``decoded`` gives it."""
+    if isinstance(error, MediaLimitError):
         return Score.unscored(str(error))
+    media.read()  # raises where the file is not the one that was produced
+    return wrong(str(error))
 
 
 def wrong(reason: str, **evidence: object) -> Score:
     """The score 0 of an answer that cannot be measured by its own fault."""
     return Score(0.0, evidence={"reason": reason, **evidence})
+
+
+def counted(score: Score, missing: Missing) -> Score:
+    """A score by the switch: that of an answer at fault (``wrong``) is inapplicable where it is dropped."""
+    if missing == "dropped" and score.value == 0 and "reason" in score.evidence:
+        return Score.inapplicable(str(score.evidence["reason"]))
+    return score

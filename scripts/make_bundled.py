@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from scripts.bundled.isg import isg
+from scripts.bundled.mme_unify import mme_unify
 from scripts.bundled.ueval import ueval
 from scripts.mmmg_bundled import mmmg
 from scripts.synthetic_media import (
@@ -328,7 +329,7 @@ RUBRICS: tuple[dict[str, Any], ...] = (
 
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg(), **isg(), **ueval(), **example()}
+    return {**unim(), **mmmg(), **isg(), **mme_unify(), **ueval(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:

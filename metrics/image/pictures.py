@@ -92,6 +92,21 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
     without a reference's picture, or with one that cannot be decoded or has a side under ``smallest`` pixels. Evidence:
     the values, under ``name``.
     """
+    pairs = pairs_of(trial)
+    if isinstance(pairs, Score):
+        return pairs
+    values: list[float] = []
+    for number, (one, other) in enumerate(pairs, 1):
+        value = _pair(one, other, number, measure, smallest)
+        if isinstance(value, Score):
+            return value
+        values.append(value)
+    return Score(sum(values) / len(values), evidence={name: values})
+
+
+def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
+    """Each picture of the answer with that of the first reference, in order.
+    Or the score of an answer with another number of pictures (0), and of a reference without any (unscored)."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
@@ -100,13 +115,7 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
         return Score.unscored("the reference has no picture to compare with")
     if len(found) != len(wanted):
         return wrong(f"the answer has {len(found)} pictures, the reference {len(wanted)}")
-    values: list[float] = []
-    for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
-        value = _pair(one, other, number, measure, smallest)
-        if isinstance(value, Score):
-            return value
-        values.append(value)
-    return Score(sum(values) / len(values), evidence={name: values})
+    return list(zip(found, wanted, strict=True))
 
 
 def _pair(found: Media, wanted: Media, number: int, measure: Measure, smallest: int) -> float | Score:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import compared, resized
+from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.metrics.image.ssim import FILTER
 from mmeval.metrics.produced import wrong
 from mmeval.records import Score, Trial
@@ -66,14 +67,15 @@ def image_similarity(
     pixels wide, in its place; ``most`` decibels. Evidence: the value of each pair.
     """
     smallest = (GAUSSIAN if gaussian else window) if measure == "ssim" else 1
-    how = partial(_value, measure=measure, sizes=sizes, window=None if gaussian else window, most=most)
+    how = partial(likeness, measure=measure, sizes=sizes, window=None if gaussian else window, most=most)
     found = compared(trial, measure, partial(how, smallest=smallest), smallest)
     return replace(found, value=WORST[measure]) if "reason" in found.evidence else found
 
 
-def _value(
+def likeness(
     answer: Pixels, reference: Pixels, *, measure: Measure, sizes: Sizes, window: int | None, most: float, smallest: int
 ) -> float | Score:
+    """One measure of two pictures, as ``image_similarity`` has it; both sides must have ``smallest`` pixels."""
     from skimage import metrics
 
     one, other = _same_size(answer, reference, sizes)
@@ -97,10 +99,5 @@ def _value(
 def _same_size(answer: Pixels, reference: Pixels, sizes: Sizes) -> tuple[Numbers, Numbers]:
     if answer.shape == reference.shape or sizes == "reference":
         return resized(answer, reference, FILTER), reference
-    import numpy
-    from skimage.transform import resize
-
-    shape = tuple(numpy.minimum(answer.shape, reference.shape))
-    exact = {"order": 1, "mode": "edge", "anti_aliasing": False, "preserve_range": True}
-    one, other = (resize(side.astype(numpy.float32), shape, **exact) for side in (answer, reference))
-    return one, other
+    one, other = at_smaller_size(answer, reference)
+    return one * 255, other * 255

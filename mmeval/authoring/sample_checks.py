@@ -196,7 +196,7 @@ class SampleChecks:
             yield self._at((), "tags", message, "warning")
 
     def _modalities(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
-        if self.task.input_modalities:
+        if self.task.input_modalities and self.task.selected(sample):
             kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
             for kind in sorted(kinds - {*self.task.input_modalities}):
                 message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"

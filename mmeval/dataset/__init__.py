@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder, read_sample
     from mmeval.dataset.loaders.media_columns import with_media
     from mmeval.dataset.loaders.row_files import read_jsonl, row_files
+    from mmeval.dataset.loaders.same_stem import FoundMedia, SameStem
     from mmeval.dataset.sampling import Subset
 
 __all__ = [
     "DataSource",
     "Dataset",
+    "FoundMedia",
     "InterleavedDataset",
     "Loader",
     "MediaFolder",
+    "SameStem",
     "Subset",
     "cached_snapshot",
     "read_jsonl",

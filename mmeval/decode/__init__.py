@@ -13,7 +13,7 @@ its limits, and kept with the medium (see ``memo``). Frames and pages are stream
 """
 
 from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start
-from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, video, video_info
+from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, frames_by_change, video, video_info
 from mmeval.decode.document import TextBox, document_start, document_text, page_boxes, page_count, pages
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import Decoder, decoded_once
@@ -40,6 +40,7 @@ __all__ = [
     "document_text",
     "frame_count",
     "frames_at",
+    "frames_by_change",
     "image",
     "mesh_arrays",
     "office_blocks",

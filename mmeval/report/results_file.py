@@ -204,7 +204,7 @@ def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
         needs = [need for metric in parts for need in needs_with_pieces(metric, task.metrics)]
         found[number.name] = {
             "version": "",
-            "switches": {"of": list(number.of), "missing": "skip" if number.skips_missing else "unknown"},
+            "switches": {"of": list(number.of), "missing": number.missing},
             "profile": next((profiles[part] for part in number.of if part in profiles), "standard"),
             "aggregation": number.combine,
             "unavailable": number.unavailable,

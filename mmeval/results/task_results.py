@@ -176,7 +176,7 @@ def _combined(
                 task.task,
                 made.name,
                 parts,
-                skip=made.skips_missing,
+                skip=made.missing != "unknown",
                 range=made.range,
                 higher_is_better=made.higher_is_better,
                 unavailable=bool(made.unavailable),

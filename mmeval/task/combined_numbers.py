@@ -62,10 +62,10 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
     return CombinedNumber(
         name=keys.number,
         of=tuple(keys.of),
-        range=(min(lows), max(highs)) if skips else (_mean(lows), _mean(highs)),
+        range=(min(lows), max(highs)) if keys.missing != "unknown" else (_mean(lows), _mean(highs)),
         higher_is_better=all(metric.bound.metric.higher_is_better for metric in there.values()),
         combine=keys.combine,
-        skips_missing=skips,
+        missing=keys.missing,
         unavailable=unavailable,
         without={} if unavailable else {**pieces, **lacking},
     )

@@ -201,7 +201,7 @@ class NumberKeys(_Keys):
     number: Name
     of: Annotated[NameList, Field(min_length=1)]
     combine: Literal["mean"] = "mean"
-    missing: Literal["skip", "unknown"] = "unknown"
+    missing: Literal["skip", "inapplicable", "unknown"] = "unknown"
 
 
 Count = Annotated[int, Field(ge=0)]

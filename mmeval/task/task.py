@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset.contract import Dataset
@@ -69,8 +69,9 @@ class CombinedNumber:
     range: tuple[float, float]
     higher_is_better: bool = True
     combine: str = "mean"
-    skips_missing: bool = False
-    """Whether it is made of the other parts where one has nothing to be made of; else it is unknown there."""
+    missing: Literal["skip", "inapplicable", "unknown"] = "unknown"
+    """Where one part has nothing to be made of: ``skip`` makes it of the others, ``inapplicable`` only where that part
+    could have been computed, ``unknown`` never."""
     unavailable: str = ""
     """Why it cannot be computed here; empty when it can."""
     without: Mapping[str, str] = field(default_factory=dict)

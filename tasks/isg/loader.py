@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
-from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, read_jsonl, row_files, unpacked
+from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem, read_jsonl, row_files, unpacked
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
@@ -33,7 +33,6 @@ FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
 ROW = "row"
 OPTIONS = ("data_file", "judge_file", "questions")
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
 def load(source: DataSource) -> InterleavedDataset:
@@ -61,7 +60,7 @@ class RowReader:
     results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     archive: Path | None = None
     questions: bool = field(default=False, kw_only=True)
-    _names: dict[Path, Mapping[str, str]] = field(default_factory=dict)
+    _find: SameStem = field(default_factory=SameStem)
 
     def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
@@ -106,26 +105,14 @@ class RowReader:
                 yield media_part(self._picture(content, f'"{key}"', resolve, odd), "image")
 
     def _picture(self, path: str, where: str, resolve: MediaFolder, odd: list[str]) -> Media:
-        """The picture at a path, else the one of the same name with another ending."""
         if self.archive is not None:
             inner = self.archive / FOLDER
             start = inner if inner.is_dir() else self.archive
             resolve, path = MediaFolder(self.archive, start), path.removeprefix(f"{FOLDER}/")
-        try:
-            return resolve(path, where)
-        except UsageError:
-            near = self._in(resolve.root / resolve.prefix / Path(path).parent).get(Path(path).stem)
-            if near is None:
-                raise
-        odd.append(f"{path} is the file {near}")
-        return resolve(str(Path(path).with_name(near)), where)
-
-    def _in(self, folder: Path) -> Mapping[str, str]:
-        """The pictures in a folder: their names by the name without its ending."""
-        if folder not in self._names:
-            files = sorted(folder.iterdir()) if folder.is_dir() else []
-            self._names[folder] = {file.stem: file.name for file in files if file.suffix.lower() in _SUFFIXES}
-        return self._names[folder]
+        found = self._find(resolve, path, where, "image")
+        if found.name:
+            odd.append(f"{path} is the file {found.name}")
+        return found.media
 
 
 def _recorded(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

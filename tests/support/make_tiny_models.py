@@ -569,6 +569,24 @@ def wav2vec2_gender(out: Path) -> None:
     save(out, m, tf.Wav2Vec2FeatureExtractor(do_normalize=True, return_attention_mask=True))
 
 
+@model
+def clip(out: Path) -> None:
+    """CLIP, a vision and a text transformer"""
+    size = 32
+    tok = byte_tokenizer(bos="<|startoftext|>", eos="<|endoftext|>", pad="<|endoftext|>")
+    tok.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{tok.bos_token} $A {tok.eos_token}",
+        special_tokens=[(tok.bos_token, tok.bos_token_id), (tok.eos_token, tok.eos_token_id)],
+    )
+    text = dict(vocab_size=len(tok), **TINY, max_position_embeddings=77, **ids(tok))
+    m = tf.CLIPModel(tf.CLIPConfig(
+        vision_config=dict(**TINY, image_size=size, patch_size=8), text_config=text, projection_dim=16,
+    ))
+    amplify(m, 4.0)
+    eyes = tf.CLIPImageProcessorPil(size={"shortest_edge": size}, crop_size={"height": size, "width": size})
+    save(out, m, tok, eyes)
+
+
 Weights = dict[str, torch.Tensor]
 FROZEN = np.random.RandomState(0)
 
@@ -663,6 +681,72 @@ def dreamsim(out: Path) -> None:
     save_file(lora, out / "ensemble_lora" / "adapter_model.safetensors")
     settings = {"r": rank, "lora_alpha": 2.0, "lora_dropout": 0.3, "bias": "none", "target_modules": ["qkv"]}
     (out / "ensemble_lora" / "adapter_config.json").write_text(json.dumps(settings))
+
+
+def convolution(name: str, to: int, of: int, high: int, wide: int | None = None) -> Weights:
+    wide = wide or high
+    return {f"{name}.weight": noise(to, of, high, wide, scale=(2 / (of * high * wide)) ** 0.5)}
+
+
+@model
+def resnet50(out: Path) -> None:
+    """A narrow ResNet-50 with the names of timm"""
+    FROZEN.seed(0)
+    w = {**convolution("conv1", 4, 3, 7), **batch_norm("bn1", 4)}
+    of = 4
+    for stage, count in enumerate((3, 4, 6, 3), 1):
+        inner, to = 2 * stage, 8 * stage
+        for block in (f"layer{stage}.{number}" for number in range(count)):
+            if of != to:
+                w |= {**convolution(f"{block}.downsample.0", to, of, 1), **batch_norm(f"{block}.downsample.1", to)}
+            for at, (many, few, side) in enumerate(((inner, of, 1), (inner, inner, 3), (to, inner, 1)), 1):
+                w |= {**convolution(f"{block}.conv{at}", many, few, side), **batch_norm(f"{block}.bn{at}", many)}
+            of = to
+    save_file({**w, **linear("fc", 10, of)}, out / "model.safetensors")
+
+
+INCEPTION = (
+    ("5bcd", 4, "1x1:1 5x5_1:1 5x5_2:5 3x3dbl_1:1 3x3dbl_2:3 3x3dbl_3:3 _pool:1"),
+    ("6a", 2, "3x3:3 3x3dbl_1:1 3x3dbl_2:3 3x3dbl_3:3"),
+    ("6bcde", 4, "1x1:1 7x7_1:1 7x7_2:1,7 7x7_3:7,1 7x7dbl_1:1 7x7dbl_2:7,1 7x7dbl_3:1,7 7x7dbl_4:7,1 7x7dbl_5:1,7 _pool:1"),
+    ("7a", 2, "3x3_1:1 3x3_2:3 7x7x3_1:1 7x7x3_2:1,7 7x7x3_3:7,1 7x7x3_4:3"),
+    ("7bc", 6, "1x1:1 3x3_1:1 3x3_2a:1,3 3x3_2b:3,1 3x3dbl_1:1 3x3dbl_2:3 3x3dbl_3a:1,3 3x3dbl_3b:3,1 _pool:1"),
+)
+"""The blocks of Inception-v3: how many of the convolutions are ends, and the kernel of each; all have two channels."""
+
+
+@model
+def inception_v3(out: Path) -> None:
+    """A narrow Inception-v3 with the names of timm"""
+    FROZEN.seed(0)
+    w: Weights = {}
+
+    def add(name: str, of: int, kernel: str) -> None:
+        w.update(convolution(f"{name}.conv", 2, of, *map(int, kernel.split(","))) | batch_norm(f"{name}.bn", 2))
+
+    for at, name in enumerate(("1a_3x3", "2a_3x3", "2b_3x3", "3b_1x1", "4a_3x3")):
+        add(f"Conv2d_{name}", 2 if at else 3, name[-1])
+    of = 2
+    for letters, ends, written in INCEPTION:
+        for letter in letters[1:]:
+            for step, kernel in (step.split(":") for step in written.split()):
+                first = "_" not in step or step.endswith(("_1", "_pool"))
+                add(f"Mixed_{letters[0]}{letter}.branch{step}", of if first else 2, kernel)
+            of = 2 * ends + (0 if "_pool" in written else of)
+    save_file(w, out / "model.safetensors")
+
+
+@model
+def lpips(out: Path) -> None:
+    """A narrow AlexNet with heads for LPIPS, with the released names"""
+    FROZEN.seed(0)
+    trunk, heads, of = {}, {}, 3
+    for number, (at, to, side) in enumerate(((0, 4, 11), (3, 6, 5), (6, 8, 3), (8, 6, 3), (10, 6, 3))):
+        trunk |= {**convolution(f"features.{at}", to, of, side), f"features.{at}.bias": noise(to)}
+        heads[f"lin{number}.model.1.weight"] = noise(1, to, 1, 1).abs()
+        of = to
+    torch.save(trunk, out / "alexnet-owt-7be5be79.pth")
+    torch.save(heads, out / "alex.pth")
 
 
 @model

@@ -10,6 +10,10 @@ from mmeval.metrics.audio.clap import CLAP_NAME
 from mmeval.metrics.audio.music.beats import BEAT_THIS_NAME
 from mmeval.metrics.audio.speech.transcription import WHISPER_NAME
 from mmeval.metrics.audio.speech.voices import GENDER_NAME, SPEAKER_NAME
+from mmeval.metrics.image.networks.clip import CLIP_B32, CLIP_L14
+from mmeval.metrics.image.networks.inception_v3 import INCEPTION_V3_NAME
+from mmeval.metrics.image.networks.lpips_network import LPIPS_NAME
+from mmeval.metrics.image.networks.resnet50 import RESNET50_NAME
 from tests.support.hearing import class_folder
 from tests.support.sounds import tone
 from tests.support.tiny_models import tiny_model
@@ -17,6 +21,8 @@ from tests.support.tiny_models import tiny_model
 TINY = {
     **{BEAT_THIS_NAME: "beat_this", CLAP_NAME: "clap", WHISPER_NAME: "whisper", GENDER_NAME: "wav2vec2_gender"},
     **{SPEAKER_NAME: "wavlm_sv", "BELLE-2/Belle-whisper-large-v3-zh": "whisper", "ssundaram21/dreamsim": "dreamsim"},
+    **{CLIP_L14: "clip", CLIP_B32: "clip", LPIPS_NAME: "lpips"},
+    **{RESNET50_NAME: "resnet50", INCEPTION_V3_NAME: "inception_v3"},
 }
 
 

@@ -4,9 +4,9 @@
 
 Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``, ``chameleon`` (text out), ``janus`` (text or a
 picture), ``emu3`` (recites one answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
-``vits`` (speech), ``sd`` (a pipeline of diffusers). Of metrics: ``clap``, ``whisper``, ``wavlm_sv``,
-``wav2vec2_gender``, ``beat_this`` and ``dreamsim`` (the last two are files of the released names, not folders of
-transformers).
+``vits`` (speech), ``sd`` (a pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
+``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and ``dreamsim``, which are files of
+the released names, not folders of transformers.
 """
 
 import hashlib

@@ -144,9 +144,9 @@ class InterleavedDataset:
         with Caught() as failure:  # whatever is wrong with a row, the others go on
             return self._read(with_media(row.values, self._media), str(position), resolve, self.spellings)
         fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
-        found = failure.error.labels if isinstance(failure.error, RowError) else {}
-        labels = {**_labels(row.values, self._media), **found}
-        raise RowError(fault, id=_known_id(row.values, str(position)), labels=labels)
+        found = failure.error if isinstance(failure.error, RowError) else RowError("")
+        labels = {**_labels(row.values, self._media), **found.labels}
+        raise RowError(fault, id=found.id or _known_id(row.values, str(position)), labels=labels)
 
 
 class MediaFolder:

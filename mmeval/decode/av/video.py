@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Generator, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.decode.av.container import opened
@@ -18,10 +19,17 @@ from mmeval.system.extras import need
 if TYPE_CHECKING:
     import numpy as np
 
+    Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width)."""
+
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
 """Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
+_BRIGHTNESS_FIRST = frozenset(f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")) | {"nv12"}
+"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared without converting it."""
+_FULL_RANGE = 2
+"""Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +75,68 @@ def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = 
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
         for index, (moment, frame) in enumerate(islice(frames, max(wanted, default=-1) + 1)):
             if index in wanted:
-                with decoding(media, "video"), quiet():
+                with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                     rgb = frame.to_ndarray(format="rgb24")
                 yield Frame(index, moment, rgb)
+
+
+def frames_by_change(
+    media: Media, wanted: Callable[[int, float], bool], *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[Frame]:
+    """The frames that ``wanted`` chooses by place and change, lazily.
+
+    It is called for each frame in order, with the mean absolute difference of its shades of grey (0 to 255) to those of
+    the frame before; 0 for the first one, 255 for one of another size. Colours are made only of the frames that it
+    chooses. Raises the errors of this package, also for a video without a frame.
+    """
+    changes = _Changes()
+    index = -1
+    with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
+        for index, (moment, frame) in enumerate(frames):
+            with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
+                chosen = wanted(index, changes.of(frame))
+                rgb = frame.to_ndarray(format="rgb24") if chosen else None
+            if rgb is not None:
+                yield Frame(index, moment, rgb)
+    if index < 0:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+class _Changes:
+    """How much each frame differs from the one before. Two buffers are used for all frames of a size."""
+
+    def __init__(self) -> None:
+        self._before: Grey | None = None
+        self._buffers: list[Grey] = []
+
+    def of(self, frame: Any) -> float:
+        """The mean absolute difference of shades of grey."""
+        import numpy as np
+
+        (shades, scale), before = _shades(frame), self._before
+        self._before = shades
+        if before is None:
+            return 0.0
+        if before.shape != shades.shape:
+            return 255.0
+        if not self._buffers or self._buffers[0].shape != shades.shape:
+            self._buffers = [np.empty(shades.shape, np.uint8) for _ in range(2)]
+        more, less = self._buffers
+        np.maximum(shades, before, out=more)
+        np.minimum(shades, before, out=less)
+        more -= less
+        return float(more.sum(dtype=np.uint32)) / more.size * scale
+
+
+def _shades(frame: Any) -> tuple[Grey, float]:
+    """The brightness of a frame's pixels, and the factor that brings its differences to shades of grey."""
+    import numpy as np
+
+    if frame.format.name not in _BRIGHTNESS_FIRST or frame.planes[0].line_size < frame.width:
+        return frame.to_ndarray(format="gray"), 1.0
+    rows = np.frombuffer(frame.planes[0], np.uint8).reshape(-1, frame.planes[0].line_size)
+    full = "yuvj" in frame.format.name or frame.color_range == _FULL_RANGE
+    return rows[: frame.height, : frame.width], 1.0 if full else 255 / 219
 
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
@@ -87,7 +154,8 @@ def _checked(media: Media, limits: DecodeLimits, frames: Generator[T, None, None
     clock = Clock(media, limits)
     with contextlib.closing(frames):
         while True:
-            with decoding(media, "video"), quiet():
+            # Not ``quiet``: what PIL logs is no matter here, and changing its level for each frame takes a third more.
+            with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 clock.check()
                 frame = next(frames, None)
             if frame is None:

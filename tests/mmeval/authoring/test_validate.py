@@ -55,6 +55,12 @@ def test_a_sound_task_has_no_finding(tmp_path: Path, more: str, row: Row) -> Non
     assert findings(tmp_path, more, row) == []
 
 
+def test_only_the_samples_that_are_asked_hold_the_kinds_of_the_task(tmp_path: Path) -> None:
+    keys = "input_modalities: [text]\nfilter: {level: hard}"
+    assert findings(tmp_path, keys, PICTURE, {**PLAIN, "level": "hard"}) == []
+    assert len(findings(tmp_path, keys, {**PICTURE, "level": "hard"})) == 1
+
+
 def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
     rows = [named(id=f"{i}") if i < PROMPTED_ROWS else {**PLAIN, "id": f"{i}"} for i in range(PROMPTED_ROWS + 2)]
     prompts = [

@@ -66,9 +66,10 @@ def test_it_has_the_range_and_the_direction_of_its_parts(tmp_path: Path) -> None
 
 
 def test_without_the_judge_of_a_part_it_is_unavailable_or_partial(tmp_path: Path) -> None:
-    unknown = only(tmp_path, "number: a, of: [exact_match, judge_yes_no]")
-    assert "--role judge=" in unknown.unavailable
-    assert unknown.without == {}
+    for more in ("", ", missing: inapplicable"):
+        unknown = only(tmp_path, f"number: a, of: [exact_match, judge_yes_no]{more}")
+        assert "--role judge=" in unknown.unavailable
+        assert unknown.without == {}
     partial = only(tmp_path, "number: a, of: [exact_match, judge_yes_no], missing: skip")
     assert (partial.unavailable, [*partial.without]) == ("", ["judge_yes_no"])
     alone = only(tmp_path, "number: a, of: [judge_yes_no], missing: skip")

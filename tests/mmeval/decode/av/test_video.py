@@ -10,6 +10,7 @@ from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits, VideoInfo
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support import tiny_media as tiny
+from tests.support.clips import clip_of, greys
 from tests.support.decoders import every_frame
 
 FRAMES: dict[str, Callable[..., Any]] = {
@@ -71,3 +72,39 @@ def test_a_sound_alone_and_a_playlist_are_no_video(work: Callable[..., Any], tmp
     for data, mime in ((tiny.sound_clip(), "video/mp4"), (playlist, "video/x-msvideo"), (tiny.wav(), "audio/wav")):
         with pytest.raises(CorruptMediaError):
             work(Media(data=data, mime=mime))
+
+
+@pytest.mark.parametrize(
+    ("form", "codec", "pixels"),
+    [
+        ("matroska", "ffv1", "yuv420p"),
+        ("avi", "mjpeg", "yuvj420p"),
+        ("matroska", "ffv1", "gray"),
+        ("mov", "png", "rgb24"),
+    ],
+)
+def test_frames_are_chosen_by_their_place_and_how_much_they_change(form: str, codec: str, pixels: str) -> None:
+    shown = clip_of(greys(0, 10, 40, 41, 200, 200), form=form, codec=codec, pixels=pixels)
+    changes: list[float] = []
+
+    def wanted(index: int, change: float) -> bool:
+        assert index == len(changes)
+        changes.append(change)
+        return index == 1 or change > 20
+
+    found = [(frame.index, round(frame.time, 3), frame.rgb.shape) for frame in decode.frames_by_change(shown, wanted)]
+    assert changes == pytest.approx([0, 10, 30, 1, 159, 0], abs=1.3)
+    assert found == [(1, 0.1, (32, 32, 3)), (2, 0.2, (32, 32, 3)), (4, 0.4, (32, 32, 3))]
+
+
+def test_a_change_is_the_mean_over_pixels() -> None:
+    before, after = np.full((32, 48, 3), 100, np.uint8), np.full((32, 48, 3), 100, np.uint8)
+    after[:16] = 140
+    (frame,) = decode.frames_by_change(clip_of([before, after]), lambda _, change: 19.5 < change < 20.5)
+    assert frame.index == 1
+
+
+def test_a_clip_without_a_frame_has_no_picture() -> None:
+    for form, codec in (("matroska", "ffv1"), ("mp4", "mpeg4"), ("avi", "mpeg4")):
+        with pytest.raises(CorruptMediaError):
+            list(decode.frames_by_change(clip_of([], form=form, codec=codec), lambda _, __: True))

@@ -1,0 +1,172 @@
+"""How alike pictures, or a picture and a text, are to CLIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mmeval.content import Interleaved, Media
+from mmeval.errors import ContentError
+from mmeval.metric import metric
+from mmeval.metrics.image.networks.clip import CLIP, CLIP_L14, Shown, clip_needs, cosines, embedder
+from mmeval.metrics.image.pictures import pairs_of, rgb
+from mmeval.metrics.image.smaller import Size, at_smaller_size
+from mmeval.metrics.produced import Missing, counted, media_of, undecodable, wrong
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import PathOrName
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.networks.vector_memory import Vector
+    from mmeval.metrics.image.pictures import Pixels
+
+Model = Annotated[str | Mapping[str, Any], CLIP]
+_SOURCE = "Radford et al., CLIP, 2021; MME-Unify, image generation and editing"
+
+
+@metric(range=(-1, 1), version="1", source=_SOURCE, needs=clip_needs, batch=16)
+def clip_image_similarity(
+    trials: Sequence[Trial],
+    *,
+    model: Model = CLIP_L14,
+    size: Size = "own",
+    missing: Missing = "zero",
+    vectors: PathOrName = "",
+) -> list[Score]:
+    """How alike the answer's and the reference's pictures are to CLIP.
+    The cosine of their embeddings, in order; the mean over them.
+
+    Range -1 to 1, higher is better: 1 for the same picture; any two pictures lie well above 0. An answer with fewer or
+    more pictures than the reference, or with one that cannot be decoded, is 0, with the reason as evidence, or with
+    ``missing: dropped`` inapplicable. Only the first reference counts. Unscored without its picture, and where that
+    cannot be decoded.
+
+    Switches: ``model`` is a CLIP model, by its name on the hub or as a folder; ``size``: pictures of two sizes are
+    embedded as they are (``own``), or both with the lesser height and the lesser width (``smaller``, see
+    ``image_similarity``), rounded down to bytes; ``vectors``: a file of embeddings that were made elsewhere, each line
+    ``{"sha256" or "text", "vector"}``, the first of a picture's file, in place of the model. Evidence: each cosine.
+    """
+    embed = embedder(model, vectors)
+    asked = [pairs_of(trial) for trial in trials]
+    pairs = [pair for of_trial in asked if not isinstance(of_trial, Score) for pair in of_trial]
+    shown = [one for pair in pairs for one in (_resized(*pair) if size == "smaller" else map(Shown.of, pair))]
+    found = iter(embed.pictures(shown))
+    scores = []
+    for of_trial in asked:
+        if isinstance(of_trial, Score):
+            scores.append(of_trial)
+        else:
+            values = [_cosine(answer, next(found), next(found)) for answer, _ in of_trial]
+            scores.append(_mean(values))
+    return [counted(score, missing) for score in scores]
+
+
+@metric(
+    range=(-1, 1),
+    version="1",
+    source=_SOURCE,
+    needs=clip_needs,
+    batch=16,
+    check=lambda sample, switches: "" if text_of(sample, switches["text_key"]) else _no_text(switches["text_key"]),
+)
+def clip_text_similarity(
+    trials: Sequence[Trial],
+    *,
+    model: Model = CLIP_L14,
+    text_key: str = "",
+    size: Size = "own",
+    missing: Missing = "zero",
+    vectors: PathOrName = "",
+) -> list[Score]:
+    """How well the answer's pictures fit the words that asked for them, to CLIP.
+    The cosine of the embeddings of each picture and of the text; the mean over pictures.
+
+    Range -1 to 1, higher is better; what fits well is seldom above .35. Of the text the first 77 tokens count. An
+    answer without a picture, or with one that cannot be decoded, is 0, with the reason as evidence, or with
+    ``missing: dropped`` inapplicable. Unscored without a text.
+
+    Switches: ``text_key`` is the label that holds the text; without one it is the text of the sample's input.
+    ``model``, ``size`` and ``vectors`` are as for ``clip_image_similarity``; where the reference has another number of
+    pictures, they stay as they are. Evidence: each cosine.
+    """
+    embed = embedder(model, vectors)
+    asked = [_pictures_and_text(trial, text_key) for trial in trials]
+    shown = [
+        one
+        for trial, pair in zip(trials, asked, strict=True)
+        if not isinstance(pair, Score)
+        for one in (_beside_references(trial) if size == "smaller" else map(Shown.of, pair[0]))
+    ]
+    seen = iter(embed.pictures(shown))
+    read = iter(embed.texts([pair[1] for pair in asked if not isinstance(pair, Score)]))
+    scores = []
+    for pair in asked:
+        if isinstance(pair, Score):
+            scores.append(pair)
+        else:
+            text = next(read)
+            scores.append(_mean([_cosine(media, next(seen), text) for media in pair[0]]))
+    return [counted(score, missing) for score in scores]
+
+
+def text_of(sample: Sample, key: str) -> str:
+    """The text under a label, or of the input without a key; empty where there is none."""
+    if not key:
+        return " ".join(filter(None, (message.content.words.strip() for message in sample.input)))
+    found = sample.metadata.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _no_text(key: str) -> str:
+    return f"the row's label {key!r} must be a text" if key else "the sample's input has no text"
+
+
+def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | Score:
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    text = text_of(trial.sample, key)
+    if not text:
+        return Score.unscored(_no_text(key))
+    pictures = media_of(trial.output, "image")
+    return (pictures, text) if pictures else wrong("the answer has no picture")
+
+
+def _beside_references(trial: Trial) -> list[Shown]:
+    """The answer's pictures at the smaller size of each and the reference's, where that has as many."""
+    pairs = pairs_of(trial)
+    if isinstance(pairs, Score):
+        return [Shown.of(one) for one in media_of(trial.output or Interleaved(), "image")]
+    return [_resized(*pair)[0] for pair in pairs]
+
+
+def _resized(answer: Media, reference: Media) -> list[Shown]:
+    """Both pictures at the smaller size, where theirs differ."""
+    try:
+        one, other = rgb(answer), rgb(reference)
+    except ContentError:  # it is met again, and reported, where they are embedded
+        return [Shown.of(answer), Shown.of(reference)]
+    if one.shape == other.shape:
+        return [Shown.of(answer), Shown.of(reference)]
+    shape = tuple(min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True))
+    return [Shown(media, shape, partial(_bytes, one, other, at)) for at, media in enumerate((answer, reference))]
+
+
+def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:
+    import numpy
+
+    return (at_smaller_size(one, other)[at] * 255).astype(numpy.uint8)
+
+
+def _cosine(media: Media, answer: Vector | ContentError, other: Vector | ContentError) -> float | Score:
+    """The cosine of a picture of the answer and what it is compared with, or the score without one."""
+    if isinstance(other, ContentError):
+        return Score.unscored(str(other))
+    return undecodable(media, answer) if isinstance(answer, ContentError) else cosines(answer, [other])[0]
+
+
+def _mean(values: Sequence[float | Score]) -> Score:
+    for value in values:
+        if isinstance(value, Score):
+            return value
+    numbers = [value for value in values if not isinstance(value, Score)]
+    return Score(sum(numbers) / len(numbers), evidence={"cosines": numbers})

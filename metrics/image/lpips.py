@@ -1,0 +1,119 @@
+"""LPIPS: how alike pictures look to people, by AlexNet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mmeval.content import Media
+from mmeval.metric import loaded, metric
+from mmeval.metrics.image.networks.lpips_network import LPIPS, LPIPS_NAME, SMALLEST, lpips_distances, lpips_network
+from mmeval.metrics.image.pictures import given, pairs_of, produced
+from mmeval.metrics.image.psnr import other_size
+from mmeval.metrics.image.smaller import Size, at_smaller_size
+from mmeval.metrics.models import bound
+from mmeval.metrics.produced import Missing, counted, wrong
+from mmeval.records import Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+
+_AT_ONCE, _PIXELS = 16, 2**20
+"""The most pairs in one batch, and the most pixels of one side of them: with more, each takes longer."""
+
+
+@metric(
+    range=(-math.inf, 1),
+    version="1",
+    source="Zhang et al., LPIPS (CVPR 2018), version 0.1; MME-Unify, fine-grained image reconstruction",
+    needs=("torch:hf",),
+    batch=16,
+)
+def lpips(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], LPIPS] = LPIPS_NAME,
+    size: Size = "own",
+    lpips_range: Literal["standard", "official"] = "standard",
+    missing: Missing = "zero",
+) -> list[Score]:
+    """How alike the answer's and the reference's pictures look to people.
+    1 less the distance of LPIPS, in order; the mean over them.
+
+    Range up to 1, higher is better: 1 for the same picture, below 0 for very different ones. An answer with fewer or
+    more pictures than the reference, or with one that cannot be decoded or has a side under 31 pixels, is 0, with the
+    reason as evidence, or with ``missing: dropped`` inapplicable. Only the first reference counts. Unscored without its
+    picture, and where that cannot be decoded or is too small.
+
+    Switches: ``model`` is a folder with the released files; ``size``: pictures of two sizes are wrong (``own``), or
+    both get the lesser height and the lesser width (``smaller``, see ``image_similarity``); ``lpips_range``: the
+    network is given the numbers from -1 to 1 that it expects, or 0 to 1, as MME-Unify's script does (``official``).
+    Evidence: the distance of each pair.
+    """
+    asked = [_pairs(trial, size) for trial in trials]
+    pairs = [pair for of_trial in asked if not isinstance(of_trial, Score) for pair in of_trial]
+    found = iter(_distances(pairs, model, signed=lpips_range == "standard"))
+    scores = []
+    for of_trial in asked:
+        if isinstance(of_trial, Score):
+            scores.append(of_trial)
+        else:
+            distances = [next(found) for _ in of_trial]
+            scores.append(Score(1 - sum(distances) / len(distances), evidence={"distances": distances}))
+    return [counted(score, missing) for score in scores]
+
+
+_Pair = tuple["Pixels", "Pixels"]
+
+
+def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
+    """The pixels of both sides of each pair, or the score of a trial that lacks some."""
+    media = pairs_of(trial)
+    if isinstance(media, Score):
+        return media
+    found: list[_Pair] = []
+    for one, other in media:
+        pair = _pair(one, other, size)
+        if isinstance(pair, Score):
+            return pair
+        found.append(pair)
+    return found
+
+
+def _pair(one: Media, other: Media, size: Size) -> _Pair | Score:
+    reference = given(other)
+    if isinstance(reference, Score):
+        return reference
+    if min(reference.shape[:2]) < SMALLEST:
+        return Score.unscored(f"a picture of the reference has a side under {SMALLEST} pixels")
+    answer = produced(one)
+    if isinstance(answer, Score):
+        return answer
+    if min(answer.shape[:2]) < SMALLEST:
+        return wrong(f"a picture of the answer has a side under {SMALLEST} pixels")
+    if size == "own" and answer.shape != reference.shape:
+        return wrong(other_size(answer, reference))
+    return answer, reference
+
+
+def _distances(pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool) -> list[float]:
+    """The distance of each pair; those of one size go through the network together."""
+    found: dict[int, float] = {}
+    by_size = sorted(range(len(pairs)), key=lambda at: _size(pairs[at]))
+    for (height, width), group in groupby(by_size, key=lambda at: _size(pairs[at])):
+        places = list(group)
+        step = max(1, min(_AT_ONCE, _PIXELS // (height * width)))
+        for start in range(0, len(places), step):
+            some = places[start : start + step]
+            network = loaded(bound(model), lpips_network)
+            found |= zip(
+                some, lpips_distances(network, [at_smaller_size(*pairs[at]) for at in some], signed=signed), strict=True
+            )
+    return [found[at] for at in range(len(pairs))]
+
+
+def _size(pair: _Pair) -> tuple[int, int]:
+    height, width = (min(sides) for sides in zip(pair[0].shape[:2], pair[1].shape[:2], strict=True))
+    return height, width

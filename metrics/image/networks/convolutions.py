@@ -1,0 +1,88 @@
+"""What networks of convolutions share: released weights read safely, convolutions with their normalisation, pictures
+as batches.
+
+The networks are computed from the released files by the names in them, so that torchvision is not needed. Tensors are
+``Any``, since torch is absent where types are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.metrics.image.pictures import picture
+from mmeval.system import need
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+
+Weights = Mapping[str, Any]
+HUB_FILES = ("model.safetensors|pytorch_model.bin",)
+"""What of a model of timm on the hub is opened."""
+AT_ONCE = 16
+"""Pictures that go through a network in one batch."""
+MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of red, green and blue in ImageNet."""
+
+
+class Convolution(NamedTuple):
+    """A convolution with its bias; a normalisation after it is already in both."""
+
+    weight: Any
+    bias: Any
+
+    def __call__(self, x: Any, stride: int = 1, padding: int | tuple[int, int] = 0) -> Any:
+        return need("torch.nn.functional", "hf").conv2d(x, self.weight, self.bias, stride, padding)
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The convolutions of a network by name, and where it runs."""
+
+    convolutions: Mapping[str, Convolution]
+    device: str
+
+    def __getitem__(self, name: str) -> Convolution:
+        return self.convolutions[name]
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """The tensors of a file by name: of safetensors, or of a checkpoint of torch, of which no code is run."""
+    if path.suffix == ".safetensors":
+        return dict(need("safetensors.torch", "hf").load_file(path))
+    return dict(need("torch", "hf").load(path, map_location="cpu", weights_only=True))
+
+
+def hub_weights(folder: Path) -> dict[str, Any]:
+    """The tensors of a folder with ``HUB_FILES``."""
+    safe = folder / "model.safetensors"
+    return read_weights(safe if safe.is_file() else folder / "pytorch_model.bin")
+
+
+def normalised(weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str) -> Convolution:
+    """A convolution without a bias and the batch normalisation behind it as one. Raises KeyError for a lack of one."""
+    mean, variance = (weights[f"{normalisation}.running_{name}"].double() for name in ("mean", "var"))
+    scale = weights[f"{normalisation}.weight"].double() / (variance + epsilon).sqrt()
+    weight = weights[f"{convolution}.weight"].double() * scale[:, None, None, None]
+    bias = weights[f"{normalisation}.bias"].double() - mean * scale
+    return Convolution(weight.float().to(device), bias.float().to(device))
+
+
+def squeezed(pixels: Pixels, side: int) -> Pixels:
+    """A picture as a square of another size, whatever its shape (bilinear, smoothed)."""
+    import numpy
+    from PIL.Image import Resampling
+
+    return numpy.asarray(picture(pixels).resize((side, side), Resampling.BILINEAR))
+
+
+def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
+    """Pictures of one size, normalised by the colours of ImageNet: (pictures, 3, height, width)."""
+    import numpy
+
+    torch = need("torch", "hf")
+    pixels = torch.from_numpy(numpy.stack(pictures)).to(device).permute(0, 3, 1, 2).float() / 255
+    mean, spread = (torch.tensor(part, device=device)[:, None, None] for part in (MEAN, SPREAD))
+    return (pixels - mean) / spread

@@ -1,0 +1,83 @@
+"""The distance of LPIPS, by AlexNet and the released heads.
+
+Zhang, Isola, Efros, Shechtman and Wang, "The Unreasonable Effectiveness of Deep Features as a Perceptual Metric", 2018,
+version 0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.metric import HubModel
+from mmeval.metrics.image.networks.convolutions import Convolution, read_weights
+from mmeval.metrics.models import opening
+from mmeval.system import need
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.smaller import Numbers
+
+TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
+"""The same weights, as newer and older versions of torchvision call them."""
+HEADS = "alex.pth"
+LPIPS = HubModel(
+    ("|".join(TRUNKS), HEADS),
+    by_hand="put alexnet-owt-7be5be79.pth of torchvision's model zoo and alex.pth of github.com/richzhang/"
+    "PerceptualSimilarity (lpips/weights/v0.1) into one folder, and name it with the switch, or put it below "
+    "MMEVAL_WEIGHTS_DIR",
+)
+LPIPS_NAME = "richzhang/PerceptualSimilarity"
+SMALLEST = 31
+"""Pixels of a side that the network needs."""
+_STEPS = ((0, 4, 2), (3, 1, 2), (6, 1, 1), (8, 1, 1), (10, 1, 1))
+"""The convolutions of AlexNet: number, stride and padding. The first two are followed by pooling."""
+_SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
+"""Of red, green and blue in numbers from -1 to 1."""
+
+
+class LpipsNetwork(NamedTuple):
+    """``heads`` are the weights of the channels behind each convolution."""
+
+    convolutions: Sequence[Convolution]
+    heads: Sequence[Any]
+    device: str
+
+
+def lpips_network(folder: Path, device: str) -> LpipsNetwork:
+    """The network of a folder with the released files. Raises WeightsError for others."""
+    with opening(folder, "holds not AlexNet and the heads of LPIPS"):
+        trunk = read_weights(next(path for name in TRUNKS if (path := folder / name).is_file()))
+        heads = read_weights(folder / HEADS)
+        names = [f"features.{number}" for number, _, _ in _STEPS]
+        return LpipsNetwork(
+            [Convolution(trunk[f"{name}.weight"].to(device), trunk[f"{name}.bias"].to(device)) for name in names],
+            [heads[f"lin{number}.model.1.weight"].to(device) for number in range(len(_STEPS))],
+            device,
+        )
+
+
+def lpips_distances(network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool) -> list[float]:
+    """The distance of each pair of pictures, from 0 upwards; all are of one size, of ``SMALLEST`` pixels at least.
+
+    The network expects numbers from -1 to 1: ``signed`` gives it these, else it is given 0 to 1.
+    """
+    import numpy
+
+    torch = need("torch", "hf")
+    functional = torch.nn.functional
+    with torch.inference_mode():
+        x = torch.from_numpy(numpy.stack([side for sides in zip(*pairs, strict=True) for side in sides]))
+        x = x.to(network.device).permute(0, 3, 1, 2)
+        shift, scale = (torch.tensor(part, device=network.device)[:, None, None] for part in (_SHIFT, _SCALE))
+        x = ((2 * x - 1 if signed else x) - shift) / scale
+        total = torch.zeros(len(pairs), device=network.device)
+        for (number, stride, padding), convolution, head in zip(
+            _STEPS, network.convolutions, network.heads, strict=True
+        ):
+            x = functional.relu_(convolution(x, stride, padding))
+            seen = x / (x.square().sum(1, keepdim=True).sqrt() + 1e-10)
+            away = (seen[: len(pairs)] - seen[len(pairs) :]).square_()
+            total += functional.conv2d(away, head).mean((1, 2, 3))
+            x = functional.max_pool2d(x, 3, 2) if number in (0, 3) else x
+        return [float(distance) for distance in total.cpu()]

@@ -1,0 +1,61 @@
+"""ResNet-50: the features of pictures before its classifier.
+
+He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016, with the stride in the middle
+convolution of a block, as torchvision trained it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.metric import HubModel
+from mmeval.metrics.image.networks.convolutions import HUB_FILES, Layers, batch_of, hub_weights, normalised
+from mmeval.metrics.models import opening
+from mmeval.system import need
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.networks.vector_memory import Vector
+    from mmeval.metrics.image.pictures import Pixels
+
+RESNET50 = HubModel(HUB_FILES)
+RESNET50_NAME = "timm/resnet50.tv_in1k"
+SIDE = 224
+"""Pixels of each side of the pictures that it was trained on."""
+_BLOCKS = (3, 4, 6, 3)
+
+
+def resnet50(folder: Path, device: str) -> Layers:
+    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other files."""
+    with opening(folder, "holds no weights of ResNet-50"):
+        weights = hub_weights(folder)
+        names = {"conv1": "bn1"}
+        for stage, count in enumerate(_BLOCKS, 1):
+            for block in (f"layer{stage}.{number}" for number in range(count)):
+                names |= {f"{block}.conv{at}": f"{block}.bn{at}" for at in (1, 2, 3)}
+            names[f"layer{stage}.0.downsample.0"] = f"layer{stage}.0.downsample.1"
+        return Layers({name: normalised(weights, name, norm, 1e-5, device) for name, norm in names.items()}, device)
+
+
+def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
+    """The 2048 features of each picture; all are of ``SIDE`` pixels."""
+    torch = need("torch", "hf")
+    functional = torch.nn.functional
+    with torch.inference_mode():
+        x = functional.relu_(layers["conv1"](batch_of(pictures, layers.device), 2, 3))
+        x = functional.max_pool2d(x, 3, 2, 1)
+        for stage, count in enumerate(_BLOCKS, 1):
+            for number in range(count):
+                x = _block(layers, f"layer{stage}.{number}", x, 2 if stage > 1 and number == 0 else 1)
+        return list(x.mean((2, 3)).cpu().numpy())
+
+
+def _block(layers: Layers, name: str, x: Any, stride: int) -> Any:
+    relu = need("torch.nn.functional", "hf").relu_
+    inner = relu(layers[f"{name}.conv1"](x))
+    inner = relu(layers[f"{name}.conv2"](inner, stride, 1))
+    inner = layers[f"{name}.conv3"](inner)
+    if f"{name}.downsample.0" in layers.convolutions:
+        x = layers[f"{name}.downsample.0"](x, stride)
+    return relu(inner.add_(x))

@@ -1,0 +1,90 @@
+"""What a network sees in the frames of a clip, and the score of a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.content import Media
+from mmeval.errors import ContentError
+from mmeval.metric import loaded
+from mmeval.metrics.image.networks.convolutions import AT_ONCE, Layers
+from mmeval.metrics.image.networks.vector_memory import embedded_once
+from mmeval.metrics.models import bound
+from mmeval.metrics.produced import Missing, counted, media_of, the_only_medium, undecodable
+from mmeval.records import Sample, Score, Trial
+from mmeval.tasks.mme_unify.video import BEST, WORST, video_score
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.networks.vector_memory import Vector
+    from mmeval.metrics.image.pictures import Pixels
+
+RANGE = (float("-inf"), WORST / (WORST - BEST))
+"""Of the score of a distance, which is 0 at least."""
+NEEDS = ("av:video", "torch:hf", "safetensors:hf")
+Model = str | Mapping[str, Any]
+
+
+class Network(NamedTuple):
+    """A network of convolutions: how it is loaded, what it gives for pictures, and their ``side``."""
+
+    load: Callable[[Path, str], Layers]
+    features: Callable[[Layers, Sequence[Pixels]], list[Vector]]
+    side: int
+
+
+class Features(NamedTuple):
+    """Of some pictures: the mean of their features, and the mean squared distance from it."""
+
+    mean: Vector
+    spread: float
+    pictures: int
+
+    def distance(self, other: Vector) -> float:
+        """The squared distance of the mean from other features."""
+        import numpy as np
+
+        return float(np.square(self.mean - other).sum())
+
+
+def features_of(
+    network: Network, model: Model, key: tuple[Hashable, ...], pictures: Callable[[], Sequence[Pixels]]
+) -> Features:
+    """The features of pictures, of ``side`` pixels each; computed once in a process.
+    ``key`` says which pictures these are; they are made only where they are needed."""
+    whole = (bound(model)["fingerprint"], network.load, *key)
+    return embedded_once([whole], lambda _: [_seen(network, bound(model), pictures())])[0]
+
+
+def _seen(network: Network, model: Mapping[str, Any], pictures: Sequence[Pixels]) -> Features:
+    import numpy as np
+
+    layers = loaded(model, network.load)
+    rows = [
+        row for at in range(0, len(pictures), AT_ONCE) for row in network.features(layers, pictures[at : at + AT_ONCE])
+    ]
+    table = np.stack(rows).astype(np.float64)
+    mean = table.mean(0)
+    return Features(mean, float(np.square(table - mean).sum(1).mean()), len(rows))
+
+
+def reference_clip(sample: Sample) -> Media | Score:
+    """The first clip of the first reference."""
+    found = media_of(sample.references[0], "video") if sample.references else ()
+    return found[0] if found else Score.unscored("the sample has no reference with a clip")
+
+
+def scored_clip(trial: Trial, missing: Missing, score: Callable[[Media], Score]) -> Score:
+    """The score of an answer's only clip; that of an answer without one by the switch ``missing``."""
+    clip = the_only_medium(trial, "video", "clips")
+    if isinstance(clip, Score):
+        return counted(clip, missing)
+    try:
+        return score(clip)
+    except ContentError as error:
+        return counted(undecodable(clip, error), missing)
+
+
+def distance_score(distance: float, frames: int) -> Score:
+    return Score(video_score([distance])[0], evidence={"distance": distance, "frames": frames})

@@ -1,0 +1,100 @@
+"""MME-Unify: how near the frames of a clip are to a picture, to Inception-v3 (FID)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mmeval.content import Media
+from mmeval.decode import frames_at
+from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.metric import metric
+from mmeval.metrics.image.networks.convolutions import squeezed
+from mmeval.metrics.image.networks.inception_v3 import (
+    INCEPTION_V3,
+    INCEPTION_V3_NAME,
+    SIDE,
+    inception_v3,
+    inception_v3_features,
+)
+from mmeval.metrics.image.pictures import input_picture, rgb
+from mmeval.metrics.produced import Missing
+from mmeval.records import Score, Trial
+from mmeval.tasks.mme_unify.clips.features import (
+    NEEDS,
+    RANGE,
+    Model,
+    Network,
+    distance_score,
+    features_of,
+    reference_clip,
+    scored_clip,
+)
+from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+
+_NETWORK = Network(inception_v3, inception_v3_features, SIDE)
+Tvg = Literal["first_ref_frame", "none"]
+
+
+@metric(
+    range=RANGE,
+    version="1",
+    source="MME-Unify, section 3.2 and the released scripts",
+    needs=NEEDS,
+    profiles={"official": {"tvg_fid": "none"}},
+)
+def mme_unify_fid(
+    trial: Trial,
+    *,
+    model: Annotated[str | Mapping[str, Any], INCEPTION_V3] = INCEPTION_V3_NAME,
+    tvg_fid: Tvg = "first_ref_frame",
+    missing: Missing = "dropped",
+) -> Score:
+    """What the distance of a clip's frames from the input's picture is worth: 1 at 1, 0 at 1000, not cut at either end.
+
+    Higher is better. The distance is the mean squared one of the features of up to 16 key frames from those of the
+    picture, to Inception-v3; the usual FID is another. Each is squeezed to 299 x 299 pixels. An answer that has not
+    exactly one clip, or one that cannot be decoded, stands in no mean, or with ``missing: zero`` is 0, with the reason
+    as evidence. Unscored where the picture cannot be decoded.
+
+    ``tvg_fid``: of an input without a picture the frames are compared with the first one of the reference's clip
+    (``first_ref_frame``), or not at all (``none``, inapplicable), as in the released scripts, which compute no FID of
+    TVG. Evidence: the ``distance`` and the number of ``frames``.
+    """
+    return scored_clip(trial, missing, partial(_score, trial, model=model, tvg_fid=tvg_fid))
+
+
+def _score(trial: Trial, clip: Media, *, model: Model, tvg_fid: Tvg) -> Score:
+    anchor = input_picture(trial.sample)
+    of_clip = isinstance(anchor, Score)
+    if isinstance(anchor, Score):
+        if tvg_fid == "none":
+            return Score.inapplicable("the input has no picture to compare with")
+        anchor = reference_clip(trial.sample)
+        if isinstance(anchor, Score):
+            return anchor
+    found = features_of(
+        _NETWORK, model, (clip.sha256, "key"), lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)]
+    )
+    picture = anchor
+    try:
+        wanted = features_of(
+            _NETWORK,
+            model,
+            (anchor.sha256,),
+            lambda: [squeezed(first_frame(picture) if of_clip else rgb(picture), SIDE)],
+        )
+    except ContentError as error:
+        return Score.unscored(str(error))
+    return distance_score(found.distance(wanted.mean) + found.spread, found.pictures)
+
+
+def first_frame(clip: Media) -> Pixels:
+    """Raises CorruptMediaError for a clip without a frame."""
+    for frame in frames_at(clip, [0]):
+        return frame.rgb
+    raise CorruptMediaError(f"{clip.label}: no picture in it can be decoded")

@@ -1,0 +1,326 @@
+"""Reads MME-Unify's rows: the authors' seven question files, beside the media of the hub.
+
+``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its tasks. ``mask: true`` adds the
+mask of an editing row to what is asked. Media paths start in the data folder, whatever folder a file is in.
+
+A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the data are not unique. Its labels
+are the row's own keys, but for the media: their paths are ``paths``. Of a maze ``action`` and ``coordinate`` are as the
+data have them. Added are ``mme_unify_task``; ``question_key``, which the two rows of a question share; ``usable``,
+whether there is a medium to compare with; ``size`` of a maze, and ``last``, its last row; and ``irregularities``: what
+is odd about the row and was read all the same.
+
+The candidates are the pictures to choose among, the right one first, or the states of a maze in order. A candidate
+whose file is missing is a part without a medium, so that what does not need it can still be scored.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem
+from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
+from mmeval.records import Sample, digest, user
+from mmeval.tasks.mme_unify.mme_unify_maze import ACTION, COORDINATE, cell_of, maze_fault
+from mmeval.tasks.mme_unify.turns import Turn, answer_of
+
+TASK, KEY, PATHS, IRREGULARITIES = "mme_unify_task", "question_key", "paths", "irregularities"
+USABLE = "usable"
+PROMPT = "Text_Prompt"
+OPTIONS = ("file", "mask")
+_UNIFY = "U[in][in]fy_[Cc]apability"
+FILES: Mapping[str, tuple[str, ...]] = {
+    "understanding": ("Understanding/Understanding_Unified.json",),
+    "generation": ("Generation/Generation_Unified.json",),
+    "iee": (f"{_UNIFY}/Image_Editing_and_Expla*ning/Unified_Explanation.json",),
+    "csq": (f"{_UNIFY}/Common_Sense_Question/Common_Sense_Question.json",),
+    "al": (f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines..json", f"{_UNIFY}/Auxiliary_Lines/Auxiliary_Lines.json"),
+    "sd": (f"{_UNIFY}/SpotDiff/Spot_Diff.json",),
+    "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
+}
+"""Where each question file is: the folder has two spellings, and one file two dots."""
+CATEGORIES: Mapping[str, Mapping[str, str]] = {
+    "understanding": {
+        "single image perception and understanding": "sipu",
+        "multiple images and text interlaced": "mitiu",
+        "video perception and understanding": "vpu",
+    },
+    "generation": {
+        "conditional image to video generation": "civg",
+        "fine-grained image reconstruction": "fir",
+        "text-image editing": "tie",
+        "text-image generation": "tig",
+        "text-to-video generation": "tvg",
+        "video prediction": "vp",
+    },
+}
+"""The tasks of the two files with several, by category: the data write blanks and bars, in either case."""
+_CANDIDATES = {
+    "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
+    "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
+    "al": (
+        "image_Auxiliary_lines",
+        "image_Auxiliary_lines_negative1",
+        "image_Auxiliary_lines_negative2",
+        "image_Auxiliary_lines_negative3",
+    ),
+    "sd": ("img_diff_a", "img_diff_a_negative1", "img_diff_a_negative2", "img_diff_a_negative3"),
+}
+_SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
+_SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
+_ADDED = (TASK, KEY, PATHS, IRREGULARITIES, USABLE, ACTION, COORDINATE, "size", "last")
+_MARKER = "<img>"
+_log = logging.getLogger(__name__)
+
+
+def load(source: DataSource) -> InterleavedDataset:
+    """The rows of a question file.
+
+    Raises MissingDataError without it, UnknownNameError for an unknown option or file."""
+    for option in source.options:
+        if option not in OPTIONS:
+            raise UnknownNameError(
+                "option of the loader 'mme_unify'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}."
+            )
+    name = str(source.options.get("file", ""))
+    if name not in FILES:
+        raise UnknownNameError(
+            "question file of MME-Unify", name, FILES, f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}"
+        )
+    root = source.folder.absolute()
+    reader = RowReader(name, mask=bool(source.options.get("mask")))
+    return InterleavedDataset(files=(_file(root, name),), root=root, media_folder=root, read=reader.read)
+
+
+def _file(root: Path, name: str) -> Path:
+    found = [
+        file
+        for folder in (root, root / "Unify_Dataset")
+        for pattern in FILES[name]
+        for file in sorted(folder.glob(pattern))
+        if file.is_file()
+    ]
+    if not found:
+        wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability").replace("Expla*ning", "Explaning")
+        raise MissingDataError(
+            f"{root}: the authors' question file {wanted} is missing; put the folders of their Unify_Dataset "
+            "beside the media, and name the folder of both with --data_dir"
+        )
+    if len(found) > 1:
+        raise UsageError(
+            f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}"
+        )
+    return found[0]
+
+
+class _Content(NamedTuple):
+    """What a row holds: what is asked, the reference, and the candidates."""
+
+    asked: Sequence[Part]
+    reference: Interleaved | None
+    candidates: Sequence[Interleaved] = ()
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Makes samples of the rows of a question file."""
+
+    file: str
+    mask: bool = False
+    _find: SameStem = field(default_factory=SameStem)
+    _logged: set[str] = field(default_factory=set)
+
+    def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+        """One row as a sample. Raises UsageError for one that cannot be asked."""
+        if isinstance(row, UsageError):
+            raise row
+        if not isinstance(row, dict):
+            raise UsageError("is no object with keys")
+        at = int(position) - 1
+        task = task_of(self.file, row.get("category")) if self.file in CATEGORIES else self.file
+        if not task:
+            fault = f'"category" is {row.get("category")!r:.80}, which is no task of {self.file}'
+            raise RowError(fault, id=f"{self.file}/{at}")
+        sample_id, labels = f"{task}/{at}", _labels(row, task)
+        one = _Row(row, resolve, self._find)
+        try:
+            content = one.content(task, mask=self.mask)
+        except UsageError as error:
+            raise RowError(str(error), id=sample_id, labels=labels) from None
+        if one.odd:
+            labels[IRREGULARITIES] = one.odd
+        if one.notable and sample_id not in self._logged:
+            self._logged.add(sample_id)
+            _log.info("%s: %s", sample_id, "; ".join(one.notable))
+        return Sample(
+            id=sample_id,
+            input=(user(*content.asked),),
+            references=() if content.reference is None else (content.reference,),
+            metadata=labels,
+            candidates=tuple(content.candidates),
+        )
+
+
+def task_of(file: str, category: Any) -> str:
+    """The task of a row of ``understanding`` or ``generation``; empty for another category."""
+    name = category.replace("_", " ").strip().casefold() if isinstance(category, str) else ""
+    return CATEGORIES[file].get(name, "")
+
+
+def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the data that a sample with these labels was made of."""
+    row = {key: value for key, value in labels.items() if key not in _ADDED}
+    if isinstance(labels[PATHS], list):
+        return {**row, "image": labels[PATHS]}
+    way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]} if ACTION in labels else {}
+    return {**row, "data": {**way, **labels[PATHS]}}
+
+
+def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
+    data = row.get("data") if isinstance(row.get("data"), dict) else {}
+    labels = {key: value for key, value in row.items() if key not in ("image", "data")}
+    labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
+    labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
+    if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
+        labels[USABLE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
+    if task == "vcot":
+        labels |= {ACTION: data.get("Action"), COORDINATE: data.get("Coordinate")}
+        if size := _SIZE.fullmatch(str(row.get("subcategory"))):
+            labels |= {"size": int(size[1]), "last": int(size[1]) - 1}
+    return labels
+
+
+@dataclass
+class _Row:
+    """A row that is read; ``odd`` collects what is irregular, of which the ``notable`` is logged."""
+
+    row: Mapping[str, Any]
+    resolve: MediaFolder
+    find: SameStem
+    odd: list[str] = field(default_factory=list)
+    notable: list[str] = field(default_factory=list)
+
+    def content(self, task: str, *, mask: bool) -> _Content:
+        if task in ("sipu", "mitiu", "vpu"):
+            return self._understanding("video" if task == "vpu" else "image")
+        if task in _CANDIDATES:
+            return self._unify(task)
+        return self._maze() if task == "vcot" else self._generation(task, mask=mask)
+
+    def _understanding(self, kind: Literal["image", "video"]) -> _Content:
+        paths = self.row.get("image")
+        if not isinstance(paths, list) or not paths:
+            raise UsageError('"image" is no list of paths')
+        media = [self._medium(path, "image", kind) for path in paths]
+        asked = self._placed("\n".join((self._text("question"), *self._choice())), media)
+        return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
+
+    def _placed(self, text: str, media: Sequence[Part]) -> list[Part]:
+        """The text with its media in the places of the markers; those without a marker stand before it."""
+        texts = text.split(_MARKER)
+        marked = min(len(texts) - 1, len(media))
+        if marked and not len(texts) - 1 == marked == len(media):
+            self.odd.append(f"{len(texts) - 1} places for {len(media)} media")
+        ahead = len(media) - marked
+        pieces = [*texts[:marked], _MARKER.join(texts[marked:])]
+        parts = [*media[:ahead], text_part(pieces[0])]
+        for medium, piece in zip(media[ahead:], pieces[1:], strict=True):
+            parts += [medium, text_part(piece)]
+        return [part for part in parts if part.media is not None or part.text]
+
+    def _generation(self, task: str, *, mask: bool) -> _Content:
+        words = self._text(PROMPT, blank=task == "fir").strip()
+        prompt = [text_part(words)] if words else []
+        if task == "tvg":
+            clip = Interleaved((self._of("image", "video"),)) if self._data.get("image") else None
+            return _Content(prompt, clip)
+        picture = self._of("image")
+        if task in ("fir", "tig"):
+            return _Content([picture] if task == "fir" else prompt, Interleaved((picture,)))
+        if task == "tie":
+            masks = [self._of("mask_img")] if mask and self._data.get("mask_img") else []
+            return _Content([picture, *masks, *prompt], Interleaved((self._of("edited_image"),)))
+        return _Content([picture, *prompt], Interleaved((self._of("video", "video"),)))
+
+    def _unify(self, task: str) -> _Content:
+        shown = [self._of(key) for key in _SHOWN[task]]
+        choice, right = self._choice(), self.row["answer"]
+        candidates = [self._candidate(key) for key in _CANDIDATES[task]]
+        words = [self._text("question")] if task != "sd" else []
+        picture = [part for part in candidates[0].parts if not part.dangling]
+        if task == "iee":
+            # The right option stands first and the letters are out of order: the letter in front of a text is meant.
+            right = next((option for option in choice if re.match(rf"\W*{right}\s*[:.)]", option)), "")
+            if not right:
+                self.odd.append("no option has the letter of the answer")
+        else:
+            words += choice
+        reference = Interleaved((*([text_part(right)] if right else []), *picture))
+        return _Content([*shown, text_part("\n".join(words))], reference, candidates)
+
+    def _maze(self) -> _Content:
+        labels = {ACTION: self._data.get("Action"), COORDINATE: self._data.get("Coordinate")}
+        if fault := maze_fault(labels):
+            raise UsageError(fault)
+        if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
+            raise UsageError(f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the size, such as data_3x3')
+        actions, cells = labels[ACTION], [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
+        for written, cell in zip(labels[COORDINATE], cells, strict=True):
+            if written != [*cell]:
+                self._note(f"the cell {written} is read as {list(cell)}")
+        start = self._of("Step_0")
+        states = [Interleaved((start,)), *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1))]
+        turns = []
+        for step, action in enumerate(actions):
+            row, column = cells[min(step + 1, len(cells) - 1)]
+            after = states[step + 1].parts[0] if step + 1 < len(states) else None
+            turns.append(Turn(step, action, [column - 1, row - 1], None if after is None or after.dangling else after))
+        return _Content([start], answer_of(turns), states)
+
+    def _note(self, words: str) -> None:
+        self.odd.append(words)
+        self.notable.append(words)
+
+    @property
+    def _data(self) -> Mapping[str, Any]:
+        data = self.row.get("data")
+        if not isinstance(data, dict):
+            raise UsageError('"data" is no object')
+        return data
+
+    def _text(self, key: str, *, blank: bool = False) -> str:
+        text = self.row.get(key, "" if blank else None)
+        if not isinstance(text, str):
+            raise UsageError(f'"{key}" is no text')
+        return text
+
+    def _choice(self) -> list[str]:
+        choice, answer = self.row.get("choice"), self.row.get("answer")
+        if not isinstance(choice, list) or not choice or not all(isinstance(option, str) for option in choice):
+            raise UsageError('"choice" is no list of texts')
+        if not isinstance(answer, str) or len(answer) != 1 or not 0 <= ord(answer) - ord("A") < len(choice):
+            raise UsageError(f'"answer" is {answer!r:.80}; write the letter of an option')
+        return choice
+
+    def _candidate(self, key: str) -> Interleaved:
+        try:
+            return Interleaved((self._of(key),))
+        except UsageError as error:
+            self._note(f"candidate: {error}")
+            return Interleaved((Part("image"),))
+
+    def _of(self, key: str, kind: Literal["image", "video"] = "image") -> Part:
+        return self._medium(self._data.get(key), key, kind)
+
+    def _medium(self, path: Any, key: str, kind: Literal["image", "video"]) -> Part:
+        if not isinstance(path, str) or not path:
+            raise UsageError(f'"{key}" is no path')
+        found = self.find(self.resolve, path, f'"{key}"', kind)
+        if found.name:
+            self.odd.append(f"{path} is the file {found.name}")
+        return media_part(found.media, kind)

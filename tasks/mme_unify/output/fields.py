@@ -1,0 +1,119 @@
+"""The fields of a result row that hold the answer, by task: read as an answer, and made of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
+from mmeval.tasks.mme_unify.loader import CATEGORIES
+from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
+from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
+
+
+class _Keys(NamedTuple):
+    """The keys in ``output`` of a text and of a picture."""
+
+    text: str
+    picture: str
+
+
+UNIFY = {
+    "iee": _Keys("output_explanation", "output_image"),
+    "csq": _Keys("output_choice", "output_image"),
+    "al": _Keys("output_choice", "output_image"),
+    "sd": _Keys("selected_answer", "difference_image"),
+}
+VIDEO = ("civg", "tvg", "vp")
+OUTPUT, FRAMES, TURNS = "output", "output2", "outputs"
+ANSWER_KEYS = (OUTPUT, FRAMES, TURNS)
+_TURN = ("output_action", "output_location", "output_image", "full_text")
+
+Find = Callable[[str], Media | None]
+"""Opens the file at a path; None for one that is not there."""
+
+
+def answer_in(task: str, row: Mapping[str, Any], find: Find) -> Interleaved:
+    """The answer in a row. A file that is named and not there is a part without a medium; a value of another kind than
+    the scripts write is no answer."""
+    return Interleaved(tuple(_parts(task, row, find)))
+
+
+def paths_in(task: str, row: Mapping[str, Any]) -> list[str]:
+    """The paths of media that a row names."""
+    found: list[str] = []
+
+    def note(path: str) -> None:
+        found.append(path)
+
+    answer_in(task, row, note)
+    return found
+
+
+def _parts(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
+    output = row.get(OUTPUT)
+    if task == "vcot":
+        outputs = row.get(TURNS)
+        yield from answer_of(_turns(outputs if isinstance(outputs, dict) else {}, find)).parts
+    elif task in CATEGORIES["understanding"].values():
+        yield from _text(output)
+    elif task in VIDEO:
+        yield from _medium(output, find, "video")
+        frames = row.get(FRAMES)
+        for frame in frames if isinstance(frames, list) else ():
+            yield from _medium(frame, find)
+    elif task in UNIFY:
+        keys = UNIFY[task]
+        if isinstance(output, dict):
+            yield from _text(output.get(keys.text))
+            yield from _medium(output.get(keys.picture), find)
+    else:
+        yield from _medium(output.get("output_image") if isinstance(output, dict) else output, find)
+
+
+def _text(value: Any) -> Iterator[Part]:
+    if isinstance(value, str):
+        yield text_part(value)
+
+
+def _medium(path: Any, find: Find, kind: PartKind = "image") -> Iterator[Part]:
+    if isinstance(path, str) and path:
+        medium = find(path)
+        yield Part(kind) if medium is None else media_part(medium, kind)
+
+
+def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:
+    for name, turn in outputs.items():
+        step = name.removeprefix("output_step_")
+        if not step.isascii() or not step.isdigit() or not isinstance(turn, dict):
+            continue
+        action, location, picture = (turn.get(key) for key in _TURN[:3])
+        yield Turn(
+            int(step[:9]), action if isinstance(action, str) else "", location, next(_medium(picture, find), None)
+        )
+
+
+def fields_of(task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]) -> dict[str, Any]:
+    """The fields of an answer; ``files`` are those of its media by digest. A letter is written bare, since the scripts
+    read no other; an answer without one has an empty text."""
+    if task == "vcot":
+        return {TURNS: {f"output_step_{turn.step}": _written(turn, files) for turn in turns_of(output).values()}}
+    words = output.words
+    picture = next((files[medium.sha256] for medium in output.media("image")), None)
+    if task in CATEGORIES["understanding"].values():
+        return {OUTPUT: letter_of(words, options) or ""}
+    if task in VIDEO:
+        clip = next((files[medium.sha256] for medium in output.media("video")), "")
+        return {OUTPUT: clip, FRAMES: [files[medium.sha256] for medium in output.media("image")]}
+    if task not in UNIFY:
+        return {OUTPUT: {"output_image": picture}}
+    keys = UNIFY[task]
+    text = words if task == "iee" else letter_of(words, options) or ""
+    return {OUTPUT: {keys.text: text, keys.picture: picture, **({"explanation": ""} if task == "sd" else {})}}
+
+
+def _written(turn: Turn, files: Mapping[str, str]) -> dict[str, Any]:
+    medium = None if turn.picture is None else turn.picture.media
+    picture = None if medium is None else files[medium.sha256]
+    text = answer_of([turn._replace(picture=None)]).words
+    return dict(zip(_TURN, (turn.action, turn.location, picture, text), strict=True))

@@ -1,0 +1,1 @@
+"""MME-Unify's metrics that compare with CLIP: pictures among candidates, and explanations among options."""

@@ -1,0 +1,112 @@
+"""MME-Unify: is the answer's picture the right one among wrong ones?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from mmeval.content import Media
+from mmeval.errors import ContentError, MediaLimitError
+from mmeval.metric import metric
+from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
+from mmeval.metrics.produced import media_of, undecodable, wrong
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import PathOrName
+from mmeval.tasks.mme_unify.pictures.verdict import (
+    Model,
+    Seen,
+    Tie,
+    candidates_of,
+    pictures_in,
+    seen_together,
+    similarities,
+    wins,
+)
+
+Script: TypeAlias = Literal["csq", "al", "sd", "iee"]
+
+
+def _fault(sample: Sample, _switches: object = None) -> str:
+    return "" if len(sample.candidates) > 1 else "the sample has no candidates, of which the first is the right picture"
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MME-Unify, section 3.3 and the released scripts",
+    needs=clip_needs,
+    profiles={"official": {"tie": "first", "files": "released"}},
+    check=_fault,
+    batch=4,
+)
+def mme_unify_image(
+    trials: Sequence[Trial],
+    *,
+    script: Script = "csq",
+    model: Model = CLIP_B32,
+    tie: Tie = "wrong",
+    files: Literal["strict", "released"] = "strict",
+    vectors: PathOrName = "",
+) -> list[Score]:
+    """1 when the answer's picture is nearest to the first candidate, by CLIP, else 0.
+
+    An answer that has not exactly one picture, or one that cannot be decoded, is wrong, with the reason as evidence.
+    Unscored where a candidate's picture is missing or cannot be decoded.
+
+    Switches: ``model`` and ``vectors`` as for ``clip_image_similarity``; ``tie``: where the first candidate and another
+    are equally near, it is ``wrong``, or the ``first`` wins; ``files: released``, as the authors' script of the task
+    does, to which ``script`` belongs: a picture that cannot be decoded has the similarity 0 to all candidates, so that
+    the first wins (not in ``iee``), and so does one whose file is missing in ``al``. A candidate that cannot be decoded
+    has the similarity 0. One whose file is missing makes the answer wrong, in ``csq`` only the first; the others are
+    left out there. In ``iee`` an answer without a text is wrong. Evidence: the cosine with each candidate.
+    """
+    embed = embedder(model, vectors)
+    asked = [_asked(trial, script, released=files == "released") for trial in trials]
+    groups = [one.media for one in asked if isinstance(one, _Asked)]
+    seen = iter(seen_together(embed, groups))
+    return [one if isinstance(one, Score) else _score(one, next(seen), script, tie, files) for one in asked]
+
+
+class _Asked(NamedTuple):
+    """``answer`` is None where its file is missing, and the script compares it nevertheless."""
+
+    answer: Media | None
+    candidates: Sequence[Media]
+
+    @property
+    def media(self) -> list[Media]:
+        return [*([] if self.answer is None else [self.answer]), *self.candidates]
+
+
+def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
+    """The pictures to compare, or the score of a trial without them."""
+    if trial.output is None or _fault(trial.sample):
+        return Score.unscored(_fault(trial.sample) or "there is no answer to score")
+    candidates = candidates_of(trial.sample)
+    if None in candidates and not (released and script == "csq" and candidates[0] is not None):
+        reason = "the file of a candidate's picture is missing"
+        return wrong(reason) if released else Score.unscored(reason)
+    if released and script == "iee" and not any(part.kind == "text" for part in trial.output.parts):
+        return wrong("the answer has no explanation")
+    pictures: list[Media | None] = [*media_of(trial.output, "image")]
+    pictures += [None for part in pictures_in(trial.output.parts) if part.media is None]
+    if len(pictures) != 1:
+        return wrong(f"the answer has {len(pictures)} pictures, not exactly one")
+    if pictures[0] is None and not (released and script == "al"):
+        return wrong("the file of the answer's picture is missing")
+    return _Asked(pictures[0], [one for one in candidates if one is not None])
+
+
+def _score(asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files: str) -> Score:
+    if asked.answer is None:
+        found = [0.0] * len(asked.candidates)
+        return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
+    answer, *candidates = seen
+    compared = files == "released" and script != "iee" and not isinstance(answer, MediaLimitError)
+    if isinstance(answer, ContentError) and not compared:
+        return undecodable(asked.answer, answer)
+    lost = next((one for one in candidates if isinstance(one, ContentError)), None)
+    if lost is not None and files == "strict":
+        return Score.unscored(f"a candidate: {lost}")
+    found = similarities(answer, candidates)
+    return Score(float(wins(found, 0, tie)), evidence={"cosines": found})

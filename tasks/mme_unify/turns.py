@@ -1,0 +1,87 @@
+"""An answer to a maze as turns: its form, read and written.
+
+    Step 0
+    Action: Right
+    Location: [1, 0]
+    Image:
+
+and then the picture. A turn may lack any of these; one that was not taken is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, Part, text_part
+
+_STEP = re.compile(r"Step ([0-9]{1,9})")
+_BREAK = re.compile(r"[^\S ]")
+_ACTION, _LOCATION, _IMAGE = "Action:", "Location:", "Image:"
+
+
+class Turn(NamedTuple):
+    """A turn as it was given: ``action`` is a word, ``location`` the value of the JSON (None: none, or unreadable).
+
+    ``picture`` is a part; it dangles where a file is named that is not there, and is None where none was given.
+    """
+
+    step: int
+    action: str = ""
+    location: Any = None
+    picture: Part | None = None
+
+
+def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
+    """The turns of an answer by their steps, which count from 0.
+
+    Of a step that stands twice the later one counts, of several pictures in a turn the first. What stands before the
+    first step is passed over.
+    """
+    turns: dict[int, Turn] = {}
+    turn: Turn | None = None
+    for part in answer.parts if answer else ():
+        if part.kind == "image" and turn is not None and turn.picture is None:
+            turn = turns[turn.step] = turn._replace(picture=part)
+        for line in (part.text or "").splitlines() if part.kind == "text" else ():
+            if found := _STEP.fullmatch(line.strip()):
+                turn = Turn(int(found[1]))
+            elif turn is not None and line.startswith(_ACTION):
+                turn = turn._replace(action=line.removeprefix(_ACTION).removeprefix(" "))
+            elif turn is not None and line.startswith(_LOCATION):
+                turn = turn._replace(location=_json(line.removeprefix(_LOCATION)))
+            if turn is not None:
+                turns[turn.step] = turn
+    return turns
+
+
+def turn_parts(turn: Turn) -> tuple[Part, ...]:
+    """A turn as parts of an answer; :func:`turns_of` reads it again. Line breaks in an action become blanks."""
+    lines = [f"Step {turn.step}"]
+    if turn.action:
+        lines.append(f"{_ACTION} {_BREAK.sub(' ', turn.action)}")
+    if turn.location is not None:
+        lines.append(f"{_LOCATION} {json.dumps(turn.location)}")
+    return (text_part("\n".join([*lines, _IMAGE, ""])), *(() if turn.picture is None else (turn.picture,)))
+
+
+def answer_of(turns: Iterable[Turn]) -> Interleaved:
+    """An answer that consists of turns."""
+    return Interleaved(tuple(part for turn in turns for part in turn_parts(turn)))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _finite(number: str) -> float:
+    """Raises ValueError for what no JSON can hold."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError(number)
+    return value

@@ -1,0 +1,95 @@
+"""The protocol of mazes, without a model: what is asked in each turn, and what is recorded of the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.program.protocols import Ask
+from mmeval.records import GenerationParams, Sample, answered, message, user
+from mmeval.tasks.mme_unify.maze import maze
+from mmeval.tasks.mme_unify.turns import Turn, turns_of
+
+START, FIRST, SECOND = (media_part(Media.from_bytes(b"\x89PNG\r\n\x1a\n" + name)) for name in (b"s", b"1", b"2"))
+SAMPLE = Sample("vcot/0", (user("maze"),), metadata={"action": ["Up", "Up", "Right", "Finish"]})
+PROMPT = (message("system", "Be brief."), user(START, text_part("the rules")))
+
+
+def played(*replies: Sequence[Part | str]) -> tuple[list[Turn], list[list[str]]]:
+    """The turns that are recorded, and the parts of each request's last message."""
+    program = maze(Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model")))
+    requests: list[list[str]] = []
+    answer: Interleaved | None = None
+    call = next(program)
+    for reply in replies:
+        assert isinstance(call, Call)
+        before, last = call.request.messages
+        assert (before.role, last.role) == ("system", "user")
+        requests.append([part.text or _NAMES[part] for part in last.content.parts])
+        parts = [text_part(part) if isinstance(part, str) else part for part in reply]
+        try:
+            call = program.send(Reply(answered(parts)))
+        except StopIteration as done:
+            answer = done.value
+    assert answer is not None, "it asks for more"
+    return list(turns_of(answer).values()), requests
+
+
+_NAMES = {START: "<start>", FIRST: "<first>", SECOND: "<second>"}
+
+
+def test_each_turn_shows_the_rules_the_start_and_the_models_own_past() -> None:
+    turns, requests = played(
+        ["Action: Up\nLocation: [0, 1]\nImage:", FIRST],
+        ["Action: down\nLocation: (0, 2)\nImage:"],
+        ["Action: Right\nLocation: [1, 2]", SECOND],
+        ["Action: Left"],
+    )
+    assert turns == [
+        Turn(0, "Up", [0, 1], FIRST),
+        Turn(1, "down", [0, 2]),
+        Turn(2, "Right", [1, 2], SECOND),
+        Turn(3, "Left"),
+    ]
+    past = [
+        *["Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n", "<first>"],
+        "Step 1\nAction: down\nLocation: [0, 2]\nImage:\n",
+        *["Step 2\nAction: Right\nLocation: [1, 2]\nImage:\n", "<second>"],
+    ]
+    assert [request[:2] for request in requests] == [["<start>", "the rules"]] * 4
+    assert [request[2:-1] for request in requests] == [[], past[:2], past[:3], past]
+    assert [("Finish" in request[-1], f"step {step}" in request[-1]) for step, request in enumerate(requests)] == [
+        (False, True),
+        *[(True, True)] * 3,
+    ]
+
+
+def test_finish_ends_the_way_early() -> None:
+    turns, _ = played(["Action: Up"], ["Action: finish\nLocation: [0, 0]\nImage:", FIRST])
+    assert turns == [Turn(0, "Up"), Turn(1, "finish", [0, 0], FIRST)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "turn"),
+    [
+        (["**Action:** Right.\n**Location:** [1, 0]\n**Image:**", FIRST], Turn(0, "Right", [1, 0], FIRST)),
+        (["I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: at (2,1)"], Turn(0, "LEFT", [2, 1])),
+        (["Action: jump\nLocation: here"], Turn(0, "jump")),
+        (["Action: rightwards"], Turn(0, "rightwards")),
+        ([FIRST, "Location: [3, 3]", SECOND], Turn(0, "", [3, 3], FIRST)),
+        (["Step 0\nAction: Down\nLocation: [0, 1]\nImage:\n", FIRST], Turn(0, "Down", [0, 1], FIRST)),
+        (["Step 1\nAction: Left\nStep 0\nAction: Down"], Turn(0, "Down")),
+        (["Step 3\nAction: Left"], Turn(0, "Left")),
+        (["nothing"], Turn(0)),
+        (["Action: Up", *[SECOND] * 100], Turn(0, "Up", None, SECOND)),
+        ([], Turn(0)),
+        (["Action:" + " *" * 50_000 + "\nLocation:" + " [" * 50_000], None),
+    ],
+)
+def test_a_reply_is_read_as_a_turn(reply: list[Part | str], turn: Turn | None) -> None:
+    turns, _ = played(reply, ["Action: Finish"])
+    assert len(turns) == 2
+    assert turn is None or turns[0] == turn

@@ -1,0 +1,82 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mmeval.content import Interleaved
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.records import Sample, Score, Trial
+from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
+
+OPTIONS = ["A. a green kite", "B. two boats", "C. a wall", "D. snow"]
+MANY = ["（A）左", "（B）右", "（C）上", "（D）下", "（E）无"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "letter"),
+    [
+        ("c", OPTIONS, "C"),
+        ("[d],", OPTIONS, "D"),
+        ("（Ｂ）", OPTIONS, "B"),
+        (" B) ", OPTIONS, "B"),
+        ("E", OPTIONS, None),
+        ("e.", MANY, "E"),
+        ("z", OPTIONS, None),
+        ("", OPTIONS, None),
+        ("The ANSWER is B, not A", OPTIONS, "B"),
+        ("answer: a wall", OPTIONS, "C"),
+        ("Answer: A? No. Final answer: **(D)**", OPTIONS, "D"),
+        ("Answer: B. (option E is missing)", OPTIONS, "B"),
+        ("Answer: Boats, I say (C)", OPTIONS, "C"),
+        ("答案为“C”", OPTIONS, "C"),
+        ("我选 D", OPTIONS, "D"),
+        ("选项B吧", OPTIONS, "B"),
+        ("It is (E), or (B), or A", OPTIONS, "B"),
+        ("A boat? D", OPTIONS, "D"),
+        ("A is right", OPTIONS, None),
+        ("A: it is a kite", OPTIONS, "A"),
+        ("I'd say C's the one, or D", OPTIONS, "D"),
+        ("BOATS", OPTIONS, None),
+        ("I see two boats.", OPTIONS, "B"),
+        ("snow on a wall", OPTIONS, None),
+        ("<think>Answer: A</think>B", OPTIONS, "B"),
+        ("thinking of A</think> C", OPTIONS, "C"),
+        ("B <think>or C", OPTIONS, "B"),
+        ("右", MANY, "B"),
+        ("answer is: B then", OPTIONS, "B"),
+        ("yes", ["A. Yes", "B. No"], "A"),
+        ("", ["A. ", "B. "], None),
+    ],
+)
+def test_the_letter_of_an_answer(answer: str, options: list[str], letter: str | None) -> None:
+    assert letter_of(answer, options) == letter
+
+
+def test_a_hostile_answer_is_read_in_linear_time() -> None:
+    for text in ("answer " * 100_000, "answer" + " (" * 200_000, "(" * 300_000, "A a" * 100_000, "<think>" * 50_000):
+        letter_of(text, OPTIONS)
+
+
+def scored(answer: str, labels: Mapping[str, Any] | None = None, **switches: Any) -> Score:
+    sample = Sample("1", (), metadata={"choice": OPTIONS, "answer": "A"} if labels is None else labels)
+    bound = bind(load_metric("mme_unify_choice"), switches, switches.pop("profile", "standard"))
+    return score_one(bound, Trial(sample, output=Interleaved.from_text(answer)))["mme_unify_choice"]
+
+
+@pytest.mark.parametrize(
+    ("script", "right"),
+    [("understanding", ["A"]), ("al", ["A"]), ("sd", ["A", " A\n"]), ("csq", ["A", " A\n", "A.", "Answer: B", "BAD"])],
+)
+def test_the_official_profile_compares_as_the_script_of_the_task_does(script: str, right: list[str]) -> None:
+    answers = ["A", " A\n", "a", "A.", "Answer: B", "BAD", ""]
+    values = {answer: scored(answer, script=script, profile="official").value for answer in answers}
+    assert [answer for answer, value in values.items() if value == 1] == right
+    assert scored("Answer: B", script=script) == Score(0.0, evidence={"found": "B"})
+    assert scored("A.", script=script) == Score(1.0, evidence={"found": "A"})
+
+
+@pytest.mark.parametrize("labels", [{}, {"choice": "A: x", "answer": "A"}, {"choice": OPTIONS, "answer": "E"}])
+def test_a_sample_without_options_is_unscored(labels: Mapping[str, Any]) -> None:
+    assert scored("A", labels).status == "unscored"
