@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import Caught, MmevalError, UsageError
 from mmeval.metric.apply import score_judged
@@ -17,7 +18,7 @@ from mmeval.metric.result import MetricScores
 from mmeval.program.calls import CallFailed, Role
 from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
 from mmeval.records.trial import Trial
-from mmeval.run.backends import Backends
+from mmeval.run.backends import Backends, roles_of
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -37,8 +38,9 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Tria
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
     check_variants(specs, by_kind)
+    asked = with_asked(who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role))
     for role in specs:
-        if role not in who_is_asked(metric.roles, by_kind, specs):
+        if role not in asked:
             raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
 from mmeval.forecast.records import Forecast
-from mmeval.program.calls import Program, Role, ask_one
+from mmeval.program.calls import Program, Reply, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import Sample, user
@@ -32,9 +32,18 @@ def endless(_request: Request, helper: Role) -> AgentProgram:
         yield helper.ask("more")
 
 
+@agent(takes=("text",), gives=("text",), version="1")
+def counting(_request: Request, helper: Role) -> AgentProgram:
+    """Asks how often to ask."""
+    many: Reply = yield helper.ask("how many?", example="3")
+    replies: list[Reply] = yield [helper.ask(f"{at}") for at in range(int(many.text))]
+    return replies[-1].require()
+
+
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    plugins = f"{PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:endless\n"
+    agents = "".join(f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n" for name in ("endless", "counting"))
+    plugins = f"{PLUGINS}\n{agents}"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
 
@@ -99,6 +108,14 @@ def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeyp
     assert not load(found).estimated
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
+
+
+def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"model": BackendSpec("counting"), "roles": {"helper": BackendSpec("toy")}}
+    found = ahead(tmp_path, task(rows=2), **asked)
+    assert (calls(found)["helper"], found.tasks[0].endless) == ((8, 0), 0)
+    limited = ahead(tmp_path, task(rows=2), **asked, max_calls_per_answer=2)
+    assert (calls(limited)["helper"], limited.tasks[0].endless) == ((2, 0), 2)
 
 
 def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
