@@ -37,7 +37,7 @@ GAUSSIAN = 11
 @metric(
     range=(-inf, inf),
     higher_is_better=lambda switches: switches["measure"] in ("psnr", "ssim"),
-    version="1",
+    version="2",
     source="scikit-image 0.26, skimage.metrics; Wang et al., Image quality assessment, 2004; the PSNR of MME-Unify",
 )
 def image_similarity(

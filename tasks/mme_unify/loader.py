@@ -182,7 +182,8 @@ def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
-    data = row.get("data") if isinstance(row.get("data"), dict) else {}
+    found = row.get("data")
+    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
     labels[TASK], labels[KEY] = task, digest({key: value for key, value in row.items() if key != "question_id"})
     labels[PATHS] = row["image"] if "image" in row else {key: data[key] for key in data if isinstance(data[key], str)}
@@ -264,7 +265,7 @@ class _Row:
         return _Content([*shown, text_part("\n".join(words))], reference, candidates)
 
     def _maze(self) -> _Content:
-        labels = {ACTION: self._data.get("Action"), COORDINATE: self._data.get("Coordinate")}
+        labels: dict[str, Any] = {ACTION: self._data.get("Action"), COORDINATE: self._data.get("Coordinate")}
         if fault := maze_fault(labels):
             raise UsageError(fault)
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):

@@ -191,10 +191,11 @@ def _named(file: Path, folder: Path) -> str:
 
 def _task(row: Mapping[str, Any]) -> str:
     """The task of a row, by its keys; empty for none."""
-    data = row.get("data") if isinstance(row.get("data"), dict) else {}
+    found = row.get("data")
+    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     told = {"Action": "vcot", "img_a": "sd", "image_Auxiliary_lines": "al"}
-    if found := next((task for key, task in told.items() if key in data), ""):
-        return found
+    if task := next((task for key, task in told.items() if key in data), ""):
+        return task
     if "choice" in row and "data" in row:
         return "iee" if "edited_image" in data else "csq"
     return task_of("understanding", row.get("category")) or task_of("generation", row.get("category"))
