@@ -27,8 +27,8 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
-    *("ratio", "listing", "retries", "overlap", "local_models", "scale", "report", "report_page"),
-    *("unim_data", "unim_layout", "ueval", "isg", "sandbox"),
+    *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "report", "report_page", "compare"),
+    *("unim_data", "unim_layout", "ueval", "isg", "process_models", "sandbox"),
 )
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg")
 BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}

@@ -142,42 +142,51 @@ def measure(command: Sequence[str], cwd: Path = ROOT, *, memory: bool = False) -
     with tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
         process = subprocess.Popen(command, env=env, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors)
-        sampled = _Memory(process.pid) if memory else None
+        sampled = _Memory(process.pid, family=memory)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             errors.seek(0)
             raise RuntimeError(f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}")
-    shared, private = sampled.stop() if sampled else (0.0, 0.0)
-    return Measured(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, shared, private)
+    return Measured(wall, usage.ru_utime + usage.ru_stime, *sampled.stop())
 
 
 def high_water(process: int | str = "self") -> float:
     """The most MiB that a process has taken. ``getrusage`` would begin with those of the process that started it."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:  # it has ended
+        return 0.0
     return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0) / 1024
 
 
 class _Memory:
-    """Samples the memory of a process and its children: proportional set size and private dirty pages, in MiB."""
+    """Samples the memory of a process, in MiB: its peak, and where its ``family`` counts, too, the proportional set
+    size and the private dirty pages of it and its children."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid, self._top, self._done = pid, [0.0, 0.0], threading.Event()
+    def __init__(self, pid: int, *, family: bool) -> None:
+        self._pid, self._counts_family = pid, family
+        self._top, self._done = [0.0, 0.0, 0.0], threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
 
-    def stop(self) -> tuple[float, float]:
+    def stop(self) -> Sequence[float]:
         self._done.set()
         self._thread.join()
-        return (self._top[0], self._top[1])
+        return self._top
 
     def _watch(self) -> None:
         while not self._done.wait(0.05):
-            # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
-            sizes = [_sizes(rollup) for rollup in {_rollup(pid) for pid in _family(self._pid)}]
-            for kind in range(2):
-                self._top[kind] = max(self._top[kind], sum(size[kind] for size in sizes))
+            self._note(0, high_water(self._pid))
+            if self._counts_family:
+                # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
+                sizes = [_sizes(rollup) for rollup in {_rollup(pid) for pid in _family(self._pid)}]
+                for kind in (0, 1):
+                    self._note(1 + kind, sum(size[kind] for size in sizes))
+
+    def _note(self, kind: int, size: float) -> None:
+        self._top[kind] = max(self._top[kind], size)
 
 
 def _family(pid: int) -> Iterator[int]:

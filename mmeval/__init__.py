@@ -16,6 +16,7 @@ from mmeval.installation import ROOT, is_checkout, refuse_mixture
 
 if TYPE_CHECKING:
     from mmeval.api import Evaluation, evaluate, simple_evaluate
+    from mmeval.comparison.compare import Comparison, compare
     from mmeval.registration import (
         register_aggregation,
         register_backend,
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Comparison",
     "Evaluation",
     "__version__",
+    "compare",
     "evaluate",
     "register_aggregation",
     "register_backend",

@@ -9,8 +9,6 @@ overridden: a name that an installed package has too is an error when it is used
 
 from __future__ import annotations
 
-import inspect
-import marshal
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ from typing import Any, TypeVar
 from mmeval import plugins
 from mmeval.errors import UsageError
 from mmeval.metric.contract import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
-from mmeval.records.digests import digest
+from mmeval.records.digests import code_digest
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -52,7 +50,7 @@ def register_metric(
         else:
             describe = metric(
                 range=range,
-                version=version or _version_of(function),
+                version=version or code_digest(function)[:12],
                 source=source,
                 higher_is_better=higher_is_better,
                 name=name,
@@ -116,10 +114,3 @@ def _check_name(name: object, called: str) -> None:
     if not isinstance(name, str):
         of = name.name if isinstance(name, Metric) else getattr(name, "__name__", "a_name")
         raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')
-
-
-def _version_of(function: Callable[..., Any]) -> str:
-    try:
-        return digest(inspect.getsource(function))[:12]
-    except (OSError, TypeError):  # typed into a prompt: there is no source to read
-        return digest(marshal.dumps(function.__code__, 2).hex())[:12]  # version 2: the same bytes in every process

@@ -1,6 +1,8 @@
 """The yardstick: the shortest aiohttp loop that asks the same.
 
 python bare.py URL CONNECTIONS ROWS.jsonl N
+
+A row of several messages is asked one after the other, each message alone.
 """
 
 import asyncio
@@ -14,14 +16,11 @@ import aiohttp
 async def main(url: str, connections: int, rows: str, count: int) -> None:
     async def lane() -> None:
         for line in questions:
-            body = {
-                "model": "m",
-                "messages": [{"role": "user", "content": json.loads(line)["input"]}],
-                "temperature": 1.0,
-                "max_tokens": 64,
-            }
-            async with session.post(f"{url}/chat/completions", json=body) as response:
-                (await response.json())["choices"][0]["message"]["content"]
+            asked = json.loads(line)["input"]
+            for message in [{"role": "user", "content": asked}] if isinstance(asked, str) else asked:
+                body = {"model": "m", "messages": [message], "temperature": 1.0, "max_tokens": 64}
+                async with session.post(f"{url}/chat/completions", json=body) as response:
+                    (await response.json())["choices"][0]["message"]["content"]
 
     connector = aiohttp.TCPConnector(limit=connections)
     with open(rows) as file:  # noqa: PTH123  the shortest way

@@ -143,7 +143,8 @@ class LocalBench:
 
     def _rate(self, output: Path, *, skip: int) -> float:
         """Answers a second after the first ones, by the journal's times."""
-        times = sorted(json.loads(line)["t"] for segment in output.rglob("journal/*.jsonl") for line in segment.open())
+        lines = (json.loads(line) for segment in output.rglob("journal/*.jsonl") for line in segment.open())
+        times = sorted(line["t"] for line in lines if line["to"])  # an agent's answer is no call
         seconds: float = times[-1] - times[skip - 1]
         return (len(times) - skip) / seconds
 

@@ -55,20 +55,25 @@ def resample_together(
         clusters = [*dict.fromkeys(cluster for scores, _, _ in numbers for cluster in scores.clusters)]
     else:
         clusters = [*first.by_cluster()]
-        iterations = min(iterations, max(FEWEST_DRAWS, ROWS // (len(numbers) * len(first))))
-    statistics = [_statistic(scores, aggregator, options, clusters) for scores, aggregator, options in numbers]
+        iterations = fewer(iterations, len(numbers) * len(first))
+    statistics = [drawn_statistic(scores, aggregator, options, clusters) for scores, aggregator, options in numbers]
 
-    def statistic(drawn: Draws) -> Values:
+    def mean_of_them(drawn: Draws) -> Values:
         values = np.stack([of_one(drawn) for of_one in statistics])
         known = ~np.isnan(values) if skip else np.ones_like(values, dtype=bool)
         with np.errstate(invalid="ignore"):  # of a draw without any value
             means: Values = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
         return means
 
-    return bootstrap(statistic, len(clusters), iterations)
+    return bootstrap(mean_of_them, len(clusters), iterations)
 
 
-def _statistic(
+def fewer(iterations: int, rows: int) -> int:
+    """The draws for an aggregator that is called with so many ``rows`` for each."""
+    return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
+
+
+def drawn_statistic(
     scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], clusters: Sequence[str]
 ) -> Statistic:
     """One number for each draw of ``clusters``; NaN where it has no value in one."""
@@ -134,13 +139,25 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
 
     With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
     """
+    found = _resampled(statistic, clusters, iterations)
+    low, high = map(float, found.confidence_interval)
+    stderr = float(found.standard_error)
+    return Sureness(stderr, (low, high), iterations) if math.isfinite(low + high + stderr) else Sureness()
 
+
+def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values:
+    """The value of each draw, of which ``bootstrap`` makes an interval."""
+    values: Values = _resampled(statistic, clusters, iterations).bootstrap_distribution
+    return values
+
+
+def _resampled(statistic: Statistic, clusters: int, iterations: int) -> Any:  # scipy brings no types
     def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
         return statistic(drawn)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value
-        found: Any = stats.bootstrap(  # scipy brings no types
+        return stats.bootstrap(
             (np.arange(clusters),),
             of_draws,
             n_resamples=iterations,
@@ -148,6 +165,3 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
             method="percentile",
             rng=np.random.default_rng(BOOTSTRAP_SEED),
         )
-    low, high = map(float, found.confidence_interval)
-    stderr = float(found.standard_error)
-    return Sureness(stderr, (low, high), iterations) if math.isfinite(low + high + stderr) else Sureness()

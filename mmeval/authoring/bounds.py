@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 from mmeval import plugins
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.parts import PART_KINDS, Interleaved
+from mmeval.program.protocols import single
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -198,7 +199,8 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    return tuple(replace(task, repeats=1) for task in tasks)
+    """The tasks with one answer to each sample, which is whole: no protocol has to put it together."""
+    return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 
 def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import Caught, MmevalError, UsageError
 from mmeval.metric.apply import score_judged
@@ -17,7 +18,7 @@ from mmeval.metric.result import MetricScores
 from mmeval.program.calls import CallFailed, Role
 from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
 from mmeval.records.trial import Trial
-from mmeval.run.backends import Backends
+from mmeval.run.backends import Backends, roles_of
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -26,20 +27,22 @@ TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
 """Scores a trial; unscored where a call or the metric failed."""
 
 
-@contextmanager
-def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Score with the roles of a metric; equal questions are asked once.
-    Raises UsageError for a role that no flag gives, or that it does not ask; its scoring raises errors that concern
-    every trial, such as a refused key."""
+def asked_specs(metric: Metric, specs: Mapping[str, BackendSpec]) -> dict[str, BackendSpec]:
+    """Those of the roles that the metric asks. Raises UsageError for one that is missing."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
     check_variants(specs, by_kind)
-    for role in specs:
-        if role not in who_is_asked(metric.roles, by_kind, specs):
-            raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
+    asked = with_asked(who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role))
+    return {role: spec for role, spec in specs.items() if role in asked}
+
+
+@contextmanager
+def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
+    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions are asked once.
+    Its scoring raises errors that concern every trial, such as a refused key."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))

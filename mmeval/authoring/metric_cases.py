@@ -69,7 +69,7 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
     for key in values:
         if key not in _CASE_KEYS:
             raise UnknownNameError("key of a case", key, _CASE_KEYS)
-    params = dict(_typed(values, "params", dict) or {})
+    params = dict(typed(values, "params", dict) or {})
     # The input may be among the parameters too, unless it is a switch of the metric.
     beside = params.pop("input", None) if "input" not in metric.switches else None
     # A list with texts or lists holds several references; a list of parts is one.
@@ -77,19 +77,19 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
     several = isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written)
     targets = () if written in (None, []) else tuple(written) if several else (written,)
     return Case(
-        files=tuple(map(str, _typed(values, "files", list) or ())),
+        files=tuple(map(str, typed(values, "files", list) or ())),
         answer=values.get("answer"),
         targets=targets,
-        candidates=tuple(_typed(values, "candidates", list) or ()),
+        candidates=tuple(typed(values, "candidates", list) or ()),
         input=values.get("input") if beside is None else beside,
         params=params,
-        profile=_typed(values, "profile", str) or profile,
-        metadata=_typed(values, "metadata", dict) or {},
+        profile=typed(values, "profile", str) or profile,
+        metadata=typed(values, "metadata", dict) or {},
         labels={key: values[key] for key in ("id", "name") if key in values},
     )
 
 
-def _typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
     value = values.get(key)
     if value is None or isinstance(value, kind):
         return value
@@ -136,7 +136,7 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
     """Make the trial of a case; without answer and files it has no output.
     A file that may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged file may be any."""
 
-    reader = ContentReader(lambda path, _: _media(folder, path))
+    reader = ContentReader(lambda path, _: medium_at(folder, path))
     asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
     targets = tuple(reader.read(_written(item), "target") for item in case.targets)
     candidates = tuple(reader.read(_written(item), "candidates") for item in case.candidates)
@@ -147,7 +147,7 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
 def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
 
     answer = _written(case.answer)
-    parts = [_part(_media(folder, name), looks_at) for name in case.files]
+    parts = [_part(medium_at(folder, name), looks_at) for name in case.files]
     if answer is None:
         return Interleaved(tuple(parts)) if parts else None
     if isinstance(answer, str):
@@ -167,7 +167,7 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
         raise UsageError(f"{error}; the metric looks at text") from None
 
 
-def _media(folder: Path, name: str) -> Media:
+def medium_at(folder: Path, name: str) -> Media:
     """A file that the user names, in any folder."""
 
     try:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.backend.capabilities import Capabilities, Limit
+    from mmeval.backend.capabilities import Capabilities, Limit, OutputMode
     from mmeval.backend.contract import (
         BatchBackend,
         ModelBackend,
+        ModelDiedError,
         Parallel,
         ProgramBackend,
         SampleBackend,
@@ -27,6 +28,8 @@ __all__ = [
     "Capabilities",
     "Limit",
     "ModelBackend",
+    "ModelDiedError",
+    "OutputMode",
     "Parallel",
     "ProgramBackend",
     "SampleBackend",

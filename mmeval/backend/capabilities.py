@@ -38,6 +38,8 @@ class Capabilities:
     options: frozenset[str] | None = None
     """The parameters of one modality (``image.size``) that it knows; None where that is not known. It never gets one
     that it does not know: a user's is refused before the run, and one of a task file is left out with a warning."""
+    by_role: Mapping[PartKind, str] = field(default_factory=dict)
+    """The kinds that it would give if a role, such as a tool of an agent, had a backend."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
@@ -59,8 +61,10 @@ class Capabilities:
         return gaps + self._undeclared(request) + self._exceeded(request)
 
     def _undeclared(self, request: Request) -> list[str]:
-        """What to write where only the user knows what the model gives."""
+        """What to write where only the user knows what the model gives, or where a role is missing."""
         more = [kind for kind in request.wants if kind not in self.outputs]
+        if roles := dict.fromkeys(self.by_role[kind] for kind in more if kind in self.by_role):
+            return [f"add {' '.join(f'--role {role}=BACKEND' for role in roles)}"]
         if not more or not self.declarable.issuperset(more):
             return []
         kinds = [kind for kind in self.outputs if kind != "code"] + [kind for kind in more if kind != "code"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.program.calls import Program, Role
+from mmeval.program.calls import Program
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -52,6 +52,14 @@ class BatchBackend(Backend, Protocol):
     @property
     def max_batch_size(self) -> int: ...
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+
+
+class ModelDiedError(Exception):
+    """The model that was answering a batch is gone; the message is the cause.
+
+    A batch backend raises it where its model runs in a process of its own. The model is then started anew, and the
+    open rows are asked once more, one by one: a row that ends it twice has failed alone.
+    """
 
 
 class ServerBatches(Protocol):
@@ -127,9 +135,9 @@ class Parallel(Protocol):
 
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
-    """An agent: a program over other roles answers the request."""
+    """A backend whose program asks other roles for its answer: an agent (:mod:`mmeval.agent`)."""
 
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]: ...
+    def program(self, request: Request) -> Program[Response]: ...
 
 
 @runtime_checkable

@@ -44,7 +44,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     _refuse_foreign(name)
     factory = plugins.load("mmeval.model_backends", name)
     signature = inspect.signature(factory)
-    hints = factory.__init__ if inspect.isclass(factory) else factory
+    hints = factory.__init__ if inspect.isclass(factory) else inspect.unwrap(factory)
     known, takes_any = _arguments(factory)
     for arg in args:
         if arg not in known and not takes_any:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.errors import PluginError
-from mmeval.program.calls import Call, Role
+from mmeval.program.calls import Accept, Call, Reply, Role
 from mmeval.records.request import GenerationParams
+
+if TYPE_CHECKING:  # it decodes, which programs do not
+    from mmeval.program.route import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,40 @@ class Tool:
     backend: str
     takes: tuple[PartKind, ...] = ("text",)
 
-    def call(self, *parts: Part | Media | str, **options: Any) -> Call:
-        """A call of the tool, for a program to yield. Options lack the kind's prefix:
-        ``tool.call("a hare", size="512x512")`` asks with ``image.size``."""
+    def call(
+        self,
+        *parts: Part | Media | str | Interleaved,
+        system: str = "",
+        accept: Accept | None = None,
+        example: str = "",
+        convert: Sequence[str | Route] = (),
+        title: str = "",
+        **options: Any,
+    ) -> Call:
+        """A call of the tool, for a program to yield; the named arguments are as in ``Call``.
+
+        ``system`` is an instruction beside the parts, such as how a text is to be read aloud. Options lack the kind's
+        prefix: ``tool.call("a hare", size="512x512")`` asks with ``image.size``.
+        """
         params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
-        return Role(self.name, params).ask(*parts, wants=(self.makes,))
+        return Role(self.name, params).ask(
+            *parts,
+            system=system,
+            wants=(self.makes,),
+            accept=accept,
+            example=example,
+            convert=convert,
+            title=title,
+        )
+
+    def made(self, reply: Reply) -> Part | str:
+        """What the tool has made: the first part of its kind in a reply, or why there is none."""
+        if reply.response.output is None:
+            error = reply.response.error
+            return f"{self.name} failed" + ("" if error is None else f" ({error.kind}: {error.message:.200})")
+        parts = [part for part in reply.response.output.parts if part.kind != "reasoning" and not part.dangling]
+        kinds = " and ".join(sorted({part.kind for part in parts})) or "nothing"
+        return next((part for part in parts if part.kind == self.makes), f"{self.name} gave {kinds}, no {self.makes}")
 
 
 def load_tool(name: str) -> Tool:

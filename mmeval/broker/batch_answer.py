@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from mmeval.backend.contract import BatchBackend, Startable
+from mmeval.backend.contract import BatchBackend, ModelDiedError, Startable
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.errors import is_out_of_memory, raised_at
 from mmeval.records.request import Request
@@ -63,7 +63,7 @@ def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: De
     After an error the open rows are asked again: in halves when memory ran out, else singly, so a bad row fails alone.
 
     Returns the largest batch that memory suffices for, as far as this one has shown, and 0 where none ran out of it.
-    Raises what ``deliver`` raises.
+    Raises what ``deliver`` raises, and ModelDiedError, with open rows.
     """
     memory = _Memory()
     _answer(backend, requests, deliver, memory)
@@ -112,6 +112,8 @@ def _yielded(
             if not isinstance(position, int) or not isinstance(response, Response):
                 raise TypeError(f"the backend gave {(position, response)!r:.200}, which is no position with a Response")
             yield position, response
+    except ModelDiedError:  # nothing is left that could be asked for the open rows
+        raise
     except BaseException as error:  # a model may fail in any way; the row records how
         said = f"{type(error).__name__}: {error}"
         if is_out_of_memory(error):

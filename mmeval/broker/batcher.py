@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.errors import Caught, MmevalError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
@@ -53,15 +54,11 @@ class Answerer(Protocol):
         """Answer a batch; ``deliver`` is called in the loop's thread, once for each row.
         Returns the largest batch that memory suffices for where that has shown, else 0.
 
-        Raises AnswererDiedError where the worker is gone, with open rows; MmevalError where no row can be
+        Raises ModelDiedError where the worker is gone, with open rows; MmevalError where no row can be
         answered any more.
         """
 
     async def close(self) -> None: ...
-
-
-class AnswererDiedError(Exception):
-    """The worker that was answering a batch is gone; the message is the cause."""
 
 
 @dataclass(slots=True, eq=False)
@@ -223,11 +220,11 @@ class Batcher:
             self._settle(batch[position], response)
 
         try:
-            with Caught(AnswererDiedError, MmevalError) as failure:
+            with Caught(ModelDiedError, MmevalError) as failure:
                 most = await self._answerer.answer([call.asked for call in batch], deliver)
                 self._learn(len(batch), most)
             self._lost(batch, failure.reason if failure else "the backend gave no answer")
-        except AnswererDiedError as death:
+        except ModelDiedError as death:
             self._ask_again(batch, str(death))
         except MmevalError as error:
             for call in batch:

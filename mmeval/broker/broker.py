@@ -20,7 +20,7 @@ from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
-from mmeval.program.calls import Call, Program, Reply, Role
+from mmeval.program.calls import Call, Program, Reply
 from mmeval.records.digests import call_seed, digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
@@ -73,6 +73,21 @@ class Scope:
     """When the newest answer to an earlier step came. What is journalled for a later step and is older was asked after
     another answer, which is lost."""
     _seen: dict[str, int] = field(default_factory=dict)
+
+    def of_agent(self, key: str, *, occurrence: int = 0, attempt: int = 0) -> Scope:
+        """The calls by which an agent answers the call with this key.
+
+        ``occurrence`` counts the equal calls before it, ``attempt`` its replies that were not acceptable.
+        """
+        return Scope(
+            self.task,
+            self.sample,
+            self.seed_repeat,
+            share=False,
+            within=f"{key}~{attempt}" if attempt else key,
+            draw=occurrence + (attempt << 16),
+            newest=self.newest,
+        )
 
     @property
     def name(self) -> str:
@@ -199,7 +214,7 @@ class Broker:
         scope.times.append(entry.at)
         scope.replayed += entry.earlier
         scope.newest = max(scope.newest, entry.at)
-        return Reply(entry.response, path)
+        return Reply(entry.response, path, key)
 
     async def _answer(
         self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
@@ -208,7 +223,7 @@ class Broker:
         asked = _Asked(call, scope, path, key, occurrence)
         entry = self._kept(asked)
         if entry is not None and entry.request_digest == call.request.digest:
-            if not _fault(call, entry.response):
+            if not fault_of(call, entry.response):
                 return key, entry
         elif entry is not None and entry.at >= scope.newest:
             raise ReplayMismatchError(
@@ -265,12 +280,12 @@ class Broker:
         if response.output is None:
             return response, ""
         if self._tags is not None:
-            output = _split_reasoning(response.output, *self._tags)
+            output = reasoning_apart(response.output, *self._tags)
             response = response if output is response.output else replace(response, output=output)
         if unknown:
             response = _with_left_out(response, call.role, unknown)
-        fault = _fault(call, response)
-        return (_refused(response, fault), fault) if fault else (response, "")
+        fault = fault_of(call, response)
+        return (refused(response, fault), fault) if fault else (response, "")
 
     async def _fly(self, asked: _Asked) -> JournalEntry:
         """Ask, once, however many trials wait for the same answer."""
@@ -329,7 +344,7 @@ class Broker:
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
         cache_key = "" if cache is None else _cache_key(runtime, request, call)
         kept = None if cache is None else cache.get(cache_key)
-        if kept is not None and _fault(call, kept):
+        if kept is not None and fault_of(call, kept):
             kept = None
         response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, sent, attempt)
         response, fault = self._checked(call, _with_warnings(response, sent.done), unknown)
@@ -361,16 +376,8 @@ class Broker:
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
-            inner = Scope(
-                scope.task,
-                scope.sample,
-                scope.seed_repeat,
-                share=False,
-                within=f"{asked.key}~{attempt}" if attempt else asked.key,
-                draw=asked.occurrence + (attempt << 16),
-                newest=scope.newest,
-            )
-            return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
+            inner = scope.of_agent(asked.key, occurrence=asked.occurrence, attempt=attempt)
+            return await self._drive(runtime.programs.program(request), inner, "", share=False), 0
         failed = Tries()
         ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
         if runtime.batcher is not None:
@@ -448,7 +455,7 @@ def _with_warnings(response: Response, said: Sequence[str]) -> Response:
     return replace(response, warnings=(*response.warnings, *news)) if news else response
 
 
-def _fault(call: Call, response: Response) -> str:
+def fault_of(call: Call, response: Response) -> str:
     """What is wrong with a reply that came; failures are told by their error."""
     if call.accept is None or response.output is None:
         return ""
@@ -457,7 +464,7 @@ def _fault(call: Call, response: Response) -> str:
     return f"it cannot be checked ({failure.reason})"
 
 
-def _refused(response: Response, fault: str) -> Response:
+def refused(response: Response, fault: str) -> Response:
     """An unacceptable reply as a failure; its cost and its source stay."""
     said = " ".join(response.text.split())
     said = said if len(said) <= MAX_EXCERPT_CHARS else said[:MAX_EXCERPT_CHARS] + "..."
@@ -478,7 +485,7 @@ def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> Jour
     return JournalEntry(request.digest, response, to_line(response.to_json()), at=time.time())
 
 
-def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:
+def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interleaved:
     """Make hidden reasoning that a model wrote into its text parts of its own.
 
     Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.

@@ -39,28 +39,32 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
         except StopIteration:
             return
         calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
-        replies = [known_reply(call, scope, path, broker, shared=step == 0) for path, call in calls]
-        found = [known.reply for known in replies if known is not None]
+        replies = [known_reply(call, scope, path, broker, shared=step == 0).reply for path, call in calls]
+        found = [reply for reply in replies if reply is not None]
         yield len(found) == len(replies)
         sent = found[0] if isinstance(asked, Call) else found
         step += 1
 
 
 class KnownReply(NamedTuple):
-    """A reply known without a call; ``key`` is empty where the call cannot be made."""
+    """A reply known without a call, or None; ``key`` is its name in the journal.
 
-    reply: Reply
+    The key is empty where the call cannot be made, and where the journal is.
+    """
+
+    reply: Reply | None
     key: str = ""
 
 
-def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> KnownReply | None:
+def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> KnownReply:
     """The reply known without a call: journalled, or that the call cannot be asked."""
+    key = ""
     if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
-            return KnownReply(Reply(entry.response, path), key)
+            return KnownReply(Reply(entry.response, path, key), key)
     runtime = broker.roles.get(call.role)
     gaps = missing(call, runtime.capabilities) if runtime is not None else ["has no backend"]
-    return KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else None
+    return KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else KnownReply(None, key)

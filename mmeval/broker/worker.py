@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from mmeval.broker.batcher import AnswererDiedError, BatchRow
+from mmeval.backend.contract import ModelDiedError
+from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker_process import (
     AnswerRow,
     BatchDone,
@@ -23,7 +23,7 @@ from mmeval.broker.worker_process import (
     work,
 )
 from mmeval.errors import MmevalError
-from mmeval.system.processes import FreshContext
+from mmeval.system.processes import FreshContext, ending
 from mmeval.system.threads import OwnThread
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class WorkerProcess:
 
     async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
         """Answer a batch; ``told`` is called in the loop's thread, for each row.
-        Raises AnswererDiedError, and StorageError where the worker cannot write."""
+        Raises ModelDiedError, and StorageError where the worker cannot write."""
         loop = asyncio.get_running_loop()
         return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
 
@@ -85,7 +85,7 @@ class WorkerProcess:
             process.kill()
         try:
             message = self._heard()
-        except AnswererDiedError as death:
+        except ModelDiedError as death:
             raise WorkerStartError(f"{death}. It died while its model was loaded") from None
         assert isinstance(message, Path)
         self._loading = False
@@ -105,7 +105,7 @@ class WorkerProcess:
                 return message.most
 
     def _heard(self) -> FromWorker:
-        """The worker's next message; warnings are passed on. Raises its errors, and AnswererDiedError."""
+        """The worker's next message; warnings are passed on. Raises its errors, and ModelDiedError."""
         assert self._line is not None
         while True:
             try:
@@ -116,24 +116,28 @@ class WorkerProcess:
                 assert self._process is not None
                 self._process.kill()
                 self._process.join(END_SECONDS)
-                raise AnswererDiedError(
+                raise ModelDiedError(
                     f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
             if isinstance(message, MmevalError):
                 raise message
+            if isinstance(message, ModelDiedError):
+                assert self._process is not None
+                self._process.join(END_SECONDS)
+                raise ModelDiedError(f"{self.job.name}: {message}; its log is {self.job.log}")
             if not isinstance(message, WorkerMessage):
                 return message
             _log_once(message)
 
-    def _death(self) -> AnswererDiedError:
+    def _death(self) -> ModelDiedError:
         """How it ended, in words."""
         assert self._process is not None
         self._process.join(END_SECONDS)
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join(END_SECONDS)
-        return AnswererDiedError(f"{self.job.name} {_ended(self._process.exitcode)}; its log is {self.job.log}")
+        return ModelDiedError(f"{self.job.name} {ending(self._process.exitcode)}; its log is {self.job.log}")
 
     def _end(self) -> None:
         if self._process is None or self._line is None:
@@ -155,17 +159,3 @@ def _log_once(said: WorkerMessage) -> None:
     if said.text not in _logged:
         _logged.add(said.text)
         log.log(said.level, "%s", said.text)
-
-
-def _ended(code: int | None) -> str:
-    """The end of a process in words."""
-    if code is None:
-        return "was lost"
-    if code >= 0:
-        return f"ended by itself with exit status {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = " (often because memory ran out)" if name == "SIGKILL" else ""
-    return f"was killed by {name}{hint}"

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.contract import AnyBackend, workers_of
-from mmeval.broker.batcher import AnswererDiedError, BatchRow, Deliver
+from mmeval.backend.contract import AnyBackend, ModelDiedError, workers_of
+from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.worker import WorkerProcess
 from mmeval.broker.worker_process import AnswerRow, WorkerJob
 from mmeval.errors import BackendDownError, MmevalError, StoppedError
@@ -90,7 +90,7 @@ class WorkerPool:
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Have the next free worker answer a batch.
-        Raises AnswererDiedError, BackendDownError, and StorageError."""
+        Raises ModelDiedError, BackendDownError, and StorageError."""
         worker = await self._next()
         worker.open_rows = open_rows = dict(enumerate(batch))
 
@@ -103,7 +103,7 @@ class WorkerPool:
 
         try:
             most = await worker.answer(batch, told)
-        except AnswererDiedError as death:
+        except ModelDiedError as death:
             self._recover(worker, open_rows, deliver)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from mmeval.backend.contract import BatchBackend, Startable, workers_of
+from mmeval.backend.contract import BatchBackend, ModelDiedError, Startable, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.broker.batcher import BatchRow
@@ -85,9 +85,9 @@ class WorkerMessage(NamedTuple):
     text: str
 
 
-FromWorker: TypeAlias = Path | AnswerRow | BatchDone | WorkerMessage | WorkerStartError | StorageError
+FromWorker: TypeAlias = Path | AnswerRow | BatchDone | WorkerMessage | WorkerStartError | StorageError | ModelDiedError
 """A path is the segment that answers go to, once the backend is loaded. An error ends what the worker was asked to do:
-its start, or the rest of a batch of which an answer cannot be kept."""
+its start, or the rest of a batch of which an answer cannot be kept; with ModelDiedError the worker ends too."""
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
@@ -111,7 +111,7 @@ def _settle(job: WorkerJob) -> None:
     """Settle signals, output and the share of the processors, before anything else."""
     settle_signals()
     job.log.parent.mkdir(parents=True, exist_ok=True)
-    log = os.open(job.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+    log = os.open(job.log, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
     for stream in (1, 2):
         os.dup2(log, stream)
     os.close(log)
@@ -163,6 +163,9 @@ class _Desk:
         for batch in self._parent.batches():
             try:
                 most = answer_batch(self._backend, [asked.request for asked in batch], partial(self._deliver, batch))
+            except ModelDiedError as death:
+                self._parent.tell(death)
+                return
             except StorageError as error:
                 self._parent.tell(error)
             else:

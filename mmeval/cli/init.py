@@ -1,8 +1,12 @@
-"""Write a new package to change: a benchmark, a metric or a backend that works.
+"""Write something to change that works: a package of a benchmark, metric, backend or agent, or the worker of a model.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
     mmeval init backend my-model --output_path packages
+    mmeval init agent illustrator
+    mmeval init worker omni
+
+A worker is for a model that needs an environment of its own: see --model process.
 
 exit codes: 0 it was written; 2 the name cannot be used, or the folder exists.
 """
@@ -20,8 +24,8 @@ from mmeval.settings import values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric or backend")
-    parser.add_argument("name", metavar="NAME", help="the name of the package; a folder of this name is made")
+    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric, backend, agent or worker")
+    parser.add_argument("name", metavar="NAME", help="its name; a folder of this name is made")
     parser.add_argument("--output_path", "-o", metavar="FOLDER", default=".", help="where to make it (.)")
     parser.add_argument("--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)")
 
@@ -35,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if kind is None:
         raise UnknownNameError("kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}.")
     if args.subtasks is not None and kind != "benchmark":
-        raise UsageError(f"--subtasks goes with a benchmark; leave it out for a {kind}")
+        raise UsageError("--subtasks goes with a benchmark alone; leave it out")
     try:
         subtasks: int = 1 if args.subtasks is None else values.integer(1)(args.subtasks)
     except UsageError as error:
@@ -51,6 +55,11 @@ def run(args: argparse.Namespace) -> int:
 def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
     place = shlex.quote(str(folder))
     yield f"wrote {folder}: {files} files"
+    if kind == "worker":
+        yield "next:"
+        yield f"  mmeval check-backend process --model_args {place}/model.yaml"
+        yield f"  mmeval --tasks rubric_example --model process --model_args {place}/model.yaml"
+        return
     yield "LICENSE is a placeholder: put your licence there before you publish"
     yield "next:"
     yield f"  pip install -e {place if folder.is_absolute() else f'./{place}'}"
@@ -60,6 +69,8 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         yield f"  mmeval --tasks {module} --model reference"
     elif kind == "metric":
         yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
+    elif kind == "agent":
+        yield f'  mmeval agent {module} --prompt "Tell of a hare."'
     else:
         yield f"  mmeval --tasks rubric_example --model {module}"
     yield f"  mmeval validate --dist {place}"

@@ -205,6 +205,13 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
     return [cell(name), cell(owner), cell(sentence + stop.strip(), limit=120), "" if verified else "not run yet"]
 
 
+def _backend_row(name: str, owner: str, backend: object) -> list[str]:
+    from mmeval.agent.contract import Agent, asked_words
+
+    asks = asked_words(backend) if isinstance(backend, Agent) else ""
+    return [cell(name), cell(owner), cell(asks, limit=200), cell(_purpose(backend), limit=120)]
+
+
 def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
     sides = [side for side, there in (("read", form.read), ("written", form.write)) if there is not None]
     return [cell(name), " and ".join(sides), cell(", ".join(form.options)), cell(owner), cell(form.about, limit=120)]
@@ -216,6 +223,7 @@ def _plugin_row(name: str, owner: str, plugin: object) -> list[str]:
 
 _PLUGIN_TABLE: _Table = (("Name", "From", "What"), _plugin_row)
 _TABLES: dict[str, _Table] = {
+    "backends": (("Name", "From", "Asks", "What"), _backend_row),
     "metrics": (("Metric", "Version", "Range", "↑/↓", "Needs", "From"), _metric_row),
     "adapters": (("Model type", "From", "What", "Note"), _adapter_row),
     "formats": (("Format", "Is", "Arguments", "From", "What"), _format_row),
@@ -252,7 +260,7 @@ def _print(headers: Sequence[str], rows: ListingRows) -> None:
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    lines = table_lines(headers, sound, if_filled="Note")
+    lines = table_lines(headers, sound, if_filled="Asks" if "Asks" in headers else "Note")
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
     print_text("\n".join(lines) + "\n")

@@ -9,7 +9,8 @@
 Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are media of the answer; they
 fill the tags of a text answer in order.
 
-A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept.
+A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept. A role that the
+metric does not ask is reported, and has no effect.
 
 Each line of a cases file is a JSON object with any of files, answer, target, candidates, input, params, profile and
 metadata; id and name are returned. A list of texts, or of lists of parts, as target means several references;
@@ -95,16 +96,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> AbstractContextManager[TrialScoring]:
-    """Scores by the metric alone, or with its roles."""
+    """Scores by the metric alone, or with its roles; others are reported and left out.
+    So one command fits metrics with and without a judge."""
     from mmeval.metric.apply import score_one
     from mmeval.settings.role_flags import role_specs
 
     specs = role_specs(settings)
     if not metric.judged and not specs:
         return nullcontext(score_one)
-    from mmeval.authoring.metric_bench import bench_for
+    from mmeval.authoring.metric_bench import asked_specs, bench_for
 
-    return bench_for(metric, specs)
+    asked = asked_specs(metric, specs)
+    for role in specs:
+        if role not in asked:
+            write_line(f"the metric {metric.name!r} does not ask the role {role!r}, which has no effect")
+    return bench_for(asked) if metric.judged else nullcontext(score_one)
 
 
 def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:

@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         """Write a switch as ``--switch=true`` before a word that is not its value."""
         for word, after in zip(words, [*words[1:], "-"], strict=False):
             action = self._option_string_actions.get(word)
-            is_switch = action is not None and action.nargs == "?"
+            is_switch = action is not None and action.nargs == "?" and action.const is True
             foreign = not after.startswith("-") and after.lower() not in SWITCH_WORDS
             yield f"{word}=true" if is_switch and foreign else word
 

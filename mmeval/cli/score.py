@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _NAMES = (
     "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
     "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "metric_device",
-    "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "model_cost_config",
+    "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "max_calls_per_answer",
+    "max_tokens_per_answer", "model_cost_config",
     "log_samples", "report", "baseline", "table", "metadata", "wandb_args", "trackio_args", "logger", "config",
     "verbosity",
 )  # fmt: skip
@@ -97,6 +98,8 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
         budget_usd=values["budget_usd"],
         budget_tokens=values["budget_tokens"],
         budget_calls=values["budget_calls"],
+        max_calls_per_answer=values["max_calls_per_answer"],
+        max_tokens_per_answer=values["max_tokens_per_answer"],
         model_cost_config=values["model_cost_config"],
         strict=values["strict"],
         max_unscored=values["max_unscored"],

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
@@ -18,15 +19,18 @@ VERBS: dict[str, str] = {
     "doctor": "check what is installed and what can run here, and how to fix the rest",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
+    "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
+    "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
+    "compare": "compare runs: what differs beyond chance, and what would have been seen",
     "export": "write the answers of a run in a layout that others read",
-    "init": "write a new package: a benchmark, a metric or a backend to begin with",
+    "init": "write a new package: a benchmark, metric, backend or agent to begin with; or the worker of a model",
+    "check-backend": "check that a local model keeps the rules that every batch backend has to keep",
 }
-"""Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
+"""Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
 REFUSED_VERBS: dict[str, str] = {
-    "compare": "runs are not compared yet; keep both results files",
     "merge": "it does not exist yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
@@ -43,7 +47,7 @@ def dispatch(argv: Sequence[str]) -> int:
     verb, rest = _split(argv)
     if verb == "run" and any(word in ("-h", "--help") for word in rest):
         return _help()
-    module = importlib.import_module(f"mmeval.cli.{verb}")
+    module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
     simple = not parser.knows("--verbosity")
@@ -65,6 +69,10 @@ def dispatch(argv: Sequence[str]) -> int:
     return code
 
 
+def module_of(verb: str) -> ModuleType:
+    return importlib.import_module(f"mmeval.cli.{verb.replace('-', '_')}")
+
+
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     if not argv or argv[0].startswith("-"):
         return "run", argv
@@ -78,7 +86,7 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 def _help() -> int:
     """Print the help of ``run`` and of mmeval, from the table of flags alone."""
-    verbs = "\n".join(f"  {name:<10}{what}" for name, what in VERBS.items())
+    verbs = "\n".join(f"  {name:<15}{what}" for name, what in VERBS.items())
     parser = Parser(
         "mmeval",
         "Evaluate models that answer in any modality, interleaved.\n\n"
@@ -92,7 +100,7 @@ def _help() -> int:
     parser.epilog = (
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
         "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
-        "4 a key, extra or data is missing; 130 interrupted, state saved."
+        "4 a key, extra or data is missing; 5 a gate of mmeval compare is shut; 130 interrupted, state saved."
     )
     parser.print_help()
     return 0

@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
+from mmeval.agent.casting import cast
+from mmeval.agent.contract import AgentBackend, asked_words
 from mmeval.backend.contract import AnyBackend, billed_name
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import PART_KINDS
 from mmeval.doctor.finding import Finding, status_of
 from mmeval.errors import MissingExtraError, MmevalError
+from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
-
-_LIMIT = "max_connections"  # an argument of roles that is not the backend's
 
 
 def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]) -> Iterator[Finding]:
-    """Make each backend: into ``found``, or the extra that it needs into ``lacking``."""
+    """Make each backend: into ``found``, or the extra that it needs into ``lacking``.
+
+    The roles of agents are checked once all backends are made.
+    """
     for role, spec in specs.items():
-        args: dict[str, Any] = {name: value for name, value in spec.args.items() if name != _LIMIT}
         try:
-            backend = create_backend(spec.name, args)
+            backend = create_backend(spec.name, backend_args(spec.args))
         except MmevalError as error:
             if isinstance(error, MissingExtraError):
                 lacking.add(error.extra)
             yield Finding(status_of(error), f"{role}: {spec.name} cannot be made: {error}", required=True)
             continue
         found[role] = backend
-        yield Finding("ok", f"{role}: {_described(spec.name, backend)}")
+    try:
+        if len(found) == len(specs):
+            cast(found, {})
+    except MmevalError as error:
+        yield Finding(status_of(error), str(error), required=True)
+    for role, backend in found.items():
+        yield Finding("ok", f"{role}: {_described(specs[role].name, backend)}")
+        if isinstance(backend, AgentBackend):
+            yield Finding(
+                "ok", f"{role}: asks {asked_words(backend.agent)}; here {', '.join(backend.asked) or 'nobody'}"
+            )
 
 
 def close(found: Mapping[str, AnyBackend]) -> None:

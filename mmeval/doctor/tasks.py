@@ -121,12 +121,15 @@ def kinds(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Find
     wanted = item.task.wanted
     if MODEL not in backends or not isinstance(wanted, FixedKinds):
         return
-    given = set(backends[MODEL].capabilities.outputs)
-    lacking = sorted(set(wanted.kinds) - given)
+    known = backends[MODEL].capabilities
+    lacking = sorted(set(wanted.kinds) - set(known.outputs))
     if not lacking:
         yield Finding("ok", f"the model gives what is wanted: {', '.join(wanted.kinds)}")
     elif item.task.partial_output and len(lacking) < len(wanted.kinds):
         yield Finding("note", f"the model gives no {', '.join(lacking)}; it is asked for the rest, and scored")
     else:
         message = f"the model gives no {', '.join(lacking)}, which every sample wants: all would be unsupported"
-        yield Finding("missing", message, "choose a model that gives it, or leave the task out", required=True)
+        roles = {known.by_role[kind] for kind in lacking if kind in known.by_role}
+        flags = " ".join(f"--role {role}=BACKEND" for role in sorted(roles))
+        how = f"add {flags}" if flags else "choose a model that gives it, or leave the task out"
+        yield Finding("missing", message, how, required=True)

@@ -3,7 +3,8 @@
 Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
 stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are
 therefore estimates: a stand-in has no content unless a metric (``supposed``) or a call (``example``) provides one. A
-program is stopped at ``MAX_CALLS`` calls, that of a metric at ``MAX_VERDICTS``. Calls of judges are counted on at most
+protocol is stopped at ``MAX_CALLS`` calls, a metric at ``MAX_VERDICTS``, an agent at its own limit. Calls of judges are
+counted on at most
 ``JUDGED_SAMPLES`` samples of a task, evenly spread, and scaled.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -26,7 +28,7 @@ from mmeval.errors import Caught
 from mmeval.forecast.estimate import Load, stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.metric.apply import score_judged
-from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
+from mmeval.program.calls import Call, CallFailed, Program, Reply
 from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -47,7 +49,7 @@ from mmeval.task.task import Selection
 T = TypeVar("T")
 
 MAX_CALLS = 200
-"""The most calls of a program: on stand-ins an agent may never end."""
+"""The most calls of a protocol, which may never end on stand-ins."""
 MAX_VERDICTS = 10_000
 """The most calls of a judged metric to one answer. How many it makes follows from its row, which may hold thousands."""
 JUDGED_SAMPLES = 1000
@@ -68,7 +70,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     record = {} if options.fresh else RunFolder.read_record(path)
     journal = Journal(path / ("journal" if record else "nothing"), media, writable=False)
     try:
-        check_identity(path, record, run_identity(backends, selection, options), len(journal))
+        check_identity(path, record, run_identity(backends, options), len(journal))
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
@@ -107,7 +109,14 @@ class _Forecaster:
 
     def task(self, position: int) -> TaskForecast:
         task, folder = self._jobs.tasks[position], run_path(self._options)
-        run = task_run(folder, task, scoring_plan(task, folder / "media"), self._backends.named, scoring=False)
+        run = task_run(
+            folder,
+            task,
+            scoring_plan(task, folder / "media"),
+            self._backends.named,
+            self._backends.params,
+            scoring=False,
+        )
         found = TaskForecast(task, len(self._jobs.dataset(position)))
         judged: dict[str, Load] = {}
         judging = bool(run.judged) and not self._options.predict_only
@@ -153,7 +162,9 @@ class _Forecaster:
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
-            found.note(f"not asked: {failed.error.message}")
+            ended = failed.error.kind == "internal"  # an agent, which was given stand-ins
+            why = failed.error.message
+            found.note(f"{why} (after a stand-in for an answer)" if ended else f"not asked: {why}")
         return None
 
     def _judge(self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]) -> None:
@@ -201,7 +212,7 @@ class _Walk:
         """Drive a program to its result. Raises its errors, EndlessError after many calls."""
         sent: Any = None
         most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
-        for step in range(most):
+        for step in count() if scope.within else range(most):  # an agent has limits of its own
             try:
                 asked = program.send(sent)
             except StopIteration as stop:
@@ -212,7 +223,7 @@ class _Walk:
                 sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
             else:
                 sent = [self._reply(c, scope, f"{step}.{i}", loads, shared=shared) for i, c in enumerate(asked)]
-            if len(scope.exchanges) > most:
+            if not scope.within and len(scope.exchanges) > most:
                 break
         program.close()
         raise EndlessError
@@ -221,7 +232,7 @@ class _Walk:
         load = loads.setdefault(call.role, Load())
         known = known_reply(call, scope, path, self._broker, shared=shared)
         asked = ""
-        if known is not None:
+        if known.reply is not None:
             reply = known.reply
             if known.key in self._kept:
                 load.equal += 1
@@ -235,22 +246,30 @@ class _Walk:
         else:
             asked = _likeness(call, scope.seed_repeat)
             repeated = self._is_repeated(asked, scope, shared=shared)
-            given = _accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated))
-            if call.example and given.error:  # the verdict that the program counts on
+            given = _accepted(
+                call, self._stand_in(call, scope, known.key or f"{scope.name}#{path}", loads, repeated=repeated)
+            )
+            if call.example:  # the reply that the program counts on
                 given = Response(output=Interleaved.from_text(call.example))
             reply = Reply(given, path)
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
-    def _stand_in(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, repeated: bool) -> Response:
-        """A stand-in for an answer that does not exist yet."""
+    def _stand_in(self, call: Call, scope: Scope, key: str, loads: dict[str, Load], *, repeated: bool) -> Response:
+        """A stand-in for an answer that does not exist yet; ``key`` is its name in the journal.
+
+        Raises EndlessError for an agent that exceeds its limits.
+        """
         runtime, load, request = self._broker.roles[call.role], loads[call.role], call.request
         if repeated:
             load.equal += 1
         elif runtime.programs is not None:
             load.calls += 1
-            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=f"{scope.name}#{path}")
-            return self.drive(runtime.programs.program(request, Role), inner, loads)
+            inner = scope.of_agent(key, attempt=self._broker.journal.refusals(key))
+            response = self.drive(runtime.programs.program(request), inner, loads)
+            if response.error is not None and response.error.kind == "over_limit":
+                raise EndlessError
+            return response
         else:
             load.calls += 1
             weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
@@ -14,7 +12,7 @@ from mmeval.metric.contract import Metric
 from mmeval.metric.model import bound_model, lacking, missing_model_message
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
-from mmeval.program.prompt_file import PromptTexts, find_prompt
+from mmeval.program.prompt_file import PromptTexts, bound_prompts
 from mmeval.program.role_variants import BY_KIND, played, who_is_asked
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
@@ -227,12 +225,7 @@ def bind(
             raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}", name=switch)
     switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
     models = {switch: bound_model(switches[switch], model) for switch, model in metric.models.items()}
-    prompts: dict[str, dict[str, str]] = {}
-    for switch, kind in metric.prompts.items():
-        folder = Path(inspect.getfile(metric.function)).parent / "prompts"
-        prompt = find_prompt(switches[switch], folder, texts or PromptTexts())
-        prompt.check(kind.names, form=kind.form)
-        prompts[switch] = prompt.to_json()
+    prompts = bound_prompts(metric.function, metric.prompts, switches, texts or PromptTexts())
     metric = metric.ranged(switches)
     if metric.direction_of is not None:
         metric = replace(metric, higher_is_better=metric.direction_of(switches))

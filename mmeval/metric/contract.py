@@ -25,7 +25,7 @@ from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import PluginError, UsageError
 from mmeval.metric.model import HubModel, written_fault
 from mmeval.metric.signature import SCORES, signature_of
-from mmeval.program.prompt_file import JudgePrompt
+from mmeval.program.prompt_file import JudgePrompt, prompt_kinds
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
@@ -111,8 +111,7 @@ class Metric:
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
         """The switches that are prompts, with what each may read."""
-        found = {switch: marks_of(hint_of(self.function, switch), JudgePrompt) for switch in self.switches}
-        return {switch: marks[0] for switch, marks in found.items() if marks}
+        return prompt_kinds(self.function, self.switches)
 
     @cached_property
     def models(self) -> Mapping[str, HubModel]:

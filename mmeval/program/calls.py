@@ -46,7 +46,7 @@ class Call:
     ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the program's own, for media that the
     role's backend does not take as they are, or for which another form is enough: they are converted before they are
     sent, and warnings of the response report it. With any route, media that cannot be decoded are not sent, but are an
-    error of the kind ``bad_media``.
+    error of the kind ``bad_media``. ``title`` is the name of the step in a trace.
     """
 
     role: str
@@ -54,14 +54,19 @@ class Call:
     accept: Accept | None = field(default=None, compare=False, repr=False)
     example: str = field(default="", compare=False, repr=False)
     convert: tuple[str | Route, ...] = ()
+    title: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a call, and the call's place in the program (``0``, ``2.1``)."""
+    """The response to a call, the call's place in the program (``0``, ``2.1``), and its key in the journal.
+
+    The key is empty where there was none to ask.
+    """
 
     response: Response
     path: str = "0"
+    key: str = ""
 
     @property
     def ok(self) -> bool:
@@ -102,6 +107,23 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
     return replies
 
 
+def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
+    """Run a program in this thread; ``answer`` gives the reply to a call, by its place. Raises what either raises."""
+    step = 0
+    sent: Reply | list[Reply] | None = None
+    while True:
+        try:
+            asked = program.send(sent)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        if isinstance(asked, Call):
+            sent = answer(asked, f"{step}")
+        else:
+            sent = [answer(call, f"{step}.{position}") for position, call in enumerate(asked)]
+        step += 1
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """A role that a program asks, with its parameters unless a call has its own."""
@@ -113,11 +135,19 @@ class Role:
     """The routes of each call that names none."""
 
     def ask(
-        self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)
+        self,
+        *parts: Part | Media | str | Interleaved,
+        system: str = "",
+        wants: Sequence[PartKind] = ("text",),
+        accept: Accept | None = None,
+        example: str = "",
+        convert: Sequence[str | Route] = (),
+        title: str = "",
     ) -> Call:
         """A call with one user message made of the parts, in order."""
-        messages = (message("user", *parts),)
-        return self.send((message("system", system), *messages) if system else messages, wants=wants)
+        messages = [message("system", system)] if system else []
+        messages.append(message("user", *parts))
+        return self.send(messages, wants=wants, accept=accept, example=example, convert=convert, title=title)
 
     def send(
         self,
@@ -126,11 +156,13 @@ class Role:
         wants: Sequence[PartKind] = ("text",),
         params: GenerationParams | None = None,
         accept: Accept | None = None,
+        example: str = "",
         convert: Sequence[str | Route] = (),
+        title: str = "",
     ) -> Call:
-        """A call with whole messages."""
+        """A call with whole messages; the rest is as in ``Call``."""
         request = Request(tuple(messages), params or self.params, tuple(wants))
-        return Call(self.name, request, accept, convert=tuple(convert) or self.convert)
+        return Call(self.name, request, accept, example, tuple(convert) or self.convert, title)
 
     def variant(self, kind: PartKind) -> Role:
         """The role for a kind of medium: ``captioner.audio`` if the run has it, else this."""

@@ -1,6 +1,6 @@
-"""Prompt files: the words of a judged metric, to read, replace and cite.
+"""Prompt files: the words of a judged metric, or of a protocol, to read, replace and cite.
 
-A metric's own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
+Its own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
 of one user message; with the lines ``[system]`` and ``[user]`` it has a part for each of these messages:
 
     [system]
@@ -17,10 +17,11 @@ of the values, so that no answer can contain its own end."""
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ from mmeval.plain_file import open_plain
 from mmeval.program.prompt import PromptError
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
-from mmeval.system.arguments import FilePath
+from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 if TYPE_CHECKING:  # Jinja is slow to import, and most commands render nothing
     from mmeval.program.template import PartsTemplate, Value
@@ -78,6 +79,13 @@ class PromptFile:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The values that it reads."""
+        from mmeval.decode.template import BoundedTemplate
+
+        return frozenset().union(*(BoundedTemplate(source).reads for _, source in _sections(self.text)))
+
     def to_json(self) -> dict[str, str]:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
@@ -119,6 +127,26 @@ class PromptTexts:
     recorded: Mapping[str, str] = field(default_factory=dict)
 
 
+def prompt_kinds(function: Callable[..., Any], names: Iterable[str]) -> dict[str, JudgePrompt]:
+    """The arguments of a function that are prompts, with what each may read."""
+    found = {name: marks_of(hint_of(function, name), JudgePrompt) for name in names}
+    return {name: marks[0] for name, marks in found.items() if marks}
+
+
+def bound_prompts(
+    function: Callable[..., Any], kinds: Mapping[str, JudgePrompt], values: Mapping[str, Any], texts: PromptTexts
+) -> dict[str, dict[str, str]]:
+    """The prompts of a function as ``{name, sha256, text}``. Raises UnknownNameError, and PromptError for one that
+    cannot be used."""
+    folder = Path(inspect.getfile(function)).parent / "prompts"
+    found: dict[str, dict[str, str]] = {}
+    for name, kind in kinds.items():
+        prompt = find_prompt(values[name], folder, texts)
+        prompt.check(kind.names, form=kind.form)
+        found[name] = prompt.to_json()
+    return found
+
+
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
     """The prompt that a switch names; ``home`` is the folder of the metric's prompts.
 
@@ -153,17 +181,17 @@ def read_prompt(file: Path) -> str:
     return text
 
 
-def read_prompt_folder(folder: Path) -> dict[str, PromptFile]:
-    """The prompts of a folder by the names of their files, without the ending.
+def read_prompt_folder(folder: Path, origin: str = "--judge_prompts ") -> dict[str, PromptFile]:
+    """The prompts of a folder by the names of their files, without the ending; ``origin`` begins messages.
 
     Raises PromptError for a folder that is not there, and for two files of one name.
     """
     if not folder.is_dir():
-        raise PromptError(f"--judge_prompts {folder}: there is no such folder")
+        raise PromptError(f"{origin}{folder}: there is no such folder")
     found: dict[str, PromptFile] = {}
     for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         if file.stem in found:
-            raise PromptError(f"--judge_prompts {folder}: two files are called {file.stem}; keep one")
+            raise PromptError(f"{origin}{folder}: two files are called {file.stem}; keep one")
         found[file.stem] = PromptFile(file.stem, read_prompt(file), str(file))
     return found
 

@@ -7,7 +7,17 @@ from mmeval.doors import door
 if TYPE_CHECKING:
     from mmeval.records.digests import DIGEST_CHARS, content_digest, digest
     from mmeval.records.request import GenerationParams, Request
-    from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind, FinishReason, Response, Usage, answered
+    from mmeval.records.response import (
+        HOPELESS,
+        ErrorInfo,
+        ErrorKind,
+        FinishReason,
+        Response,
+        Trace,
+        TraceStep,
+        Usage,
+        answered,
+    )
     from mmeval.records.sample import Message, Sample, message, user
     from mmeval.records.score import CAUSES, Cause, Result, Score
     from mmeval.records.trial import Exchange, Trial
@@ -28,6 +38,8 @@ __all__ = [
     "Result",
     "Sample",
     "Score",
+    "Trace",
+    "TraceStep",
     "Trial",
     "Usage",
     "answered",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Sequence
+import marshal
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mmeval.content.parts import Interleaved
@@ -26,6 +28,14 @@ def canonical_json(value: Any) -> bytes:
 def digest(value: Any) -> str:
     """The digest of a JSON value, 32 hex characters."""
     return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """The digest of a function's own source text; of one without, of its code."""
+    try:
+        return digest(inspect.getsource(function))
+    except (OSError, TypeError):  # typed into a prompt
+        return digest(marshal.dumps(function.__code__, 2).hex())  # version 2: the same bytes in every process
 
 
 def call_seed(run_seed: int, request_digest: str, *again: int) -> int:

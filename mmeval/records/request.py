@@ -60,6 +60,16 @@ class GenerationParams:
             known["temperature"] = 0.0  # whatever temperature stands beside it
         return cls(**known, options=options)
 
+    def overlaid(self, other: GenerationParams) -> GenerationParams:
+        """These, with what another has set in place of their own."""
+        changed = {name: value for name, value in other.to_json().items() if name != "options"}
+        return replace(self, **changed, options={**self.options, **other.options})
+
+    def options_of(self, kind: PartKind) -> dict[str, Any]:
+        """The options of one modality, without its prefix."""
+        prefix = f"{kind}."
+        return {name[len(prefix) :]: value for name, value in self.options.items() if name.startswith(prefix)}
+
     def to_json(self) -> dict[str, Any]:
         row = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in row.items() if value not in (None, (), {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,6 +24,7 @@ ErrorKind = Literal[
     "no_answer",
     "bad_sample",
     "bad_media",
+    "over_limit",
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -33,7 +34,7 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
 """Errors of transport or server: the same request may succeed when it is sent again."""
 UNANSWERED: frozenset[ErrorKind] = frozenset(("rate_limit", "unreachable", "timeout", "connection"))
 """Errors after which the server may have, or may still make, the reply to that very call."""
-HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
+HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media", "over_limit"))
 """Errors of the request: the same request fails again."""
 
 MOST_TOKENS = 10**12
@@ -76,11 +77,82 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One call on the way to an agent's answer.
+
+    ``path`` is its place in the agent's program (``0``, ``2.1``), ``role`` who was asked, ``title`` the agent's name of
+    the step, ``seconds`` how long it took, and ``key`` its name in the journal, which has the reply. ``calls`` counts
+    it and the calls that an agent in its role made for the reply.
+    """
+
+    path: str
+    role: str
+    title: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    error: ErrorInfo | None = None
+    key: str = ""
+    calls: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"path": self.path, "role": self.role}
+        if self.title:
+            row["title"] = self.title
+        if self.input_tokens or self.output_tokens:
+            row["tokens"] = [self.input_tokens, self.output_tokens]
+        row["seconds"] = self.seconds
+        if self.error is not None:
+            row["error"] = self.error.to_json()
+        if self.key:
+            row["key"] = self.key
+        if self.calls != 1:
+            row["calls"] = self.calls
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> TraceStep:
+        error = row.get("error")
+        tokens_in, tokens_out = row.get("tokens", (0, 0))
+        return cls(
+            path=row["path"],
+            role=row["role"],
+            title=row.get("title", ""),
+            input_tokens=tokens_in,
+            output_tokens=tokens_out,
+            seconds=row["seconds"],
+            error=None if error is None else ErrorInfo.from_json(error),
+            key=row.get("key", ""),
+            calls=row.get("calls", 1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an agent came to its answer: its calls in order, and its own ``evidence`` (JSON)."""
+
+    steps: tuple[TraceStep, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        return sum(step.calls for step in self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"steps": [step.to_json() for step in self.steps], "evidence": self.evidence}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Trace:
+        return cls(tuple(map(TraceStep.from_json, row["steps"])), row["evidence"])
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
 
     ``latency`` is in seconds; ``served`` is the model that the server reports, ``fingerprint`` its name for the
-    state of its software. ``left_out`` are the kinds of part that an answer made elsewhere was not asked for.
+    state of its software. ``left_out`` are the kinds of part that an answer made elsewhere was not asked for. The
+    answer of an agent has a ``trace``, and its usage and latency are the sums of its steps.
     """
 
     output: Interleaved | None = None
@@ -92,6 +164,7 @@ class Response:
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
     left_out: tuple[PartKind, ...] = ()
+    trace: Trace | None = None
 
     @classmethod
     def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
@@ -120,6 +193,8 @@ class Response:
             row["warnings"] = list(self.warnings)
         if self.left_out:
             row["left_out"] = list(self.left_out)
+        if self.trace is not None:
+            row["trace"] = self.trace.to_json()
         return row
 
     @classmethod
@@ -135,6 +210,7 @@ class Response:
             warnings=tuple(row.get("warnings", ())),
             fingerprint=row.get("fingerprint", ""),
             left_out=tuple(row.get("left_out", ())),
+            trace=Trace.from_json(row["trace"]) if "trace" in row else None,
         )
 
 

@@ -67,8 +67,10 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
     """A samples file's line; a metric's key is the mean of scored repeats, or null.
-    ``inapplicable``, ``left_out``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not empty, or no
-    plain stop."""
+
+    ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and ``finish_reason``, by repeat, stand where one is not
+    empty, or no plain stop.
+    """
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
@@ -80,6 +82,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     left_out = [list(trial.left_out) for trial in row.trials]
     warnings = [warnings_of(trial.exchanges) for trial in row.trials]
     ends = [finish_reason(trial) for trial in row.trials]
+    traces = [_trace(trial) for trial in row.trials]
     line: dict[str, Any] = {
         "doc_id": row.index,
         "doc": document,
@@ -100,6 +103,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],
+        **({"trace": traces} if any(traces) else {}),
         **({"warnings": warnings} if any(warnings) else {}),
         **({"finish_reason": ends} if any(end not in ("stop", None) for end in ends) else {}),
     }
@@ -121,6 +125,12 @@ def _usage(trial: Trial) -> dict[str, int]:
         "input_tokens": sum(exchange.response.usage.input_tokens for exchange in trial.exchanges),
         "output_tokens": sum(exchange.response.usage.output_tokens for exchange in trial.exchanges),
     }
+
+
+def _trace(trial: Trial) -> list[dict[str, Any]]:
+    """How agents came to the replies of a trial's calls, each with the path of its call."""
+    answered = ((exchange.path, exchange.response.trace) for exchange in trial.exchanges)
+    return [{"path": path, **trace.to_json()} for path, trace in answered if trace is not None]
 
 
 def _judges(trial: Trial) -> list[str]:

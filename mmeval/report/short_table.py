@@ -76,11 +76,11 @@ class _Line(NamedTuple):
         (result,) = row.results
         assert result is not None
         metric = "" if before is not None and before.metric == row.metric else f", {row.metric}"
-        interval = "-" if result.ci95 is None else f"{_number(result.ci95[0])} to {_number(result.ci95[1])}"
-        cells = [f"{row.alias}{metric}", _number(result.value), interval, f"{result.scored:,}/{result.n:,}"]
+        interval = "-" if result.ci95 is None else f"{number_text(result.ci95[0])} to {number_text(result.ci95[1])}"
+        cells = [f"{row.alias}{metric}", number_text(result.value), interval, f"{result.scored:,}/{result.n:,}"]
         other = baseline and baseline.values.get(Key.of(result))
         if baseline:
-            cells.append(_number(other.value if other else None))
+            cells.append(number_text(other.value if other else None))
         return cls(tuple(cells), min(row.depth, 3), verdict(result, other) if other else "")
 
 
@@ -105,7 +105,7 @@ def _table(lines: Sequence[_Line], model: str, baseline: Column | None, width: i
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().replace(_HARD_SPACE, " ").splitlines())
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
@@ -191,7 +191,7 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
         assert result is not None
         lost = result.failed + result.unscored
         if lost and result.scored and result.bounds is not None and not row.is_group:
-            low, high = map(_number, result.bounds)
+            low, high = map(number_text, result.bounds)
             them = "it" if lost == 1 else "them"
             name = printable(row.alias, limit=200)
             yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."

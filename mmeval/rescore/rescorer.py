@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmeval.backend.contract import ProgramBackend
+from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
@@ -15,7 +15,7 @@ from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import skipped_metrics_line
 from mmeval.run.availability import say_unavailable, task_words
-from mmeval.run.backends import Backends
+from mmeval.run.backends import Backends, roles_of
 from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
@@ -132,7 +132,7 @@ class _StoredTrials(Runner):
             lost[trial.error.kind] += 1
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
             return
-        responses = [entry.line for _, entry in stored_exchanges(row, journal)]
+        responses = [line for _, line in stored_exchanges(row, journal)]
         line = trial_line(trial, to_line(sample_row), index=row["i"], digest=row["d"], responses=responses)
         await self.scorer.add(position, line)
         await self._judging.add(run, row["i"], trial, row["d"])
@@ -188,18 +188,14 @@ class _StoredTrials(Runner):
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
-    """The backends that the metrics ask; all of the run's where one is an agent.
-    An agent may ask any role. Raises MissingError or UsageError with the whole command where one cannot be made."""
-    present = {*options.roles_of_run, *options.roles}
-    asked = {role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)}
-    backends = _made(selection, options, asked)
-    if any(isinstance(backend, ProgramBackend) for backend in backends.named.values()):
-        return _made(selection, options, options.roles_of_run.keys())
-    return backends
+    """The backends that the metrics ask, and those that agents among them ask.
 
-
-def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]) -> Backends:
-    own = {role: spec for role, spec in options.roles_of_run.items() if role in wanted and role not in options.roles}
+    Raises MissingError or UsageError with the whole command where one cannot be made.
+    """
+    present = {**options.roles_of_run, **options.roles}
+    judges = [role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)]
+    asked = with_asked(judges, lambda role: roles_of(present, role))
+    own = {role: spec for role, spec in options.roles_of_run.items() if role in asked and role not in options.roles}
     specs = {**own, **options.roles}
     command = _command(options, selection, specs)
     for role, spec in own.items():
@@ -209,7 +205,7 @@ def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]
                 f"{HIDDEN}, or name another {role}: {command}"
             )
     try:
-        return Backends(specs)
+        return Backends(specs, options.answer_limits)
     except (MissingError, UsageError) as error:
         if not own:
             raise
@@ -221,7 +217,7 @@ def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]
 
 
 def _command(options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]) -> str:
-    words = [score_command(options.folder, selection.tasks, specs, specs)]
+    words = [score_command(options.folder, selection.tasks, specs)]
     if options.metrics:
         words.append(f"--metrics {','.join(options.metrics)}")
     if options.overrides.profile:

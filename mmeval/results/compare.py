@@ -3,48 +3,69 @@ The task's version and data, its protocol, the definition of the metric, and its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+Aspect = Literal["version", "data", "protocol", "definition", "judge"]
 
 _DEFINITION = ("version", "switches", "aggregation")
 """What defines a metric, as a results file names it."""
 
 
-def unlike(first: Mapping[str, Any], other: Mapping[str, Any], tasks: Iterable[str], output: str) -> str:
+class Difference(NamedTuple):
+    """One way in which two numbers were made differently, and the reason in words."""
+
+    aspect: Aspect
+    reason: str
+
+
+def unlike(
+    first: Mapping[str, Any],
+    other: Mapping[str, Any],
+    tasks: Iterable[str],
+    output: str,
+    *,
+    across: Collection[str] = (),
+) -> str:
     """Why a number of a results file does not compare with a later file's; else empty.
     The files are given as their content, the number by its tasks and its name. A derived number compares if all of
-    its pieces do."""
-    return next(filter(None, (_difference(first, other, task, output) for task in tasks)), "")
+    its pieces do. The aspects in ``across`` may differ."""
+    found = (one for task in tasks for one in differences(first, other, task, output))
+    return next((one.reason for one in found if one.aspect not in across), "")
 
 
-def _difference(first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str) -> str:
+def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str) -> Iterator[Difference]:
+    """All ways in which a task's number was made differently, its pieces included."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
     versions = [document.get("versions", {}).get(task) for document in (first, other)]
     if versions[0] != versions[1]:
-        return f"{task} had version {versions[0]}, now it has {versions[1]}"
+        yield Difference("version", f"{task} had version {versions[0]}, now it has {versions[1]}")
     if (task in before.get("not_comparable", ())) != (task in now.get("not_comparable", ())):
-        return "one of the two was made on bundled samples, or by a stand-in of a metric, the other was not"
+        yield Difference(
+            "data", "one of the two was made on bundled samples, or by a stand-in of a metric, the other was not"
+        )
     protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
     if protocols[0] != protocols[1]:
-        return f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}"
-    old, new = _metric(before, task, output), _metric(now, task, output)
+        yield Difference("protocol", f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}")
+    old, new = metric_of(before, task, output), metric_of(now, task, output)
     changed = [name for name in _DEFINITION if new and _as_scored(old.get(name)) != _as_scored(new.get(name))]
     if changed:
-        return f"the metric had another {' and '.join(changed)}"
-    judged_now = _judges(now, task, new)
-    if judged_now is not None and judged_now != (_judges(before, task, old) or set()):
-        return "it was judged by another judge"
-    pieces = (name for name in new.get("pieces", ()) if name != output)
-    return next(filter(None, (_difference(first, other, task, piece) for piece in pieces)), "")
+        yield Difference("definition", f"the metric had another {' and '.join(changed)}")
+    judged_now = judges_of(now, task, new)
+    if judged_now is not None and judged_now != (judges_of(before, task, old) or set()):
+        yield Difference("judge", "it was judged by another judge")
+    for piece in new.get("pieces", ()):
+        if piece != output:
+            yield from differences(first, other, task, piece)
 
 
-def _metric(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
+def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
     metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
     return next((metric for name, metric in metrics.items() if output in metric.get("outputs", (name,))), {})
 
 
-def _judges(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
+def judges_of(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
     """Each judging role with the model that served or was asked for; None: no judge."""
     rows = ours.get("judges", {})
     if not metric.get("judged", task in rows):

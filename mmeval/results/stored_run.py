@@ -66,14 +66,17 @@ class StoredTask:
 
     def samples(self) -> Iterator[TaskRow]:
         """The samples as recorded, in no order; one that changed meanwhile appears again."""
-        for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
-            yield row["sample"]
+        return (row["sample"] for row in self.sample_rows())
 
-    def trials(self) -> Iterator[StoredTrial | None]:
-        """Each trial in its latest form in data set order, then None for each damaged line."""
+    def sample_rows(self) -> Iterator[TaskRow]:
+        """The samples, each with its place in the data set (``i``) and its digest (``d``)."""
+        return (row for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"))
+
+    def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
+        """Each wanted trial in its latest form in data set order, then None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
-        for row, sample, size in trial_rows(self.folder, self.name, damaged):
+        for row, sample, size in trial_rows(self.folder, self.name, damaged, wanted):
             key = trial_key(row["i"], row["n"])
             scored, scored_size = scores.of(key, row["d"])
             told = verdicts.of(key)
@@ -136,7 +139,7 @@ class StoredRun:
 
     def close(self) -> None:
         if "journal" in self.__dict__:
-            self.journal.close()
+            self.__dict__.pop("journal").close()
 
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:

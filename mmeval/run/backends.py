@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
+from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
+from mmeval.agent.contract import Agent, AgentBackend, agent_named
+from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, ProgramBackend, workers_of
+from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
 from mmeval.records.digests import digest
+from mmeval.records.request import GenerationParams
 from mmeval.run.options import BackendSpec
-from mmeval.run.task_run import judge_identity
 from mmeval.store.journal import Journal
-from mmeval.task.task import Selection, Task
+from mmeval.task.task import Task
 from mmeval.wording import some
 
 if TYPE_CHECKING:
@@ -28,25 +31,33 @@ log = logging.getLogger(__name__)
 
 ROLE_LIMIT = "max_connections"
 """Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
-
+GEN = "gen."
+"""Begins those arguments of a role that are generation parameters, such as ``gen.temperature``."""
 
 BATCHES = "batches"
 """In a run folder, what it takes to find the batches of a server again."""
 
 
 class Backends:
-    """The backends of a run by role; equal specs share one instance and its limit."""
+    """The backends of a run by role; equal specs share one instance and its limit.
 
-    def __init__(self, specs: Mapping[str, BackendSpec]) -> None:
+    ``params`` are the generation parameters of roles that have some among their arguments.
+    """
+
+    def __init__(self, specs: Mapping[str, BackendSpec], limits: AnswerLimits = USUAL_LIMITS) -> None:
         self.specs = dict(specs)
         self.named: dict[str, AnyBackend] = {}
+        self.params = {
+            role: params for role, spec in specs.items() if (params := role_params(role, spec.args)) is not None
+        }
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
-            key = digest([spec.name, dict(spec.args)]) if spec.instance is None else f"instance {id(spec.instance)}"
+            own = {name: value for name, value in spec.args.items() if not name.startswith(GEN)}
+            key = digest([spec.name, own]) if spec.instance is None else f"instance {id(spec.instance)}"
             if key not in made:
                 made[key] = (
-                    create_backend(spec.name, _of_backend(spec.args)) if spec.instance is None else spec.instance
+                    create_backend(spec.name, backend_args(spec.args)) if spec.instance is None else spec.instance
                 )
                 _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
@@ -54,18 +65,13 @@ class Backends:
                 elif isinstance(backend := made[key], LocalWork):
                     self._limits[id(backend)] = backend.usual_connections
             self.named[role] = made[key]
+        cast(self.named, self.params, limits)
 
-    def identities(self, selection: Selection) -> dict[str, Any]:
-        """The model, and for an agent every role that it may ask: all but the judges."""
-        model = self.named[MODEL]
-        found: dict[str, Any] = {"model": dict(model.identity)}
-        if isinstance(model, ProgramBackend):
-            judges = {
-                role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(self.named)
-            }
-            helpers = {role for role in self.named if role not in judges} - {MODEL}
-            found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
-        return found
+    def identities(self) -> dict[str, Any]:
+        """The model, and for an agent every role that is asked because of it."""
+        model = identity_of(MODEL, self.named)
+        roles = model.pop("roles", None)
+        return {"model": model, **({} if roles is None else {"roles": roles})}
 
     def runtimes(
         self,
@@ -91,7 +97,7 @@ class Backends:
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
-                    made[id(backend)].mark = mark_of(judge_identity(role, self.named))
+                    made[id(backend)].mark = mark_of(identity_of(role, self.named))
         for runtime in made.values():
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
@@ -103,7 +109,7 @@ class Backends:
         from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
 
         spec = self.specs[role]
-        jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), journal.folder.parent)
+        jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
         return WorkerPool(jobs, journal)
 
 
@@ -122,9 +128,19 @@ def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
         )
 
 
-def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:
+def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a role that are its backend's."""
-    return {name: value for name, value in args.items() if name != ROLE_LIMIT}
+    return {name: value for name, value in args.items() if name != ROLE_LIMIT and not name.startswith(GEN)}
+
+
+def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
+    """The generation parameters among the arguments of a role. Raises UsageError for those of the model."""
+    given = {name.removeprefix(GEN): value for name, value in args.items() if name.startswith(GEN)}
+    if given and role == MODEL:
+        raise UsageError(
+            f"{GEN}{next(iter(given))} is for other roles; for the model it is a flag, --gen_kwargs", name=GEN
+        )
+    return GenerationParams.from_mapping(given) if given else None
 
 
 def _positive(value: object) -> int:
@@ -134,36 +150,47 @@ def _positive(value: object) -> int:
 
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that nothing asks. An agent may ask any role."""
+    """Raises UsageError for a role that nothing asks."""
+    asked = _asked(tasks, backends, lambda role: asked_by(backends, role))
     check_variants(backends, _by_kind(tasks))
-    if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
-        return
-    asked = _asked(tasks, backends)
     for role in backends:
-        if role != MODEL and role not in asked:
-            asks = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
+        if role not in asked:
+            others = sorted({*asked} - {MODEL})
+            asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
             raise UsageError(
-                f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({asks})",
+                f"--role {role}: no chosen task asks this role{did_you_mean(role, others)} ({asks})",
                 name=role,
-                known=sorted(asked),
+                known=others,
             )
 
 
-def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
+def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) -> None:
     """Raises UsageError for an unasked role that looks misspelt.
     This happens before its backend is made."""
-    given = tuple(roles)
-    check_variants(given, _by_kind(tasks))
-    asked = _asked(tasks, given)
-    for role in given:
-        if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
+    check_variants(specs, _by_kind(tasks))
+    of_agents = {role for spec in specs.values() if (agent := _agent(spec)) for role in agent.signature.roles}
+    asked = {*_asked(tasks, specs, lambda role: roles_of(specs, role)), *of_agents}
+    for role in specs:
+        if role not in asked and (near := did_you_mean(role, asked - {MODEL})):
             raise UsageError(f"--role {role}: no chosen task asks this role{near}", name=role, known=sorted(asked))
 
 
-def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:
-    """The roles that task files and metrics name, with the variants present of them."""
-    asked = {role for task in tasks for metric in task.metrics for role in metric.bound.asked_roles(present)}
-    return asked.union(*(task.roles for task in tasks))
+def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
+    """The roles that a role asks itself, with backends that need not be made yet."""
+    agent = _agent(specs[role]) if role in specs else None
+    return () if agent is None else agent.asks(specs)
+
+
+def _agent(spec: BackendSpec) -> Agent | None:
+    if spec.instance is None:
+        return agent_named(spec.name)
+    return spec.instance.agent if isinstance(spec.instance, AgentBackend) else None
+
+
+def _asked(tasks: Sequence[Task], present: Collection[str], asks: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+    """The model, the roles that task files and metrics name, and those that agents in their place ask."""
+    metrics = [role for task in tasks for metric in task.metrics for role in metric.bound.asked_roles(present)]
+    return with_asked((MODEL, *metrics, *(role for task in tasks for role in task.roles)), asks)
 
 
 def _by_kind(tasks: Sequence[Task]) -> set[str]:

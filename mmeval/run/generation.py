@@ -237,6 +237,12 @@ def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) 
     elif trial.output is not None and not _is_only_answer(trial):
         row["output"] = written = trial.output.to_json()
         forget_store(written, run.plan.media_root)
+    if failed := {
+        e.path: {"d": e.request_digest, "r": e.response.to_json()}
+        for e in trial.exchanges
+        if e.response.error is not None and e.response.trace is not None
+    }:
+        row["failed"] = failed
     if trial.left_out:
         row["left_out"] = list(trial.left_out)
     run.records.keep_trial(job.index, job.repeat, digest, row)

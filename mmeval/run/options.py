@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.costs.prices import Bill
@@ -19,6 +20,9 @@ from mmeval.task.task import Selection, TaskOverrides
 
 if TYPE_CHECKING:
     from mmeval.backend.contract import AnyBackend
+
+
+REASONING_TAGS = ("<think>", "</think>")
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class ScoringOptions:
     budget_calls: int | None = None
     model_cost_config: Path | None = None
     """The user's prices, over ours."""
+    max_calls_per_answer: int = MAX_CALLS
+    """Calls of one answer of an agent."""
+    max_tokens_per_answer: int | None = None
     score_workers: int = 1
     metric_device: str = AUTO_DEVICE
     """Where the models of metrics go."""
@@ -51,6 +58,10 @@ class ScoringOptions:
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
     """Resamples for a number whose standard error has no formula; 0 leaves it without."""
+
+    @property
+    def answer_limits(self) -> AnswerLimits:
+        return AnswerLimits(self.max_calls_per_answer, self.max_tokens_per_answer)
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ class RunOptions(ScoringOptions):
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
     use_cache: Path | None = None
-    reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
+    reasoning_tags: tuple[str, str] | None = REASONING_TAGS
     predict_only: bool = False
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, ProgramBackend, TaskAhead, WholeAnswers
+from mmeval.backend.contract import AnyBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
 from mmeval.costs.bill import known_dollars
@@ -156,7 +156,9 @@ class Runner(ABC):
             broker = self.broker = self.open(folder, journal)
             for task, plan in zip(self.selection, plans, strict=True):
                 mark = self.data[task.name]["fingerprint"]
-                self.runs.append(task_run(self.path, task, plan, backends.named, data=mark, scoring=self.scores))
+                self.runs.append(
+                    task_run(self.path, task, plan, backends.named, backends.params, data=mark, scoring=self.scores)
+                )
                 stack.callback(self.runs[-1].close)
             broker.roles = backends.runtimes(
                 lambda: broker.live_trials,
@@ -267,9 +269,10 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     """Make the backends and open the data, before anything is written or sent.
     Raises UsageError or MissingError for what would refuse the run."""
     try:
-        backends = Backends({MODEL: options.model, **options.roles})
+        specs = {MODEL: options.model, **options.roles}
+        backends = Backends(specs, options.answer_limits)
     except MissingError:  # for a misspelt role no key is needed
-        check_role_names(options.roles, selection.tasks)
+        check_role_names(specs, selection.tasks)
         raise
     jobs = JobQueue(selection.tasks, options, media)
     check_backends(backends, selection.tasks, scoring=not options.predict_only)
@@ -313,12 +316,12 @@ def _chosen_samples(jobs: JobQueue, position: int) -> Iterator[Sample]:
     return (sample for _, sample in jobs.samples(position) if not sample.fault)
 
 
-def run_identity(backends: Backends, selection: Selection, options: RunOptions) -> dict[str, Any]:
+def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
     """What must stay the same for a run folder to be continued:
     who answers, the seed, how reasoning is split off."""
     tags = options.reasoning_tags
     return {
-        **backends.identities(selection),
+        **backends.identities(),
         "seed": options.seed,
         "reasoning_tags": None if tags is None else list(tags),
     }
@@ -352,7 +355,7 @@ class _NewTrials(Runner):
         options = self.options
         for note in damage_notes(journal.damaged, ASKED_AGAIN):
             log.warning("%s", note)
-        identity = run_identity(self.backends, self.selection, options)
+        identity = run_identity(self.backends, options)
         check_identity(self.path, folder.record, identity, len(journal))
         self._resumed = bool(folder.record)
         for task in folder.changed_data(self.data):
@@ -421,9 +424,8 @@ class _NewTrials(Runner):
         if plugins.any_of_script():  # which no other process has
             return "call mmeval.evaluate again as before"
         options = self.options
-        agents = {role for role, one in self.backends.named.items() if isinstance(one, ProgramBackend)}
         recorded = options.roles if options.settings else ()
-        return f"run {score_command(self.path, self.selection, options.roles, agents, recorded)}"
+        return f"run {score_command(self.path, self.selection, options.roles, recorded)}"
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         jobs, tally = self._jobs, self.tally

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.agent.casting import with_asked
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, RoleLostError, sentence
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import TRUST
 from mmeval.records.score import Result
+from mmeval.run.backends import roles_of
 from mmeval.run.options import BackendSpec
 from mmeval.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
@@ -73,18 +75,16 @@ def score_command(
     folder: Path,
     tasks: Iterable[Task],
     roles: Mapping[str, BackendSpec],
-    agents: Collection[str] = (),
     recorded: Collection[str] = (),
 ) -> str:
     """``mmeval score`` with a run's judges, to go on with its scores. Hides secrets.
 
-    ``agents`` are the roles that agents play: where one of them judges, it may ask any other role. Those that the
-    folder has ``recorded`` are asked without being named; one is named all the same where its secret is not kept.
+    The roles that the folder has ``recorded`` are asked without being named; one is named all the same where its secret
+    is not kept.
     """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
-    asked = {role for bound in bounds for role in bound.asked_roles(roles)}
-    if not asked.isdisjoint(agents):
-        asked |= roles.keys()
+    judges = [role for bound in bounds for role in bound.asked_roles(roles)]
+    asked = with_asked(judges, lambda role: roles_of(roles, role))
     words = ["mmeval", "score", str(folder)]
     for role, spec in roles.items():
         if role in asked and (role not in recorded or any(hidden_names(without_secrets(spec.args)))):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.contract import AnyBackend, ProgramBackend, SampleBackend, WholeAnswers
+from mmeval.agent.casting import identity_of
+from mmeval.backend.contract import AnyBackend, SampleBackend, WholeAnswers
 from mmeval.backend.routes import routes_to_fewer
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
@@ -17,6 +18,7 @@ from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
 from mmeval.program.route import Route
 from mmeval.records.digests import digest
+from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.scoring.score_set import ScoreSet
@@ -120,12 +122,18 @@ def task_run(
     task: Task,
     plan: ScoringPlan,
     backends: Mapping[str, AnyBackend],
+    params: Mapping[str, GenerationParams] | None = None,
     *,
     data: str = "",
     scoring: bool = True,
 ) -> TaskRun:
     """A task in a run folder; ``backends`` are the run's by role.
-    A score set is keyed by who judges, and by the fingerprint of the ``data``."""
+
+    A role's ``params`` of the user win over those of the task. A score set is keyed by who judges, and by the
+    fingerprint of the ``data``.
+    """
+    own = {role: task.roles.get(role, GenerationParams()).overlaid(given) for role, given in (params or {}).items()}
+    task = replace(task, roles={**task.roles, **own})
     judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
     scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
@@ -166,16 +174,6 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     )
 
 
-def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """What identifies the judge when a metric asks a role.
-    Which roles an agent asks is not known, so all other roles but the model belong to it."""
-    own = dict(backends[role].identity)
-    if not isinstance(backends[role], ProgramBackend):
-        return own
-    others = sorted(backends.keys() - {role, MODEL})
-    return {**own, "roles": {name: dict(backends[name].identity) for name in others}}
-
-
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides answers: it names the score set."""
     asked = sorted({role for m in task.metrics for role in m.bound.asked_roles(backends)})
@@ -185,9 +183,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {
-                role: judge_identity(role, backends) for role in m.bound.asked_roles(backends) if role in backends
-            },
+            "roles": {role: identity_of(role, backends) for role in m.bound.asked_roles(backends) if role in backends},
             **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
             **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
             **({"unavailable": m.unavailable} if m.unavailable else {}),

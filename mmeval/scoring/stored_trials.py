@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.content.parts import Interleaved
-from mmeval.records.response import ErrorInfo
+from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.store.journal import Journal, JournalEntry
+from mmeval.store.journal import Journal
+from mmeval.system.json_lines import to_line
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
-    """A trial by its row (see TaskRecords); failed calls, without answer, are missing."""
+    """A trial by its row (see TaskRecords); failed calls, without answer, are missing, but for those of agents."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     trial = Trial(sample, row["n"], exchanges, left_out=tuple(row.get("left_out", ())))
     error, output = row.get("error"), row.get("output")
@@ -27,9 +28,15 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
     return replace(trial, output=exchanges[0].response.output)
 
 
-def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, JournalEntry]]:
-    """The answered calls of a trial with their journal entries, in order."""
+def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, bytes]]:
+    """The calls of a trial with the JSON of their responses, in order: those answered, and those that agents failed.
+
+    The journal answers no call with a failure, so an agent's, which has a trace, stands in the trial's row.
+    """
+    failed = row.get("failed", {})
     for path, role, key in row["x"]:
-        entry = journal.get(key)
-        if entry is not None:
-            yield Exchange(path, role, entry.request_digest, entry.response), entry
+        if path in failed:
+            response = Response.from_json(failed[path]["r"], journal.media.root)
+            yield Exchange(path, role, failed[path]["d"], response), to_line(failed[path]["r"])
+        elif (entry := journal.get(key)) is not None:
+            yield Exchange(path, role, entry.request_digest, entry.response), entry.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mmeval.agent.limits import MAX_CALLS
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO
 from mmeval.metric.device import AUTO as AUTO_DEVICE
@@ -252,6 +253,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "budget_calls", "", _HOW, values.integer(0), None, "options.budget_calls",
         "calls that the run folder may make in all, retries included", "N",
+    ),
+    Flag(
+        "max_calls_per_answer", "", _HOW, values.integer(1), MAX_CALLS, "options.max_calls_per_answer",
+        f"calls that an agent may make for one answer ({MAX_CALLS})", "N",
+    ),
+    Flag(
+        "max_tokens_per_answer", "", _HOW, values.integer(1), None, "options.max_tokens_per_answer",
+        "tokens, in and out, after which an agent makes no more calls for an answer", "N",
     ),
     Flag(
         "model_cost_config", "", _HOW, values.path, None, "options.model_cost_config",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.system.json_lines import drop_damaged, line_at, open_append, read_rows, sealed, to_line, unsealed, writing
 from mmeval.wording import file_name
 
@@ -38,7 +38,8 @@ class TaskRecords:
             self._samples.write(sealed(b'{"i":%d,"d":"%s","sample":%s}' % (index, sample.digest.encode(), line)))
 
     def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
-        if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
+        known = self._known_trials.get(trial_key(index, repeat)) if self._known_trials else None
+        if known == trial_digest and "failed" not in row:  # failures with other steps have the same digest
             return
         if self._trials is None:
             self._trials = open_append(self._trial_file)
@@ -80,15 +81,18 @@ class TrialRows(NamedTuple):
     size: int
 
 
-def trial_rows(folder: Path, task: str, damaged: list[int] | None = None) -> Iterator[TrialRows]:
+def trial_rows(
+    folder: Path, task: str, damaged: list[int] | None = None, wanted: Wanted = every_trial
+) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
     A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
-    ``damaged`` gets the numbers of damaged lines, first those of samples.
+    ``damaged`` gets the numbers of damaged lines, first those of samples. Only ``wanted`` trials are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
-    latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(trial_file, damaged)}
+    made = ((row["i"], row["n"], offset) for offset, row in read_rows(trial_file, damaged))
+    latest = {trial_key(index, repeat): offset for index, repeat, offset in made if wanted(index, repeat)}
     if not latest or not samples:
         return
     with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:

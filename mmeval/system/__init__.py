@@ -9,16 +9,19 @@ if TYPE_CHECKING:
     from mmeval.system.extras import need
     from mmeval.system.folders import own_cache
     from mmeval.system.json_lines import from_line, to_line, write_atomic
-    from mmeval.system.processes import FreshContext
+    from mmeval.system.leash import Leash
+    from mmeval.system.processes import FreshContext, ending
     from mmeval.system.threads import OwnThread
 
 __all__ = [
     "Checked",
     "FreshContext",
+    "Leash",
     "OptionalShare",
     "OwnThread",
     "PathOrName",
     "Share",
+    "ending",
     "from_line",
     "need",
     "own_cache",

@@ -88,6 +88,20 @@ def settle_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
+def ending(code: int | None) -> str:
+    """The end of a process in words."""
+    if code is None:
+        return "was lost"
+    if code >= 0:
+        return f"ended by itself with exit status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = " (often because memory ran out)" if name == "SIGKILL" else ""
+    return f"was killed by {name}{hint}"
+
+
 def parent_id() -> int:
     """In a child of multiprocessing: the process that has started it, which may be gone."""
     parent = multiprocessing.parent_process()

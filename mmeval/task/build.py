@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from mmeval import plugins
+from mmeval.content.media import path_inside
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.dataset.contract import Loader
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.metric.profiles import PROFILES
 from mmeval.program.calls import Program
 from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, Prompt, PromptError, plain_prompt
-from mmeval.program.prompt_file import read_prompt_folder
+from mmeval.program.prompt_file import PromptTexts, bound_prompts, is_prompt_path, prompt_kinds, read_prompt_folder
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
 from mmeval.system.yaml_document import KeyPath
@@ -44,17 +46,19 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
     prompt = _prompt(file)
     kinds = cast("tuple[PartKind, ...]", tuple(keys.output_modalities))
     metrics = metrics_of(file, given, roles)
+    protocol = _protocol(file, given)
     return Task(
         name=file.name,
         alias=keys.task_alias or file.name,
         version=file.version,
         file=file.document.file,
-        config=_config(file, given, metrics),
+        config=_config(file, given, metrics, protocol),
         dataset=data,
         source=data.record,
         prompt=InstructedPrompt(given.system_instruction, prompt) if given.system_instruction else prompt,
-        protocol=_protocol(file, given),
+        protocol=protocol,
         protocol_name=given.protocol or keys.protocol.name,
+        protocol_prompts=_protocol_prompts(protocol),
         wanted=SampleKinds(file.name) if keys.output_modalities == [PER_SAMPLE] else FixedKinds(kinds),
         params=GenerationParams.from_mapping(_over(keys.generation_kwargs, given.gen_kwargs)),
         given_options=frozenset(GenerationParams.from_mapping(given.gen_kwargs).options),
@@ -83,6 +87,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     if overrides.judge_prompts is None:
         return
     used = {prompt["name"] for task in tasks for metric in task.metrics for prompt in metric.bound.prompts.values()}
+    used |= {prompt["name"] for task in tasks for prompt in task.protocol_prompts.values()}
     unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
     if unused:
         raise UsageError(
@@ -125,16 +130,34 @@ def _loader(file: TaskFile) -> Loader:
     return found
 
 
-def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Program[Interleaved]]:
+def _protocol(file: TaskFile, overrides: TaskOverrides) -> partial[Program[Interleaved]]:
+    """The protocol with its options, of which prompts are ``{name, sha256, text}``."""
     named = file.keys.protocol
+    options: dict[str, Any] = {}
     if overrides.protocol not in ("", named.name):  # else the options of the file apply
-        return _protocol_of_run(overrides.protocol)
-    function = plugin_at(partial(plugins.load, "mmeval.protocols"), named.name, name_path(file, ("protocol",)))
-    check_options(function, named.options, ("protocol",))
-    check_values(function, named.options, ("protocol",))
-    return (
-        partial(function, **named.options) if named.options else cast("Callable[[Ask], Program[Interleaved]]", function)
-    )
+        function = _protocol_of_run(overrides.protocol)
+    else:
+        function = plugin_at(partial(plugins.load, "mmeval.protocols"), named.name, name_path(file, ("protocol",)))
+        options = named.options
+        check_options(function, options, ("protocol",))
+        check_values(function, options, ("protocol",))
+    written = inspect.signature(function).parameters.items()
+    values = {name: one.default for name, one in written if one.default is not one.empty} | options
+    kinds = prompt_kinds(function, values)
+    folder, home = overrides.judge_prompts, file.beside("protocol")
+    try:
+        for name in kinds:
+            if isinstance(values[name], str) and is_prompt_path(values[name]):
+                values[name] = str(path_inside(home, values[name]))
+        texts = PromptTexts({} if folder is None or not kinds else read_prompt_folder(folder))
+        return partial(function, **options | bound_prompts(function, kinds, values, texts))
+    except UsageError as error:
+        raise KeyFaultsError((("protocol",), str(error))) from None
+
+
+def _protocol_prompts(protocol: partial[Program[Interleaved]]) -> dict[str, Mapping[str, str]]:
+    """The options of a protocol that are prompts."""
+    return {name: protocol.keywords[name] for name in prompt_kinds(protocol.func, protocol.keywords)}
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
@@ -184,7 +207,12 @@ def _layout(file: TaskFile) -> None:
         plugin_at(partial(plugins.load, "mmeval.layouts"), file.keys.layout, ("layout",))
 
 
-def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
+def _config(
+    file: TaskFile,
+    overrides: TaskOverrides,
+    metrics: Sequence[TaskMetric],
+    protocol: partial[Program[Interleaved]],
+) -> dict[str, Any]:
     """The resolved file as JSON, with overrides and texts of prompts, without paths."""
     config = {key: value for key, value in file.document.data.items() if key not in ("include", *ABOUT_DATA)}
     changed: dict[str, Any] = {
@@ -196,6 +224,8 @@ def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetr
         "protocol": "" if overrides.protocol == file.keys.protocol.name else overrides.protocol,
     }
     config.update({key: value for key, value in changed.items() if value})
+    if _protocol_prompts(protocol):
+        config["protocol"] = {"name": overrides.protocol or file.keys.protocol.name, **protocol.keywords}
     config.update(written_metrics(file, overrides, metrics))
     if file.keys.dataset_path:
         config["dataset_path"] = portable(file.keys.dataset_path)

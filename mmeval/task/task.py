@@ -110,6 +110,8 @@ class Task:
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
     numbers: tuple[CombinedNumber, ...] = ()
+    protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
     """The parameters of one modality that the command line gives; the others of ``params`` are the task file's."""
     repeats: int = 1

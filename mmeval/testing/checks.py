@@ -9,8 +9,9 @@ same, because sums over a batch may be rounded differently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.contract import BatchBackend
@@ -32,6 +33,14 @@ BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
 """A check of at least three requests that are equal in ``wants`` and ``params`` and have different answers."""
 
 
+class CheckResult(NamedTuple):
+    """What a check of some wanted kinds has found; no ``fault``: it holds."""
+
+    check: str
+    wants: tuple[PartKind, ...]
+    fault: AssertionError | None
+
+
 def check_backend(
     backend: BatchBackend,
     prompts: Sequence[Message] = (),
@@ -46,12 +55,31 @@ def check_backend(
     takes. ``wants`` are the combinations of kinds to ask for, by default those of :func:`combinations`.
     ``deterministic``: it never draws, so that other seeds must give the same answers.
     """
-    checks = [check_no_draws if deterministic and check is check_seeds else check for check in CHECKS]
     start(backend)
+    checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
+    for result in check_results(backend, prompts, checks=checks, params=params, wants=wants):
+        if result.fault is not None:
+            raise result.fault
+
+
+def check_results(
+    backend: BatchBackend,
+    prompts: Sequence[Message] = (),
+    *,
+    checks: Mapping[str, BatchCheck],
+    params: GenerationParams = FEW_TOKENS,
+    wants: Sequence[Sequence[PartKind]] = (),
+) -> Iterator[CheckResult]:
+    """The results of some checks of a started backend, one after the other; see :func:`check_backend`."""
     for kinds in wants or combinations(backend.capabilities):
         asked = requests(prompts or usual_prompts(backend.capabilities), wants=kinds, params=params)
-        for check in checks:
-            check(backend, asked)
+        for name, check in checks.items():
+            fault = None
+            try:
+                check(backend, asked)
+            except AssertionError as error:
+                fault = error
+            yield CheckResult(name, tuple(kinds), fault)
 
 
 def start(backend: BatchBackend) -> None:
@@ -178,15 +206,16 @@ def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
             assert refused.error.kind in HOPELESS, f"{name} gave {_shown(refused)}, none of {', '.join(HOPELESS)}"
 
 
-CHECKS: tuple[BatchCheck, ...] = (
-    check_rows,
-    check_kinds,
-    check_batch,
-    check_seeds,
-    check_neighbours,
-    check_order,
-    check_refusals,
-)
+CHECKS: Mapping[str, BatchCheck] = {
+    "rows": check_rows,
+    "kinds": check_kinds,
+    "batch": check_batch,
+    "seeds": check_seeds,
+    "neighbours": check_neighbours,
+    "order": check_order,
+    "refusals": check_refusals,
+}
+"""By the names that ``mmeval check-backend`` gives them."""
 
 
 def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:

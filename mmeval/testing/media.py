@@ -16,16 +16,16 @@ RATE = 16_000
 """Hz."""
 
 
-def small_media(kind: PartKind) -> Media:
-    """A picture of colour gradients, a second of a tone, or any bytes for other kinds."""
+def small_media(kind: PartKind, number: int = 0) -> Media:
+    """A picture of colour gradients, a second of a tone, or any bytes for other kinds; another one for each number."""
     if kind == "image":
         from PIL import Image
 
-        gradients = ((5 * x, 5 * y, 255 - 2 * x - 2 * y) for y in range(SIDE) for x in range(SIDE))
+        gradients = ((5 * x, 5 * y, (255 - 2 * x - 2 * y + number) % 256) for y in range(SIDE) for x in range(SIDE))
         return png(Image.frombytes("RGB", (SIDE, SIDE), b"".join(map(bytes, gradients))))
     if kind == "audio":
-        return wav((np.sin(np.arange(RATE) / 6) / 4).astype(np.float32), RATE)
-    return Media.from_bytes(f"a medium of the kind {kind}".encode())
+        return wav((np.sin(np.arange(RATE) / (6 + number)) / 4).astype(np.float32), RATE)
+    return Media.from_bytes(f"medium {number} of the kind {kind}".encode())
 
 
 UNREADABLE: Mapping[PartKind, Media] = {

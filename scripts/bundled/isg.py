@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mmeval.tasks.isg.graph.stages import plain_name
 from scripts.synthetic_media import BLACK, BLUE, GREEN, RED, YELLOW, disc, over, png, square, triangle
 
 FOLDER = "tasks/isg/bundled"
@@ -225,14 +226,14 @@ def image_questions(tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     questions: list[dict[str, Any]] = []
     for number, (kind, *words, picture) in enumerate(tuples):
         if kind == "entity":
-            entities[picture, _plain(words[0])] = number
+            entities[picture, plain_name(words[0])] = number
             about: list[str] = []
             asked = f"Is there {'an' if words[0][0] in 'aeiou' else 'a'} {words[0]} in this image?"
         elif kind == "attribute":
             about, asked = words[1:], f"Is the {words[1]} {words[0]} in this image?"
         else:
             about, asked = words[1:], f"Is the {words[1]} {words[0]} the {words[2]} in this image?"
-        parents = [entities[picture, _plain(name)] for name in about if (picture, _plain(name)) in entities]
+        parents = [entities[picture, plain_name(name)] for name in about if (picture, plain_name(name)) in entities]
         questions.append({"image": picture, "Question": asked, "id": number, "Preliminary": parents})
     return questions
 
@@ -291,10 +292,6 @@ def _structure(side: str, blocks: Sequence[str]) -> list[str]:
 
 def _block(one: str) -> dict[str, str]:
     return {"type": "image", "content": f"images/{one}.png"} if one in PICTURES else {"type": "text", "content": one}
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", " ")
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> bytes:

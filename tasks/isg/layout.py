@@ -79,7 +79,11 @@ def _add(found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str])
             found.lost.update(LEVELS)
             continue
         scores = {level: row["scores"].get(number) for level, number in by_level.items()}
-        found.rows.append({"category": category, **{level: _value(found, level, one) for level, one in scores.items()}})
+        values = {level: _value(found, level, one) for level, one in scores.items()}
+        weights = {level: (one or {}).get("weight", 1) for level, one in scores.items()}
+        for line in range(int(max(weights.values()))):  # the released script counts each line of an id
+            left = {level: value if line < weights[level] else None for level, value in values.items()}
+            found.rows.append({"category": category, **left})
 
 
 def _scored(task: StoredTask) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:

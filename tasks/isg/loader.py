@@ -7,11 +7,15 @@
 ``Query`` is asked and ``Golden`` is the reference, block by block. The labels are ``category``, ``predict`` (the
 questions, :mod:`mmeval.metrics.judged.isg.rows`), ``paths`` (those of the pictures, as the data write them), and
 ``irregularities``: what is odd about the row and was read all the same. With the option ``judge_file``, the name of a
-file of the released judge script or a pattern of it, ``result`` is what that file says of the row.
+file of the released judge script or a pattern of it, ``result`` is what that file says of the row, and ``earlier`` what
+earlier lines of the same id say. With ``questions``
+the reference is the row's ``predict`` as JSON, for models that write questions; the label ``row`` has both sides as the
+data have them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,14 +24,15 @@ from typing import Any
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, read_jsonl, row_files, unpacked
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
-from mmeval.metrics.judged.isg.isg_recorded import RESULT
+from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
-OPTIONS = ("data_file", "judge_file")
+ROW = "row"
+OPTIONS = ("data_file", "judge_file", "questions")
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
@@ -41,18 +46,21 @@ def load(source: DataSource) -> InterleavedDataset:
     results = None if pattern is None else _results(source.folder, str(pattern))
     files = row_files(replace(source, options=named))
     root = source.folder.absolute()
+    questions = source.options.get("questions") is True
     packed = not (root / FOLDER).is_dir() and (root / ARCHIVE).is_file()
-    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None)
+    reader = RowReader(results, unpacked(root / ARCHIVE) if packed else None, questions=questions)
     return InterleavedDataset(files=files, root=root, read=reader.read)
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """Makes samples of rows; ``results`` are those of a judge file by id, None where there is none.
+    """Makes samples of rows; ``results`` are those of a judge file by id, in the order of its lines, None where there
+    is none.
     ``archive`` is the folder of the pictures that came packed, with the folder ``images`` in it or without."""
 
-    results: Mapping[str, Any] | None = None
+    results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     archive: Path | None = None
+    questions: bool = field(default=False, kw_only=True)
     _names: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
@@ -75,12 +83,13 @@ class RowReader:
         paths = {
             key: [block["content"] for block in row[key] if block["type"] == "image"] for key in ("Query", "Golden")
         }
-        recorded = {} if self.results is None else {RESULT: self.results.get(str(sample_id))}
+        recorded = {} if self.results is None else _recorded(self.results.get(str(sample_id), ()))
+        own = {ROW: {key: row[key] for key in ("Query", "Golden")}} if self.questions else {PATHS: paths}
         return Sample(
             id=str(sample_id),
             input=(user(*query.parts),),
-            references=(golden,),
-            metadata={**labels, PATHS: paths, **({IRREGULARITIES: odd} if odd else {}), **recorded},
+            references=(Interleaved((text_part(json.dumps(predict)),)) if self.questions else golden,),
+            metadata={**labels, **own, **({IRREGULARITIES: odd} if odd else {}), **recorded},
         )
 
     def _blocks(self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]) -> Iterator[Part]:
@@ -119,12 +128,28 @@ class RowReader:
         return self._names[folder]
 
 
-def _results(folder: Path, pattern: str) -> dict[str, Any]:
-    """What a judge file says of each sample; of an id that stands again the last row counts.
+def _recorded(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The labels of a sample with these lines in the judge file."""
+    *earlier, last = lines or ({RESULT: None},)
+    return {RESULT: last[RESULT], **({EARLIER: earlier} if earlier else {})}
+
+
+def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
+    """What the lines of a judge file say of each sample, and whether they have an answer.
     Raises MissingDataError unless there is exactly one such file."""
     found = [file for file in sorted(folder.glob(pattern)) if file.is_file()] if "/" not in pattern else []
     if len(found) != 1:
         some = f"{', '.join(file.name for file in found[:5])}; name one of them" if found else "there is none"
         raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {some}")
-    rows = (row.values for row in read_jsonl(found[0]))
-    return {str(row.get("id")): row.get("result") for row in rows if isinstance(row, dict)}
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for row in (row.values for row in read_jsonl(found[0])):
+        if isinstance(row, dict):
+            line = {RESULT: row.get("result"), ANSWERED: _begins(row.get("output"))}
+            lines.setdefault(str(row.get("id")), []).append(line)
+    return lines
+
+
+def _begins(output: Any) -> bool:
+    """Whether an answer of a judge file is there, and does not begin with an empty text."""
+    first = output[0] if isinstance(output, list) and output else None
+    return isinstance(first, dict) and not (first.get("type") == "text" and first.get("content") == "")

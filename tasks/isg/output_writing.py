@@ -21,10 +21,10 @@ from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDI
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
     CATEGORY,
+    ENDS_HERE,
     IMAGE_QUESTIONS,
     listed,
     predict_of,
-    structure_fault,
     structure_of,
 )
 from mmeval.metrics.judged.reading import UNREADABLE
@@ -168,14 +168,21 @@ class _Writer:
 
 
 def result_of(one: ScoredTrial) -> dict[str, Any]:
-    """The levels of a trial as the released judge script writes them; a verdict that is lost is null."""
-    _, block, image, holistic = (one.scores[name] for name in SCORES)
-    right = not structure_fault(one.trial)
+    """The levels of a trial as the released judge script writes them; a verdict that is lost is null.
+    In the official profile a sample that ends there is an error, and pictures whose judging ends it are null."""
+    structural, block, image, holistic = (one.scores[name] for name in SCORES)
+    if _ends(structural):
+        return {"error": structural.evidence["reason"]}
+    right = structural.value == 1
     result: dict[str, Any] = {"structure": right}
     if right:
         result["block"] = [*_block_rows(one.trial.sample, block)]
-        result["image"] = [*_image_rows(one.trial.sample, image)]
+        result["image"] = None if _ends(image) else [*_image_rows(one.trial.sample, image)]
     return {**result, "holistic": _holistic(holistic)}
+
+
+def _ends(score: Score) -> bool:
+    return str(score.evidence.get("reason", "")).startswith(ENDS_HERE)
 
 
 def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mmeval.errors import UnknownNameError
 
@@ -74,7 +74,16 @@ TASKS: Mapping[str, str] = {
     f"isg_{task}": name for names in CATEGORIES.values() for name, task in names.subtasks.items()
 }
 """The spelling in the data by the name of the task."""
+Requirement = Literal["detailed", "partial", "none"]
+_REQUIRED: Mapping[str, Requirement] = {"style": "detailed", "3d": "detailed", "decomposition": "detailed"}
+_NOTHING = ("Scientific", "Object_VQA", "Historical")
 _OF_SUBTASK = {name: category for category, names in CATEGORIES.items() for name in names.subtasks}
+
+
+def requirement_of(subtask: str) -> Requirement:
+    """How much of what pictures show follows from the task: all of it, its main and certain things, or nothing
+    (released prompts). A subtask that is none counts as partial."""
+    return "none" if subtask in _NOTHING else _REQUIRED.get(_OF_SUBTASK.get(subtask, ""), "partial")
 
 
 def category_of(subtask: str) -> str:

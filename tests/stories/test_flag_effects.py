@@ -15,6 +15,7 @@ QUESTIONS = ["question 0", "question 1", "question 2"]
 JUDGED: dict[str, Any] = {"metric_list": [{"metric": "toy_verdict"}]}
 JUDGES: dict[str, Any] = {"metric_list": [{"metric": "judge_yes_no"}]}
 BOTH: dict[str, Any] = {"output_modalities": ["text", "image"]}
+AGENT = "--model toy_agent --role helper=toy,tokens=10"
 MEDIAN = {"metric_list": [{"metric": "exact_match", "aggregation": "median"}]}
 Seen = Callable[[Left], Any]
 asked, value, code = attrgetter("asked"), attrgetter("value"), attrgetter("code")
@@ -130,6 +131,8 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
         lambda left: (left.code, NotingLocal.made[0]),
         ((2, "cpu"), (0, "cuda:1")),
     ),
+    "max_calls_per_answer": (AGENT, f"{AGENT} --max_calls_per_answer 1 --run_id b", code, (0, 3)),
+    "max_tokens_per_answer": (AGENT, f"{AGENT} --max_tokens_per_answer 20 --run_id b", code, (0, 3)),
     "metric_device": ("", "--metric_device cpu --run_id b", lambda left: asked_device(), ("auto", "cpu")),
     "seed": ("--run_id a", "--run_id b --seed 7", lambda left: {one.seed for one in left.requests}, None),
     "bootstrap_iters": (

@@ -1,5 +1,6 @@
 """ISG-Bench from end to end: on the bundled rows, and on whole samples with a judge whose every word is known."""
 
+import base64
 import csv
 import io
 import json
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mmeval.tasks.isg.subtasks import CATEGORIES
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.judges import OF_ISG, judge, judge_server
 from tests.support.mock_openai_server import MockServer
@@ -127,6 +129,52 @@ def test_a_judge_file_without_its_pictures_is_averaged_too(tmp_path: Path) -> No
     assert (left.done.code, [(row["value"], row["n"]) for row in rows]) == (0, [(1, 21), (9, 21), (1, 21), (8, 21)])
 
 
+@pytest.mark.parametrize(
+    ("profile", "structural", "complementation"), [("standard", 1, 1), ("official", 21 / 22, 2 / 3)]
+)
+def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
+    profile: str, structural: float, complementation: float, tmp_path: Path
+) -> None:
+    data, bundled = tmp_path / "data", Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
+    shutil.copytree(bundled, data)
+    judged = data / "golden_0_21_judge.jsonl"
+    (howto,) = (row for row in map(json.loads, judged.read_text().splitlines()) if row["Category"] == "HowTo")
+    wrong = {**howto, "output": [], "result": {**howto["result"], "structure": False}}
+    judged.write_text(json.dumps(wrong) + "\n" + judged.read_text())
+    replay = ("--model", "replay", "--model_args", f"format=isg,path={judged}", "--data_dir", data)
+    left = run(tmp_path / "runs", *replay, "--profile", profile, tasks="isg_recorded")
+    assert left.done.code == 0
+    assert left.values("isg_recorded")["isg_recorded_structural"] == pytest.approx(structural)
+    # Without an answer the earlier line has 1 on the holistic level, the others have 8.
+    assert left.values("isg_recorded")["isg_recorded_holistic"] == pytest.approx(
+        8 if profile == "standard" else 169 / 22
+    )
+    table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
+    cells = [row for row in csv.reader(io.StringIO(table.out)) if "structural" in row[0] and "I-T C." in row]
+    assert float(cells[0][-1]) == pytest.approx(complementation)
+
+
+def test_a_picture_with_a_sound_head_and_broken_data_is_shown_and_unknown_where_the_judge_refuses_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "broken.png").write_bytes(picture(size=(64, 64))[:60])
+    (tmp_path / "sound.png").write_bytes(picture())
+    blocks = [("image", "broken.png"), ("text", "Walls."), ("image", "sound.png"), ("text", "A roof.")]
+    output = [{"type": kind, "content": content} for kind, content in blocks]
+    (tmp_path / "outputs.jsonl").write_text(json.dumps({"id": "0012", "output": output}))
+    replay = ("--model", "replay", "--model_args", f"format=isg,path={tmp_path / 'outputs.jsonl'}")
+    once = (*replay, "--retry_on_error", "0")
+    data = base64.b64encode((tmp_path / "broken.png").read_bytes()).decode()
+    with judge_server(tmp_path / "judge") as server:
+        taken = run(tmp_path / "taken", *once, *judge(server), tasks="isg_howto")
+    assert (taken.done.code, taken.values("isg_howto")) == (0, levels(1, 9, 1, 8))
+    with judge_server(tmp_path / "judge", poison=data) as server:
+        refused = run(tmp_path / "refused", *once, *judge(server), tasks="isg_howto")
+    assert (refused.done.code, refused.values("isg_howto")) == (3, levels(1, None, None, None))
+    rows = {row["metric"]: row for row in results(refused.output)["mmeval"]["results"] if row["slice"] == ""}
+    assert all(rows[f"isg_{level}"]["bounds"] for level in LEVELS[1:])
+
+
 def test_a_row_of_an_unknown_category_is_left_out_of_the_tables_with_a_note(tmp_path: Path) -> None:
     data, bundled = tmp_path / "data", Path(__file__).parents[2] / "tasks" / "isg" / "bundled"
     shutil.copytree(bundled, data)
@@ -164,10 +212,16 @@ def test_whole_samples_have_their_averages_in_both_profiles(profile: str, whole:
     if profile == "standard":
         assert left.values() == pytest.approx({f"isg_{level}": result["average"][level] for level in LEVELS})
     table = mmeval("report", run_folder(tmp_path / "runs", "replay"), "--layout", "isg", "--format", "csv")
-    derived = [row for row in csv.reader(io.StringIO(table.out)) if "derived average" in row]
-    released = {"structural": "structure"}
-    wanted = {released.get(level, level): result["average"][level] for level in LEVELS}
-    assert {row[-2]: float(row[-1]) for row in derived} == pytest.approx(wanted if profile == "official" else {})
+    rows = [row[1:] for row in csv.reader(io.StringIO(table.out)) if "released script's" in row[0] and row[2] != "note"]
+    found = {(name, column): float(value) for name, column, value in rows}
+    columns = {level: "structure" if level == "structural" else level for level in LEVELS}
+    named = {names.released: result["categories"].get(name, {}) for name, names in CATEGORIES.items()}
+    wanted = {
+        (name, columns[level]): value
+        for name, values in {**named, "derived average": result["average"]}.items()
+        for level, value in values.items()
+    }
+    assert found == pytest.approx(wanted if profile == "official" else {})
 
 
 def test_without_the_switch_a_lost_verdict_leaves_bounds(whole: Path, tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ def driven(program: Program[T], say: Callable[[Call], str | Response]) -> tuple[
     sent: Any = None
     try:
         while True:
-            calls = program.send(sent)
-            assert not isinstance(calls, Call)
-            steps.append(list(calls))
-            said = [say(call) for call in calls]
-            sent = [Reply(one if isinstance(one, Response) else reply(one)) for one in said]
+            asked = program.send(sent)
+            steps.append([asked] if isinstance(asked, Call) else list(asked))
+            said = [say(call) for call in steps[-1]]
+            replies = [Reply(one if isinstance(one, Response) else reply(one)) for one in said]
+            sent = replies[0] if isinstance(asked, Call) else replies
     except StopIteration as done:
         result: T = done.value
         return result, steps

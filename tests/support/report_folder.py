@@ -135,7 +135,7 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",
              "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
-        "notes": [], "layouts": [],
+        "notes": [], "layouts": [], "comparison": [],
         "charts": [{"title": "By field", "text": "", "svg": Markup(CHART), "narrow": Markup(CHART)}],
         **given,
     }  # fmt: skip

@@ -15,7 +15,8 @@ SCORE_SET = "0123456789ab"
 @dataclass
 class Told:
     """One trial as a test tells it: what was asked, answered and scored. ``answer`` is None where the call failed with
-    ``error``; ``steps`` are further calls after the first, as (role, parts)."""
+    ``error``; ``steps`` are further calls after the first, as (role, parts). ``place`` is that of its sample in the
+    data set, by default that of the trial, and ``digest`` that of its sample, by default made of the place."""
 
     asked: list[Json]
     answer: list[Json] | None
@@ -28,6 +29,10 @@ class Told:
     reply: Json = field(default_factory=dict)
     steps: list[tuple[str, list[Json]]] = field(default_factory=list)
     verdicts: list[Json] = field(default_factory=list)
+    repeat: int = 0
+    place: int | None = None
+    digest: str = ""
+    cluster: str = ""
 
 
 def rewritten(file: Path, **changes: Any) -> None:
@@ -47,9 +52,10 @@ def write_run(
     config: Mapping[str, Any] | None = None,
     results: Mapping[str, Any] | None = None,
     model: str = "teller",
+    identity: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the folder of a run of one task. ``config`` is added to its task file, ``results`` to what the results file
-    says under ``mmeval``; None writes no results file."""
+    says under ``mmeval``; None writes no results file. ``identity`` is that of the run."""
     record = {
         **{
             "format": FORMAT_VERSION,
@@ -58,6 +64,7 @@ def write_run(
             "settings": {},
             "finished": True,
         },
+        "identity": identity or {},
         "options": {"model": "reference", "model_name": model, "limit": None},
         "tasks": {task: {"task": task, **(config or {})}},
         "sessions": [{"started": "2026-01-31T12:00:00+0000", "command": "mmeval --tasks told"}],
@@ -84,22 +91,26 @@ def _add(files: tuple[list[Json], ...], task: str, at: int, told: Told) -> None:
     def kept(key: str, reply: Json) -> None:
         journal.append({"k": key, "d": f"{at:032x}", "to": [], "t": 1769860800.0, "r": reply})
 
+    at = at if told.place is None else told.place
+    repeat = told.repeat
     name = told.sample or f"sample {at}"
     asked = [{"role": "user", "content": told.asked}]
     sample = {"id": name, "input": asked, "references": told.references, "metadata": told.metadata}
-    samples.append({"i": at, "d": f"{at:032x}", "sample": sample})
+    if not any(row["i"] == at for row in samples[-1:]):
+        samples.append({"i": at, "d": told.digest or f"{at:032x}", "sample": sample})
     replies = [] if told.answer is None else [("model", told.answer), *told.steps]
-    keys = [(str(number), role, f"{task}/{at}/0#{number}") for number, (role, _) in enumerate(replies)]
+    keys = [(str(number), role, f"{task}/{at}/{repeat}#{number}") for number, (role, _) in enumerate(replies)]
     for (_, _, key), (_, parts) in zip(keys, replies, strict=True):
         kept(key, {"latency": 0.25, "output": parts, "usage": [10, 20], "served": "teller-1", **told.reply})
-    row: Json = {"i": at, "n": 0, "d": f"{at:032x}"}
+    row: Json = {"i": at, "n": repeat, "d": f"{at:032x}"}
     made.append({**row, "x": keys, **({"error": told.error} if told.error else {})})
     labels = {} if told.labels is None else {"labels": told.labels}
     scores.append({**row, "s": name, "status": "failed" if told.error else "ok", "scores": told.scores, **labels})
+    scores[-1].update({"cluster": told.cluster} if told.cluster else {})
     for number, verdict in enumerate(told.verdicts):
-        key = f"{task}/{at}/0/score#{number}"
+        key = f"{task}/{at}/{repeat}/score#{number}"
         kept(key, {"latency": 0.5, "output": verdict.get("parts", [])})
-        verdicts.append({"i": at, "n": 0, "path": str(number), "key": key, **verdict})
+        verdicts.append({"i": at, "n": repeat, "path": str(number), "key": key, **verdict})
 
 
 def results_document(task: str, count: int, ours: Mapping[str, Any]) -> Json:

@@ -8,12 +8,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmeval.agent.answer import AgentAnswer, AgentProgram
+from mmeval.agent.contract import AgentBackend, agent
 from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.tool import Tool
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.metric.bound import bind
@@ -21,7 +25,7 @@ from mmeval.metric.contract import load_metric, metric
 from mmeval.program.calls import Call, Program, Role, ask_one
 from mmeval.program.protocols import Ask, join, single
 from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
+from mmeval.records.response import Response, Usage
 from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
@@ -44,7 +48,7 @@ toy_turns = tests.support.toy:three_turns
 [mmeval.model_backends]
 toy = tests.support.toy:Toy
 toy_local = tests.support.toy:ToyLocal
-toy_agent = tests.support.toy:ToyAgent
+toy_agent = tests.support.toy:toy_agent
 toy_parallel = tests.support.parallel:ToyParallel
 """
 
@@ -144,7 +148,7 @@ class Toy:
     """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers`` says to whatever it is asked.
 
     ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
-    requests that contain its first line fail with the kind of error in its second.
+    requests that contain its first line fail with the kind of error in its second. Each answer costs ``tokens``.
     """
 
     provenance: Mapping[str, Any] = {"library": "1"}
@@ -159,13 +163,14 @@ class Toy:
         wording: str = "{}",
         answers: Callable[[Request], Response] | None = None,
         takes: str = "text+image",
+        tokens: int = 0,
     ) -> None:
         self.identity = {"backend": "toy", "model": model}
         self.capabilities = Capabilities.of(takes.split("+"), ("text", "image"))
         self.asked: list[Request] = []
         self.closed = 0
         self._model, self._log, self._broken, self._delay = model, log, broken, delay
-        self._wording = wording
+        self._wording, self._usage = wording, Usage(tokens, tokens)
         self._answers = answers or self._usual
 
     async def generate(self, request: Request) -> Response:
@@ -178,13 +183,16 @@ class Toy:
             mark, kind = Path(self._broken).read_text().split("\n")[:2]
             if mark in asked_text(request):
                 return Response.failed(kind, "broken")  # type: ignore[arg-type]  # the test names a real kind
-        return self._answers(request)
+        response = self._answers(request)
+        return replace(response, usage=self._usage) if self._usage.input_tokens else response
 
     async def close(self) -> None:
         self.closed += 1
 
     def _usual(self, request: Request) -> Response:
         text = asked_text(request)
+        if request.wants == ("image",):
+            return reply("", picture())
         verdict = "yes" if self._model != "toy-strict" else "no"
         return reply(self._wording.format(verdict if "met?" in text else text.replace("question", "answer")))
 
@@ -221,23 +229,23 @@ class ToyLocal:
         pass
 
 
-class ToyAgent:
-    """Asks the role ``helper`` for a draft and then to better it; a picture of its own stands beside the answer."""
+@agent(takes=("text",), gives=("text", "image"), version="1")
+def toy_agent(request: Request, helper: Role, text_to_image: Tool | None = None, *, note: str = "") -> AgentProgram:
+    """Asks the role helper for a draft and then to better it, and a tool for a picture of it."""
+    draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}", title="draft"))
+    final = yield from ask_one(helper.ask(f"better: {draft.require().text}", title="better"))
+    best, evidence = final.require(), {"note": note, "request": asked_text(request)}
+    if text_to_image is None or "image" not in request.wants:
+        return AgentAnswer(best, evidence)
+    drawn = yield from ask_one(text_to_image.call(best.text, title="draw"))
+    return AgentAnswer(Interleaved((*best.parts, *drawn.require().parts)), evidence)
 
-    capabilities = Capabilities.of(("text",), ("text", "image"))
-    provenance: Mapping[str, Any] = {}
 
-    def __init__(self, version: str = "1") -> None:
-        self.identity = {"backend": "toy_agent", "version": version}
-
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
-        helper = role("helper")
-        draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}"))
-        final = yield from ask_one(helper.ask(f"better: {draft.require().text}"))
-        return Response(output=final.require())
-
-    async def close(self) -> None:
-        pass
+def cast_agent(*roles: str, **args: Any) -> AgentBackend:
+    """The toy agent in a run with these roles."""
+    backend = toy_agent(**args)
+    backend.cast(roles or ("helper",))
+    return backend
 
 
 @metric(range=(0, 1), version="1", source="made for tests", profiles={"official": {"word": "oui"}})

@@ -11,6 +11,7 @@ from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import is_unfit, is_unread
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.isg.rows import (
+    ENDS_HERE,
     ImageQuestion,
     image_questions,
     is_shown,
@@ -72,7 +73,7 @@ def isg_image(
     unread = sum(is_unread(one, lost) for one in verdicts)
     told = {UNREAD: unread} if unread else {}
     if any(map(is_unfit, verdicts)):
-        why = "the released script ends here: a Judge is no text"
+        why = f"{ENDS_HERE}: a Judge is no text"
         return Score(0.0, evidence={**graph.evidence, **told, "reason": why})
     return graph.share(**told)
 

@@ -13,8 +13,9 @@ from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
 OUTPUTS = ("isg_recorded_structural", "isg_recorded_block", "isg_recorded_image", "isg_recorded_holistic")
-RESULT = "result"
-"""The label that holds what the judge file says of a sample."""
+RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
+"""The labels that hold what the judge file says of a sample, and what earlier lines of the same id say: a list of
+``result`` with ``answered``, whether the line has an answer that does not begin with an empty text."""
 
 
 def _ranges(_pieces: Mapping[str, Range], switches: Mapping[str, Any]) -> Mapping[str, Range]:
@@ -24,7 +25,7 @@ def _ranges(_pieces: Mapping[str, Range], switches: Mapping[str, Any]) -> Mappin
 
 @metric(
     range=_ranges,
-    version="1",
+    version="2",
     source="ISG (ICLR 2025); official: its released aggregator de504cdd",
     outputs=OUTPUTS,
     profiles={"official": {"reading": "official"}},
@@ -35,27 +36,38 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     ``isg_recorded_structural`` and ``_image`` are from 0 to 1, ``_block`` and ``_holistic`` from 1 to 10; higher is
     better. Nothing is computed again: a question that was not asked is left out of the mean (block) or is no (image).
     Without a result or an answer the levels are 0, 1, 0 and 1. ``reading: official`` takes the file as the released
-    aggregator does, oddities included; the answer then decides about the holistic level alone.
+    aggregator does, oddities included; the answer then decides about the holistic level alone, and each line of an id
+    that stands again counts: the value is their mean, with their number as its weight.
     """
-    result = trial.sample.metadata.get(RESULT)
-    blocks = blocks_of(trial.output)
+    labels, blocks = trial.sample.metadata, blocks_of(trial.output)
     answered = bool(blocks) and not (blocks[0].kind == "text" and blocks[0].text == "")
+    rows = [_levels(labels.get(RESULT), trial, reading, answered=answered)]
+    if reading == "official":
+        rows += [_levels(one[RESULT], trial, reading, answered=one[ANSWERED]) for one in labels.get(EARLIER, ())]
+    return {name: _together(values) for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True)}
+
+
+def _together(values: Sequence[float | None]) -> Score:
+    known = [value for value in values if value is not None]
+    if not known:
+        return Score.inapplicable("the judge file has no questions for this level")
+    return Score(math.fsum(known) / len(known), weight=len(known))
+
+
+def _levels(result: Any, trial: Trial, reading: Reading, *, answered: bool) -> tuple[float | None, ...]:
+    """The four levels by one line of the file."""
     found: Mapping[str, Any] = result if isinstance(result, Mapping) and "error" not in result else {}
     if reading == "official":
         right = found.get("structure") is True
         image: float | None = _yes_share(_rows(found.get("image")), reading) or 0.0
     else:
-        found = small_keys(found) if blocks else {}
+        found = small_keys(found) if blocks_of(trial.output) else {}
         right = found.get("structure", found.get("structural")) is True
         rows = _rows(found.get("image"))
         share = _yes_share(rows, reading) if right else None
         image = (share or 0.0) if image_questions(trial.sample) else None
     block = _block(_rows(found.get("block")), reading) if right else LOWEST
-    levels = (float(right), block, image, _holistic(found.get("holistic"), reading) if answered else LOWEST)
-    return {
-        name: Score.inapplicable("the judge file has no questions for this level") if level is None else Score(level)
-        for name, level in zip(OUTPUTS, levels, strict=True)
-    }
+    return float(right), block, image, _holistic(found.get("holistic"), reading) if answered else LOWEST
 
 
 def _block(rows: Sequence[Any], reading: Reading) -> float | None:

@@ -23,6 +23,8 @@ CATEGORY, GRAPH = "category", "predict"
 BLOCK_QUESTIONS, IMAGE_QUESTIONS = "block_qa", "image_qa"
 ALL = "<all>"
 UNLABELLED = object()
+ENDS_HERE = "the released script ends here"
+"""How the reason of a score begins where that script ends a sample with an exception."""
 _LISTS = ((BLOCK_QUESTIONS, "questions"), (IMAGE_QUESTIONS, "questions"), ("block_tuple", ""), ("image_tuple", ""))
 
 
@@ -155,18 +157,18 @@ def ended_early(predict: Any) -> str:
     """Official oddity: what in a row's questions ends a sample of the right structure with an exception; else empty.
     Such a sample has the lowest values of all four levels."""
     if not isinstance(predict, Mapping):
-        return "the released script ends here: the row has no questions"
+        return f"{ENDS_HERE}: the row has no questions"
     asked = predict.get(BLOCK_QUESTIONS)
     if not isinstance(asked, Mapping) or not isinstance(asked.get("questions"), list | tuple):
-        return "the released script ends here: block_qa has no questions"
+        return f"{ENDS_HERE}: block_qa has no questions"
     if IMAGE_QUESTIONS not in predict:
         return ""
     asked = predict[IMAGE_QUESTIONS]
     rows = next(iter(asked.values()), None) if isinstance(asked, Mapping) else asked
     if not isinstance(rows, list | tuple):
-        return "the released script ends here: image_qa has no list"
+        return f"{ENDS_HERE}: image_qa has no list"
     if not all(isinstance(row, Mapping) and "id" in row and "Preliminary" in row for row in rows):
-        return "the released script ends here: a question of image_qa lacks id or Preliminary"
+        return f"{ENDS_HERE}: a question of image_qa lacks id or Preliminary"
     return ""
 
 

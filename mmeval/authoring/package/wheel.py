@@ -65,9 +65,10 @@ def wheel_of(place: Path) -> Path:
     if not place.is_dir():
         raise UsageError(f"{place}: there is no such wheel, and no folder of a project")
     try:
-        import build
         from build.env import DefaultIsolatedEnv
         from pyproject_hooks import quiet_subprocess_runner as quietly
+
+        import build
     except ModuleNotFoundError:
         raise MissingError(
             f"{place}: a project is built by the package build: pip install build, or name a wheel that is built"

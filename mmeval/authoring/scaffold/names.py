@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 from mmeval import plugins
 from mmeval.errors import UsageError
 
-PackageKind = Literal["benchmark", "metric", "backend"]
+PackageKind = Literal["benchmark", "metric", "backend", "agent", "worker"]
 KINDS: tuple[PackageKind, ...] = get_args(PackageKind)
 
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
@@ -21,6 +21,7 @@ _GROUPS: dict[PackageKind, plugins.PluginGroup] = {
     "benchmark": "mmeval.tasks",
     "metric": "mmeval.metrics",
     "backend": "mmeval.model_backends",
+    "agent": "mmeval.model_backends",
 }
 _FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
 """Names of folders and files that packages often have beside their module."""
@@ -52,6 +53,8 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
         )
     if len(written) > _LONGEST:
         raise UsageError(f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}")
+    if kind == "worker":  # it is installed nowhere, and often has the name of its model's package
+        return found
     if owner := _taken(found):
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
         raise UsageError(f"{written!r} is {owner}; choose another name, such as {other}")

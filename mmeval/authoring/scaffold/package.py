@@ -33,7 +33,7 @@ def write_package(kind: PackageKind, name: PackageName, parent: Path, *, subtask
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(f"{folder} exists already and was not changed; choose another name or --output_path")
-    content = dict(_content(kind, name, subtask_names(name.module, subtasks)))
+    content = dict(_content(kind, name, folder, subtask_names(name.module, subtasks)))
     try:
         parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{name.name}-", dir=parent))
@@ -61,11 +61,14 @@ def _write(folder: Path, content: Mapping[str, bytes]) -> None:
         file.write_bytes(data)
 
 
-def _content(kind: PackageKind, name: PackageName, subtasks: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _content(
+    kind: PackageKind, name: PackageName, folder: Path, subtasks: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
     values = {
         "name": name.name,
         "module": name.module,
         "class": name.class_name,
+        "folder": folder,
         "version": ".".join(__version__.split(".")[:2]),
         "mmeval": DISTRIBUTION,
         "subtasks": subtasks,
@@ -80,9 +83,9 @@ def _content(kind: PackageKind, name: PackageName, subtasks: Sequence[str]) -> I
             yield place.replace("SUBTASK", subtask), _filled(text, own)
     for number, subtask in enumerate(subtasks if kind == "benchmark" else ()):
         rows = rows_of(number)
-        for folder, media in (("data", {**rows.pictures(), **rows.sounds()}), ("bundled", rows.pictures())):
+        for place, media in (("data", {**rows.pictures(), **rows.sounds()}), ("bundled", rows.pictures())):
             for path, data in media.items():
-                yield f"{name.module}/tasks/{folder}/{subtask}/{path}", data
+                yield f"{name.module}/tasks/{place}/{subtask}/{path}", data
 
 
 def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:

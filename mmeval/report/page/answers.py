@@ -22,17 +22,14 @@ class _Answer(NamedTuple):
     goodness: float
     kinds: int
     row: int
-    sample: tuple[int, int]
-    value: float | None
 
 
 def three_answers(index: Mapping[str, Any], details: Callable[[int], Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Answers to three samples for the template, by the metric that stands for their task; of equal ones those with
     most kinds of parts. Where there is no score they have none. ``index`` is the report's index, ``details`` reads a
     row's trial in full."""
-    found = list(_answers(index))
-    scored = [one for one in found if one.value is not None]
-    rest = scored or found
+    rows = index["rows"]
+    rest = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
     alike = len({one.goodness for one in rest}) < 2
     middle = median(one.goodness for one in rest) if rest else 0.0
     ways: tuple[tuple[str, Callable[[_Answer], float]], ...] = (
@@ -40,25 +37,35 @@ def three_answers(index: Mapping[str, Any], details: Callable[[int], Mapping[str
         ("worst", lambda one: one.goodness),
         ("typical", lambda one: abs(one.goodness - middle)),
     )
-    shown = []
+    shown: list[dict[str, Any]] = []
+    taken = set[tuple[int, int]]()
     for label, way in ways:
-        if rest:
-            one = min(rest, key=lambda one: (way(one), -one.kinds, one.row))
-            rest = [other for other in rest if other.sample != one.sample]
-            shown.append(_card(index, one, "" if alike else label, details(one.row)))
+        left = (one for one in rest if (rows["task"][one.row], rows["index"][one.row]) not in taken)
+        if one := min(left, key=lambda one: (way(one), -one.kinds, one.row), default=None):
+            taken.add((rows["task"][one.row], rows["index"][one.row]))
+            shown.append(_card(index, one.row, "" if alike else label, details(one.row)))
     return [shown[0], *reversed(shown[1:])] if shown else []
 
 
-def _answers(index: Mapping[str, Any]) -> Iterator[_Answer]:
-    rows, tasks = index["rows"], index["tasks"]
+def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
+    """The answers that have a score, or all; each is counted by three numbers, as a report may have many thousands."""
+    rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
     rates = {metric["name"]: _rate(metric, rows["scores"][metric["name"]]) for metric in index["metrics"]}
-    for row, (task, status, kinds) in enumerate(zip(rows["task"], rows["status"], rows["kinds"], strict=True)):
+    for row, (status, kinds) in enumerate(zip(rows["status"], rows["kinds"], strict=True)):
         if kinds and status != uncounted:
-            metric = tasks[task]["headline"]
-            value = rows["scores"][metric][row] if metric in rates else None
-            goodness = 0.0 if value is None else rates[metric](value)
-            yield _Answer(goodness, kinds.count("+"), row, (task, rows["index"][row]), value)
+            metric, value = _score(index, row)
+            if not scored:
+                yield _Answer(0.0, kinds.count("+"), row)
+            elif value is not None:
+                yield _Answer(rates[metric](value), kinds.count("+"), row)
+
+
+def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
+    """The metric that stands for a row's task, and the row's score by it."""
+    metric = index["tasks"][index["rows"]["task"][row]]["headline"]
+    column = index["rows"]["scores"].get(metric)
+    return metric, None if column is None else column[row]
 
 
 def _rate(metric: Mapping[str, Any], column: Iterable[float | None]) -> Callable[[float], float]:
@@ -74,20 +81,21 @@ def _rate(metric: Mapping[str, Any], column: Iterable[float | None]) -> Callable
     return rate
 
 
-def _card(index: Mapping[str, Any], one: _Answer, label: str, trial: Mapping[str, Any]) -> dict[str, Any]:
+def _card(index: Mapping[str, Any], row: int, label: str, trial: Mapping[str, Any]) -> dict[str, Any]:
     rows = index["rows"]
-    task = index["tasks"][rows["task"][one.row]]
+    task = index["tasks"][rows["task"][row]]
+    metric, value = _score(index, row)
     several = len(index["runs"]) > 1
     run = f"run={task['run']}&" if several else ""
-    place = "/".join((quote(task["name"]), str(rows["index"][one.row]), str(rows["repeat"][one.row])))
+    place = "/".join((quote(task["name"]), str(rows["index"][row]), str(rows["repeat"][row])))
     parts = [found for part in trial["output"] or () if (found := _part(part))]
     return {
         "label": label,
-        "metric": task["headline"] if one.value is not None else "",
-        "value": "" if one.value is None else f"{one.value:.3f}",
+        "metric": "" if value is None else metric,
+        "value": "" if value is None else f"{value:.3f}",
         "run": index["runs"][task["run"]]["model"] if several else "",
         "task": task["alias"],
-        "title": rows["title"][one.row] or rows["sample"][one.row],
+        "title": rows["title"][row] or rows["sample"][row],
         "href": f"#{run}trial={place}",
         "parts": parts[:MOST_PARTS],
         "more": len(parts[MOST_PARTS:]),

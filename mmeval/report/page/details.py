@@ -19,24 +19,32 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """A trial's call and its journal line (None: the call failed or the line is gone)."""
+    """A trial's call and its reply (None: the call failed, or its reply is gone from the journal)."""
 
     path: str
     role: str
-    line: TaskRow | None
+    found: TaskRow | None
 
     @property
     def reply(self) -> TaskRow:
-        found: TaskRow = {} if self.line is None else self.line["r"]
-        return found
+        return {} if self.found is None else self.found
 
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
     """The calls of a trial, without the unmade one that ends an unsupported trial."""
-    found = [ShownExchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
+    failed = trial.row.get("failed", {})
+    found = [
+        ShownExchange(str(path), str(role), failed[path]["r"] if path in failed else _reply(journal, key))
+        for path, role, key in trial.row["x"]
+    ]
     if (trial.row.get("error") or {}).get("kind") == "unsupported":
-        return [exchange for exchange in found if exchange.line is not None]
+        return [exchange for exchange in found if exchange.found is not None]
     return found
+
+
+def _reply(journal: Journal, key: str) -> TaskRow | None:
+    line = journal.row(key)
+    return None if line is None else line["r"]
 
 
 def output_of(trial: StoredTrial, made: Iterable[ShownExchange]) -> list[TaskRow] | None:
@@ -46,7 +54,7 @@ def output_of(trial: StoredTrial, made: Iterable[ShownExchange]) -> list[TaskRow
     if "output" in trial.row:
         own: list[TaskRow] = trial.row["output"]
         return own
-    first = next((exchange for exchange in made if exchange.line is not None), None)
+    first = next((exchange for exchange in made if exchange.found is not None), None)
     return None if first is None else first.reply.get("output")
 
 
@@ -78,7 +86,7 @@ def details(
         "warnings": _warnings(made),
         "finish": _finish(made),
         "scores": list(_scores(trial, outputs, journal, writer, whole=whole)),
-        "steps": [_step(exchange, writer, is_output=is_output) for exchange in made],
+        "steps": [_step(exchange, journal, writer, is_output=is_output) for exchange in made],
         "labels": labels if whole else bounded(labels),
         "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
         **(
@@ -121,20 +129,38 @@ def _finish(made: Iterable[ShownExchange]) -> str:
     return next((reason for reason in reasons if reason not in ("", "stop", "error")), "")
 
 
-def _step(exchange: ShownExchange, writer: PartWriter, *, is_output: bool) -> dict[str, Any]:
+def _step(
+    exchange: ShownExchange, journal: Journal, writer: PartWriter, *, is_output: bool = False, title: str = ""
+) -> dict[str, Any]:
     reply = exchange.reply
     parts: list[dict[str, Any]] | None = None if is_output else writer.parts(reply.get("output", ()))
     lost = {"kind": "internal", "message": "it failed, or its reply is no longer in the journal"}
     return {
         "path": exchange.path,
         "role": exchange.role,
+        "title": title[:MAX_TEXT],
         "served": str(reply.get("served", "")),
         "seconds": reply.get("latency", 0.0),
         "tokens": list(reply.get("usage", (0, 0)))[:2],
         "finish": str(reply.get("finish_reason", "stop")),
-        "parts": parts if exchange.line is not None else [],
-        "error": lost if exchange.line is None else _error(reply.get("error")),
+        "parts": parts if exchange.found is not None else [],
+        "error": lost if exchange.found is None else _error(reply.get("error")),
+        **_traced(reply, journal, writer),
     }
+
+
+def _traced(reply: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
+    """The steps of an agent on its way to a reply, and its evidence; nothing for any other reply."""
+    if "trace" not in reply:
+        return {}
+    steps = []
+    for step in reply["trace"]["steps"]:
+        found = _reply(journal, str(step.get("key", "")))
+        if "error" in step:
+            found = {"error": step["error"], "latency": step["seconds"]}
+        made = ShownExchange(str(step["path"]), str(step["role"]), found)
+        steps.append(_step(made, journal, writer, title=str(step.get("title", ""))))
+    return {"steps": steps, "evidence": bounded(reply["trace"]["evidence"])}
 
 
 def _scores(
@@ -170,6 +196,7 @@ def _verdict(row: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, An
         "tokens": list(row.get("usage", (0, 0)))[:2],
         "error": str(row.get("error", "")),
         "parts": [] if line is None else writer.parts(line["r"].get("output", ())),
+        **({} if line is None else _traced(line["r"], journal, writer)),
     }
 
 

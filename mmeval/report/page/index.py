@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -126,15 +126,12 @@ class Index:
 
     def asked(self, run: int) -> Asked:
         """What was asked in a run (counted from 0), of what stands behind its numbers."""
-        tasks, places, _, statuses = self._numbers.values()
-        counted = [
-            (task, place, asked)
-            for task, place, status, asked in zip(tasks, places, statuses, self._was_asked, strict=True)
-            if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted"
-        ]
-        chosen = {(task, place) for task, place, _ in counted}
-        samples = {(task, place) for task, place, asked in counted if asked}
-        return Asked(len(samples), len(chosen), sum(asked for _, _, asked in counted))
+        samples, trials = defaultdict[int, dict[int, bool]](dict), 0
+        for task, place, _, status, asked in zip(*self._numbers.values(), self._was_asked, strict=True):
+            if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted":
+                samples[task][place] = samples[task].get(place, False) or bool(asked)
+                trials += asked
+        return Asked(sum(sum(s.values()) for s in samples.values()), sum(map(len, samples.values())), trials)
 
     def to_json(self, *, made: str, version: str, headlines: Mapping[str, str]) -> dict[str, Any]:
         """All of the index; ``headlines`` are the metrics that stand for their tasks' trials."""

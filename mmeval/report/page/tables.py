@@ -109,7 +109,7 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
             of = f" of {called}" if called else ""
             tables = []
             with Caught() as failure:  # the page is about the run, whatever a layout does
-                tables = [_paper(table) for table in tables_of(run, layout)]
+                tables = [paper(table) for table in tables_of(run, layout)]
             if failure:
                 log.debug("a layout failed", exc_info=failure.error)
                 notes.append(f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}")
@@ -120,7 +120,7 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
     return Papers(tuple(found), tuple(notes))
 
 
-def _paper(table: Table) -> dict[str, Any]:
+def paper(table: Table) -> dict[str, Any]:
     headers = zip(table.headers, number_columns(table), strict=True)
     return {
         "title": _text(table.title),

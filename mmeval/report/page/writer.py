@@ -6,8 +6,8 @@ from __future__ import annotations
 import logging
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import papers, tables
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
+from mmeval.store.paths import Wanted, every_trial
 from mmeval.system.folders import replaced
 from mmeval.system.json_lines import DamagedLine
 from mmeval.wording import counted
@@ -87,29 +88,37 @@ def write_report(
     there is no run, UsageError for a run that is damaged or a folder that holds something else, StorageError.
     """
     folder = folder.resolve()
-    check_replaceable(folder)
     with ExitStack() as stack:
         stored = [StoredRun(run, results) for run in runs]
         for run in stored:
             stack.callback(run.close)
-        try:
-            with replaced(folder) as new:
-                writer = _Writer(new, folder, preview_seconds=preview_seconds, copy_media=copy_media, baseline=baseline)
-                writer.write(stored, datetime.now())
-                for name in (CHARTS, TABLES):
-                    if (folder / name).is_dir():
-                        shutil.copytree(folder / name, new / name)
-        except FileNotFoundError as error:
-            raise StorageError(
-                f"{folder}: the report was not written, as {error.filename} has gone meanwhile: the run is being "
-                "changed; run mmeval report again"
-            ) from None
-        except OSError as error:
-            raise StorageError(
-                f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
-                "folder with --output_path"
-            ) from None
+        with new_report(folder) as new:
+            writer = PageWriter(new, folder, preview_seconds=preview_seconds, copy_media=copy_media, baseline=baseline)
+            writer.write(stored, datetime.now())
+            for name in (CHARTS, TABLES):
+                if (folder / name).is_dir():
+                    shutil.copytree(folder / name, new / name)
     return Made(folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread)
+
+
+@contextmanager
+def new_report(folder: Path, again: str = "mmeval report") -> Iterator[Path]:
+    """A new folder that takes the place of the report in ``folder``, once it is whole.
+    Raises UsageError for a folder of something else, StorageError."""
+    check_replaceable(folder)
+    try:
+        with replaced(folder) as new:
+            yield new
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"{folder}: the report was not written, as {error.filename} has gone meanwhile: the run is being "
+            f"changed; run {again} again"
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
+            "folder with --output_path"
+        ) from None
 
 
 def check_replaceable(folder: Path) -> None:
@@ -123,7 +132,9 @@ def check_replaceable(folder: Path) -> None:
         raise UsageError(f"{folder} holds something else than a report of mmeval; name another folder")
 
 
-class _Writer:
+class PageWriter:
+    """Writes the data of a page: the trials of some runs in full, and their index."""
+
     def __init__(
         self,
         new: Path,
@@ -146,30 +157,35 @@ class _Writer:
 
     def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
         for run in runs:
-            self._write_run(run)
-        self._details.flush()
-        self._texts.flush()
+            self.write_run(run)
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
         rows = number_rows(_for_notes(runs), names)
         headlines = headline_rows(rows)
-        index = self.index.to_json(
-            made=made.isoformat(timespec="seconds"),
-            version=__version__,
-            headlines={row.task: row.metric for row in headline_rows([*filter(self.index.has_scores, rows)])},
-        )
+        index = self.finish(made, rows)
         (self._new / "data" / "index.js").write_bytes(script("index", index))
         context = self._context(runs, names, rows, headlines)
         answers = three_answers(index, self._details.item)
         write_shell(self._new, {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")})
 
-    def _write_run(self, run: StoredRun) -> None:
+    def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
+        """Write what is still held, and return the index; its headlines are among ``rows``."""
+        self._details.flush()
+        self._texts.flush()
+        return self.index.to_json(
+            made=made.isoformat(timespec="seconds"),
+            version=__version__,
+            headlines={row.task: row.metric for row in headline_rows([*filter(self.index.has_scores, rows)])},
+        )
+
+    def write_run(self, run: StoredRun, wanted: Callable[[str], Wanted] = lambda _: every_trial) -> None:
+        """Write the trials of a run, of each task the ``wanted`` ones."""
         self._lacks_answer = False
         self.index.begin_run(run)
         parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews, self._colours)
         for task in run.tasks:
             self.index.begin_task(task, run.ours)
             outputs = _first_outputs(run, task)
-            for trial in task.trials():
+            for trial in task.trials(wanted(task.name)):
                 try:
                     if trial is None:
                         raise ValueError("its lines are damaged")
@@ -227,6 +243,7 @@ class _Writer:
             "absent": not_computed(rows, documents, uncounted=uncounted),
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,
+            "comparison": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,
         }

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.errors import StorageError
 from mmeval.records.request import Request
@@ -93,3 +94,17 @@ def test_an_error_is_let_go_before_its_rows_are_asked_again() -> None:
 
     answered(Holding(memory=1), "a", "b")
     assert held == [None, None, None]
+
+
+def test_the_death_of_a_model_ends_the_batch_and_leaves_its_open_rows() -> None:
+    class Dying(ToyLocal):
+        """Is gone after the first row of a batch."""
+
+        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+            yield next(iter(super().generate_batch(requests)))
+            raise ModelDiedError("killed")
+
+    rows: list[int] = []
+    with pytest.raises(ModelDiedError, match="killed"):
+        answer_batch(Dying(), [request("question 1"), request("question 2")], lambda row, _response: rows.append(row))
+    assert len(rows) == 1

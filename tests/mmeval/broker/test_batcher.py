@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import batcher as module
 from mmeval.broker.batch_answer import ThisProcess
-from mmeval.broker.batcher import AnswererDiedError, Batcher, BatchRow, Deliver, least_padded, length
+from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, length
 from mmeval.errors import StoppedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.store.ticket import Ticket
@@ -142,7 +143,7 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
 
     def mortal(texts: list[str]) -> Exception | None:
         seen.append(batcher.in_flight)
-        return AnswererDiedError("it died") if "deadly" in texts else None
+        return ModelDiedError("it died") if "deadly" in texts else None
 
     backend = Answers(mortal)
     batcher = Batcher(backend, lambda: 5, 3)
@@ -157,7 +158,7 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
     ("error", "end"),
     [
         *((UsageError("lost"), "UsageError('lost')"), (StorageError("full"), "StorageError('full')")),
-        *((AnswererDiedError("died"), "answer"), (ValueError("odd"), "internal: ValueError: odd")),
+        *((ModelDiedError("died"), "answer"), (ValueError("odd"), "internal: ValueError: odd")),
     ],
     ids=repr,
 )

@@ -28,7 +28,7 @@ from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket, raw_head
 from tests.support import tiny_media
 from tests.support.journals import brokered
-from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
+from tests.support.toy import Toy, asked_text, asks, cast_agent, damage, picture, reply, request, sample
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(tmp_p
 async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after_it(tmp_path: Path) -> None:
     for mark in ("old", "new"):
         helper = Toy(answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}"))  # type: ignore[misc]
-        found = await run(tmp_path, asks("question 1", "question 2"), model=ToyAgent(), helper=helper)
+        found = await run(tmp_path, asks("question 1", "question 2"), model=cast_agent(), helper=helper)
         assert found == [f"{mark} of better: {mark} of draft: question 1", "old of better: old of draft: question 2"]
         damage(tmp_path, "question 1")
 
@@ -284,12 +284,12 @@ async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Pat
 async def test_an_agents_answer_is_one_exchange_which_is_replayed_without_its_helpers(tmp_path: Path) -> None:
     for asked in (["draft: question 1", "better: draft: answer 1"], []):
         helper, at = Toy(), scope()
-        found = await run(tmp_path, asks("question 1"), at, model=ToyAgent(), helper=helper)
+        found = await run(tmp_path, asks("question 1"), at, model=cast_agent(), helper=helper)
         assert (found, texts(helper)) == (["better: draft: answer 1"], asked)
         assert [(e.path, e.role) for e in at.exchanges] == [("0", "model")]
     # Asked again it draws anew.
     helper = Toy(answers=lambda asked: reply(str(asked.seed)))
-    first, again = await run(tmp_path / "seeds", asks("question 1", "question 1"), model=ToyAgent(), helper=helper)
+    first, again = await run(tmp_path / "seeds", asks("question 1", "question 1"), model=cast_agent(), helper=helper)
     assert first != again
 
 
@@ -387,7 +387,7 @@ async def test_an_agents_verdict_does_not_depend_on_the_repeat_that_asks_first(t
     drawn = []
     for repeat in (0, 3):
         helper, verdict = saying("yes"), asks("question 1", role="judge")
-        await run(tmp_path / str(repeat), verdict, by_content(repeat=repeat), judge=ToyAgent(), helper=helper)
+        await run(tmp_path / str(repeat), verdict, by_content(repeat=repeat), judge=cast_agent(), helper=helper)
         drawn.append(seeds(helper))
     assert drawn[0] == drawn[1] != []
 

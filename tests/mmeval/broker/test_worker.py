@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker as module
-from mmeval.broker.batcher import AnswererDiedError, BatchRow
-from mmeval.broker.worker import END_SECONDS, WorkerProcess, _ended
+from mmeval.broker.batcher import BatchRow
+from mmeval.broker.worker import END_SECONDS, WorkerProcess
 from mmeval.broker.worker_process import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
 from mmeval.errors import StorageError
 from mmeval.store.ticket import Ticket
@@ -93,10 +94,11 @@ async def test_a_start_that_fails(
     ("script", "error", "words", "exitcode"),
     [
         (StorageError("disk full"), StorageError, "disk full", None),
-        (END, AnswererDiedError, "status 3", 3),
-        (GARBLED, AnswererDiedError, "1.log", -9),
+        (END, ModelDiedError, "status 3", 3),
+        (ModelDiedError("its program ended"), ModelDiedError, "its program ended; .*1.log", None),
+        (GARBLED, ModelDiedError, "1.log", -9),
     ],
-    ids=["cannot write", "dies", "garbled"],
+    ids=["cannot write", "dies", "its model dies", "garbled"],
 )
 async def test_a_batch_that_cannot_be_answered_raises(
     script: object, error: type[Exception], words: str, exitcode: int | None, worker: WorkerProcess, monkeypatch: Any
@@ -119,12 +121,3 @@ async def test_a_worker_that_is_given_up_is_killed(early: bool, worker: WorkerPr
     worker.open_rows = dict(enumerate(BATCH))
     await worker.end()
     assert (Process.made[0].exitcode, END_SECONDS) == (-9, 5)
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [(-9, ("SIGKILL", "memory")), (-11, ("SIGSEGV",)), (-99, ("signal 99",)), (3, ("status 3",)), (None, ("lost",))],
-)
-def test_the_end_of_a_process_has_its_signal_or_its_status(code: int | None, words: tuple[str, ...]) -> None:
-    assert all(word in _ended(code) for word in words)
-    assert ("memory" in _ended(code)) is (code == -9)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker_pool as module
-from mmeval.broker.batcher import AnswererDiedError, BatchRow
+from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 from mmeval.broker.worker_process import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, StoppedError, StorageError
@@ -22,7 +23,7 @@ class Worker:
     first row is written, the others are not."""
 
     meets: Mapping[str, Exception] = {
-        **{mark: AnswererDiedError("it was killed") for mark in ("deadly", "silent")},
+        **{mark: ModelDiedError("it was killed") for mark in ("deadly", "silent")},
         "full": StorageError("disk full"),
     }
     starts: Sequence[Exception | None] = ()
@@ -132,10 +133,10 @@ async def test_batches_go_to_the_next_free_worker_and_what_was_written_is_adopte
 async def test_what_a_dead_worker_had_written_is_delivered(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     made = pool(tmp_path, Notes({"key of b": reply("found")}))
     await made.start()
-    assert await answered(made, "deadly", "b", "c") == {0: "deadly", 1: "found", -1: "AnswererDiedError"}
+    assert await answered(made, "deadly", "b", "c") == {0: "deadly", 1: "found", -1: "ModelDiedError"}
     assert await answered(made, "question 1") == {0: "answer 1"}
-    assert await answered(made, "deadly", "b") == {0: "deadly", 1: "found", -1: "AnswererDiedError"}
-    assert await answered(made, "deadly", "c", "d") == {0: "deadly", -1: "AnswererDiedError"}
+    assert await answered(made, "deadly", "b") == {0: "deadly", 1: "found", -1: "ModelDiedError"}
+    assert await answered(made, "deadly", "c", "d") == {0: "deadly", -1: "ModelDiedError"}
     calls = [message.partition("; ")[2][:2] for message in caplog.messages]
     assert (calls, Worker.made[0].started) == (["1 ", "", "2 "], 3)
 
@@ -144,10 +145,10 @@ async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path
     made = pool(tmp_path, Notes())
     await made.start()
     for _ in range(9):
-        assert await answered(made, "silent") == {-1: "AnswererDiedError"}
+        assert await answered(made, "silent") == {-1: "ModelDiedError"}
     assert await answered(made, "question 1") == {0: "answer 1"}
     for _ in range(10):
-        assert await answered(made, "silent") == {-1: "AnswererDiedError"}
+        assert await answered(made, "silent") == {-1: "ModelDiedError"}
     waiting = asyncio.gather(*(answered(made, f"question {i}") for i in range(3)))
     assert await waiting == [{-1: "BackendDownError"}] * 3
     with pytest.raises(BackendDownError, match="10 "):

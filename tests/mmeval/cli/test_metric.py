@@ -119,6 +119,14 @@ def test_a_judged_metric_needs_its_judge(capsys: pytest.CaptureFixture[str]) -> 
     assert (said.out, len(said.err.splitlines())) == ("", 1)
 
 
+def test_a_role_that_the_metric_does_not_ask_is_one_line_and_changes_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["metric", "exact_match", "--answer", "x", "--target", "x", "--judge", "openai,model=j"]) == 0
+    said = capsys.readouterr()
+    assert (said.out.split(":")[0], len(said.err.splitlines()), "judge" in said.err) == ("exact_match", 1, True)
+
+
 @pytest.mark.parametrize(
     ("looks_at", "name", "content", "part"),
     [

@@ -1,10 +1,9 @@
-import importlib
 import signal
 
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.cli.verbs import VERBS, dispatch
+from mmeval.cli.verbs import VERBS, dispatch, module_of
 from mmeval.errors import PluginError
 from tests.support.log_level import restored_log
 
@@ -17,9 +16,10 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         signal.raise_signal(signal.SIGTERM)
         return 0
 
-    words = {name: ["x"] for name in ("validate", "score", "report", "export", "prepare")}
-    words |= {"metric": ["wer"], "init": ["metric", "x"]}
-    monkeypatch.setattr(importlib.import_module(f"mmeval.cli.{verb}"), "run", long_work)
+    words = {name: ["x"] for name in ("validate", "score", "report", "compare", "export", "prepare", "agent")}
+    words |= {"metric": ["wer"], "init": ["metric", "x"], "check-backend": ["hf"]}
+    words |= {"trace": ["x", "--task", "t", "--sample", "s"]}
+    monkeypatch.setattr(module_of(verb), "run", long_work)
     with restored_log():
         assert main([verb, *words.get(verb, [])]) == 130
     assert capsys.readouterr().err.startswith("interrupted; ")

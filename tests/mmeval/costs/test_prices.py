@@ -11,7 +11,7 @@ from mmeval.errors import MissingDataError, TaskFileError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.store.spending import Spent
-from tests.support.toy import ToyAgent, ToyLocal
+from tests.support.toy import ToyLocal, cast_agent
 
 CHEAP, DEAR = Price(1, 2), Price(10, 20)
 
@@ -39,7 +39,7 @@ def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> Non
     )
     assert (price.cost(half), replace(price, batch=1.0).cost(half)) == (pytest.approx(0.75 + 1.0), pytest.approx(3.0))
     server = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
-    assert [is_billed(backend) for backend in (server, ToyLocal(), ToyAgent(), ReferenceBackend())] == [
+    assert [is_billed(backend) for backend in (server, ToyLocal(), cast_agent(), ReferenceBackend())] == [
         *(True, False, False, False)
     ]
 

@@ -1,21 +1,21 @@
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmeval.backend.capabilities import Capabilities
+from mmeval.agent.answer import AgentProgram
+from mmeval.agent.contract import agent
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
 from mmeval.forecast.records import Forecast
-from mmeval.program.calls import Program, Role, ask_one
+from mmeval.program.calls import Program, Reply, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.task.task import FixedKinds, Selection, Task
@@ -25,24 +25,25 @@ from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, 
 JUDGE = {"judge": BackendSpec("toy", {"model": "judge"})}
 
 
-class Endless:
-    """An agent that asks its helper for ever."""
+@agent(takes=("text",), gives=("text",), version="1")
+def endless(_request: Request, helper: Role) -> AgentProgram:
+    """Asks its helper for ever."""
+    while True:
+        yield helper.ask("more")
 
-    identity: Mapping[str, Any] = {"backend": "endless"}
-    provenance: Mapping[str, Any] = {}
-    capabilities = Capabilities.of(("text",), ("text",))
 
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
-        while True:
-            yield from ask_one(role("helper").ask("more"))
-
-    async def close(self) -> None:
-        pass
+@agent(takes=("text",), gives=("text",), version="1")
+def counting(_request: Request, helper: Role) -> AgentProgram:
+    """Asks how often to ask."""
+    many: Reply = yield helper.ask("how many?", example="3")
+    replies: list[Reply] = yield [helper.ask(f"{at}") for at in range(int(many.text))]
+    return replies[-1].require()
 
 
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    plugins = f"{PLUGINS}\nendless = tests.mmeval.forecast.test_dry_run:Endless\n"
+    agents = "".join(f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n" for name in ("endless", "counting"))
+    plugins = f"{PLUGINS}\n{agents}"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
 
@@ -107,6 +108,14 @@ def test_large_judged_tasks_and_endless_programs_are_cut(tmp_path: Path, monkeyp
     assert not load(found).estimated
     found = ahead(tmp_path, task(rows=2), model=BackendSpec("endless"), roles={"helper": BackendSpec("toy")})
     assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
+
+
+def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"model": BackendSpec("counting"), "roles": {"helper": BackendSpec("toy")}}
+    found = ahead(tmp_path, task(rows=2), **asked)
+    assert (calls(found)["helper"], found.tasks[0].endless) == ((8, 0), 0)
+    limited = ahead(tmp_path, task(rows=2), **asked, max_calls_per_answer=2)
+    assert (calls(limited)["helper"], limited.tasks[0].endless) == ((2, 0), 2)
 
 
 def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:

@@ -76,3 +76,9 @@ def test_parameters_of_other_harnesses_are_understood(values: dict[str, Any], ex
 def test_a_wrong_value_is_refused_with_its_name_and_range(values: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         GenerationParams.from_mapping(values)
+
+
+def test_the_options_of_one_modality_lack_its_prefix() -> None:
+    params = GenerationParams(options={"image.size": "8x8", "image.quality": "low", "3d.faces": 9})
+    assert params.options_of("image") == {"size": "8x8", "quality": "low"}
+    assert (params.options_of("3d"), params.options_of("audio")) == ({"faces": 9}, {})

@@ -85,12 +85,20 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(tmp_p
     assert ("no such luck (toy.py:" in both, both.count("1 of 2 by toy_yes; ")) == (True, 2)
 
 
-@pytest.mark.parametrize("change", [{"helper": BackendSpec("toy", {"model": "other"})}, {}], ids=["other", "gone"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"helper": BackendSpec("toy", {"model": "other"})},
+        {"helper": BackendSpec("toy", {"gen.temperature": 0.2})},
+        {"helper": BackendSpec("toy"), "text_to_image": BackendSpec("toy")},
+    ],
+    ids=["other", "asked in another way", "one more"],
+)
 def test_an_agent_is_another_one_when_a_role_that_it_asks_is(tmp_path: Path, change: dict[str, BackendSpec]) -> None:
     agent, helper = BackendSpec("toy_agent"), {"helper": BackendSpec("toy")}
     for judge in (JUDGE, STRICT):  # a judge is no part of the model's identity
         run_toy(tmp_path, judged(), model=agent, roles={**helper, **judge})
-    with pytest.raises(IdentityChangedError, match=r"roles\.helper"):
+    with pytest.raises(IdentityChangedError, match=r"roles\.(helper|text_to_image)"):
         run_toy(tmp_path, judged(), model=agent, roles={**change, **JUDGE})
 
 

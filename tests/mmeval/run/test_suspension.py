@@ -13,7 +13,7 @@ from mmeval.run.options import BackendSpec
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.settings import values
 from mmeval.task.task import Task
-from tests.support.toy import task, toy_verdict
+from tests.support.toy import cast_agent, task, toy_verdict
 
 DOWN = BackendDownError("nobody is there", "bring the backend up")
 REFUSED = KeyRefusedError("HTTP 401", "fix the key")
@@ -81,14 +81,14 @@ TOY, SECRET = BackendSpec("toy", {"model": "j"}), BackendSpec("mine", {"api_key"
     [
         ({"judge": SECRET, "helper": TOY}, {}, ["--role", "judge=mine,api_key='***',model=j"]),
         (
-            {"judge": TOY, "helper": TOY},
-            {"agents": ("judge",)},
-            ["--role", "judge=toy,model=j", "--role", "helper=toy,model=j"],
+            {"judge": BackendSpec("toy_agent", instance=cast_agent()), "helper": TOY, "other": TOY},
+            {},
+            ["--role", "judge=toy_agent", "--role", "helper=toy,model=j"],
         ),
         ({"judge": TOY}, {"recorded": ("judge",)}, []),
         ({"judge": SECRET}, {"recorded": ("judge",)}, ["--role", "judge=mine,api_key='***',model=j"]),
     ],
-    ids=["those asked", "all of an agent", "not what is recorded", "but for secrets"],
+    ids=["those asked", "those of an agent", "not what is recorded", "but for secrets"],
 )
 def test_the_command_names_roles(roles: dict[str, BackendSpec], more: dict[str, Any], flags: list[str]) -> None:
     assert shlex.split(score_command(Path("runs"), [judged()], roles, **more)) == ["mmeval", "score", "runs", *flags]

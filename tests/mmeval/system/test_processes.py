@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.system.processes import CopyContext, FreshContext, settle_signals
+from mmeval.system.processes import CopyContext, FreshContext, ending, settle_signals
 from mmeval.system.signals import ENDING
 
 SCRIPT = """
@@ -50,3 +50,12 @@ def _signalled(line: Connection) -> None:
     settle_signals()
     line.send([signal.getsignal(number) for number in ENDING])
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(-9, ("SIGKILL", "memory")), (-11, ("SIGSEGV",)), (-99, ("signal 99",)), (3, ("status 3",)), (None, ("lost",))],
+)
+def test_the_end_of_a_process_has_its_signal_or_its_status(code: int | None, words: tuple[str, ...]) -> None:
+    assert all(word in ending(code) for word in words)
+    assert ("memory" in ending(code)) is (code == -9)

@@ -1,6 +1,5 @@
 """What exists is documented, and what is documented exists: each a comparison of two sets."""
 
-import importlib
 import inspect
 import json
 import re
@@ -10,7 +9,7 @@ from pathlib import Path
 from mmeval import errors, plugins
 from mmeval.backend.routes import ROUTES
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.verbs import VERBS
+from mmeval.cli.verbs import VERBS, module_of
 from mmeval.content.placeholders import SPELLINGS
 from mmeval.metric.contract import load_metric
 from mmeval.model_backends.diffusers import DiffusersBackend
@@ -24,7 +23,19 @@ from mmeval.task import schema
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-NOT_OURS = {"port", "reply", "quick", "no-deps", "wheel-dir", "force-reinstall", "json", "against"}
+NOT_OURS = {
+    "port",
+    "reply",
+    "quick",
+    "no-deps",
+    "wheel-dir",
+    "force-reinstall",
+    "json",
+    "against",
+    "gpus",
+    "rm",
+    "no-capture-output",
+}
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
 
@@ -44,7 +55,7 @@ def ours(group: plugins.PluginGroup) -> set[str]:
 def options(verb: str) -> set[str]:
     """The flags of a verb that has some of its own."""
     parser = Parser("mmeval", "")
-    importlib.import_module(f"mmeval.cli.{verb}").configure(parser)
+    module_of(verb).configure(parser)
     if not parser.knows("--verbosity"):
         add_flags(parser, [BY_NAME["verbosity"]])
     return {option for option in parser._option_string_actions if option.startswith("--")} - {"--help"}

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import DEADLINE, ROOT, Ended, mmeval_process, results, started, wait_for
 from tests.support.parallel import answered, notes
+from tests.support.processes import gone
 from tests.support.questions import toy_environment, write_task
 
 ROWS = 16
@@ -49,23 +50,12 @@ class Runs:
             return running.process.wait(DEADLINE)  # its workers may still be there, and hold what it printed
 
     def all_end(self) -> None:
-        wait_for(lambda: gone({note.pid for note in notes(self.folder)}), "the end of all workers")
+        wait_for(lambda: gone({note.pid for note in notes(self.folder)}, 0), "the end of all workers")
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
     return Runs(tmp_path)
-
-
-def gone(pids: set[int]) -> bool:
-    return not any(Path(f"/proc/{pid}/stat").exists() and not is_zombie(pid) for pid in pids)
-
-
-def is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(tmp_path: Path) -> None:
@@ -106,7 +96,7 @@ def test_workers_whose_parent_is_gone_end_by_themselves_whatever_they_are_at(run
         wait_for(lambda: len(notes(runs.folder, "begin")) == 2, "two batches under way")
         running.process.kill()
         running.process.wait(DEADLINE)
-    assert not gone({note.pid for note in notes(runs.folder)})
+    assert not gone({note.pid for note in notes(runs.folder)}, 0)
     runs.all_end()
 
 

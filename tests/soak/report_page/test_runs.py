@@ -55,7 +55,8 @@ def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(seen: 
     expect(page.locator(".block-other h3")).to_contain_text(["model_1", "model_2"])
     expect(page.locator(".block-output h3")).to_contain_text("model_0")
     expect(page.locator(".rated")).to_have_text(["right unscored", "right 0.25", "right 0.5"])
-    tops = page.locator(".answers > .block").evaluate_all("all => all.map(box => box.getBoundingClientRect().top)")
+    boxes = page.locator(".block-output, .block-other")
+    tops = boxes.evaluate_all("all => all.map(box => box.getBoundingClientRect().top)")
     assert len(set(tops)) == 1
     links = ["repeat 1", "model_1", "model_1, repeat 2", "model_2", "model_2, repeat 2"]
     assert page.locator(".others").inner_text().partition(": ")[2].split(" · ") == links

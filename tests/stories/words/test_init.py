@@ -11,7 +11,7 @@ CASES = {
         *("", "benchmark herbench --subtasks 2", "metric her_metric", "backend her_backend", "bench x"),
         *("metric x --subtasks 2", "benchmark x --subtasks 5000", "benchmark taken", "benchmark 'her bench'"),
         *("benchmark json", "benchmark unim", f"metric {'a' * 300}", "metric"),
-        *("metric tests", "metric class", "benchmark x --output_path gone/folder"),
+        *("metric tests", "metric class", "benchmark x --output_path gone/folder", "worker omni"),
     )
 }
 

@@ -17,7 +17,7 @@ WORDS = (
     *("exact_match --answer b --target a --target b --json", "sts --answer a --target b"),
     *("wer --answer x --params {", "wer --answer x --params []", 'wer --answer \'[{"type": "text", \''),
     *("wer --answer x --cases c.jsonl", "wer --cases gone.jsonl", "wer --answer x gone.wav"),
-    *("wer --answer x --judge empty", "exact_match --answer x --profile offical"),
+    *("wer --answer x --target x --judge empty", "exact_match --answer x --profile offical"),
     *("image_quality a.txt --answer '<<image2>>, <<image7>>'", "audio_quality a.png", "ssim a.png --target a.png"),
     "transcript a.wav --metric_device tpu",
     'ssim dot.png --target \'[{"type": "image", "path": "dot.png"}]\'',

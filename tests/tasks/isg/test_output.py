@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.metric import bind, load_metric
-from mmeval.metric.apply import score_one
+from mmeval.metric.apply import score_judged, score_one
+from mmeval.metrics.judged.isg.replies import OVERALL
 from mmeval.metrics.judged.isg.rows import tokens_of
+from mmeval.program import Role
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
 from mmeval.tasks.isg.output_writing import write_output
 from tests.support.answered import task_of
+from tests.support.judging import driven
 from tests.support.tiny_media import picture, wav
 
 RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))
@@ -25,6 +29,15 @@ TEXT = {"type": "text", "content": "t"}
 PREDICT = {
     "block_qa": {"questions": [{"subject": "a", "object": "<all>"}, {"subject": "a", "object": "b", "Question": "?"}]},
     "image_qa": [{"id": 0, "Question": "?"}, {"id": 1, "Question": "?", "Preliminary": [0]}],
+}
+
+
+GRAPH = {
+    "block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<gen_img1>", "Question": "?"}]},
+    "image_qa": [
+        {"image": "<gen_img1>", "Question": "?", "id": 0, "Preliminary": []},
+        {"image": "<gen_img1>", "Question": "?", "id": 1, "Preliminary": [0]},
+    ],
 }
 
 
@@ -212,7 +225,7 @@ def test_a_scored_run_has_a_judge_file(tmp_path: Path) -> None:
 
 PAIR = {"asked": [1], "verdicts": {"1": {"Judge": 7.0}}}
 LEVELS = {
-    "isg_structural": Score(0.0),
+    "isg_structural": Score(1.0),
     "isg_block": Score(7.0, evidence=PAIR),
     "isg_image": Score(0.0, evidence={"asked": [], "verdicts": {}}),
     "isg_holistic": Score(6.0, evidence={"asked": [0], "overall_score": 6.0}),
@@ -227,11 +240,41 @@ def judge_file(folder: Path, predict: Any = PREDICT, **scores: Score) -> tuple[l
     return [*map(json.loads, file.read_text().splitlines() if file.is_file() else ())], [*done.gaps]
 
 
-def test_the_structure_of_the_judge_file_is_that_of_the_answer(tmp_path: Path) -> None:
+def test_the_structure_of_the_judge_file_is_that_of_the_score(tmp_path: Path) -> None:
     ((line,), gaps) = judge_file(tmp_path)
     assert (line["result"]["structure"], gaps) == (True, [])
     ((bare,), _) = judge_file(tmp_path, predict=None)
     assert bare["result"]["block"] == bare["result"]["image"] == []
+    ((wrong,), _) = judge_file(tmp_path, isg_structural=Score(0.0))
+    assert wrong["result"].keys() == {"structure", "holistic"}
+
+
+@pytest.mark.parametrize(
+    ("predict", "says", "levels"),
+    [
+        ({"block_qa": [], "image_qa": []}, "Yes", [0, 1, 0, 1]),  # the script finds no questions, and ends
+        (GRAPH, "Yes", [1, 7, 0.5, 6]),
+        (GRAPH, True, [1, 7, 0, 6]),  # a verdict that is no text ends the pictures
+        (GRAPH, "Yes.", [1, 7, 0, 6]),
+    ],
+    ids=["ends", "read", "no text", "not exact"],
+)
+def test_the_judge_file_of_an_official_run_gives_its_scores(
+    predict: Any, says: Any, levels: list[float], tmp_path: Path
+) -> None:
+    golden = Interleaved((text_part("t"), media_part(RED, "image")))
+    row = replace(sample(predict=predict), references=(golden,))
+    trial = Trial(row, output=golden)
+    scores = dict(score_one(bind(load_metric("isg_structural"), {}, "official"), trial))
+    for name, said in (("isg_block", {"Judge": 7}), ("isg_image", {"Judge": says}), ("isg_holistic", {OVERALL: 6})):
+        asking = score_judged(bind(load_metric(name), {}, "official"), trial, Role)
+        scores |= driven(asking, lambda _, said=said: json.dumps(said))[0]  # type: ignore[misc]
+    assert [score.value for score in scores.values()] == levels
+    write_output(AnsweredRun("m", (task(trial, scores=[scores]),)), tmp_path)
+    (line,) = map(json.loads, (tmp_path / "outputs_0_1_judge.jsonl").read_text().splitlines())
+    recorded = replace(trial, sample=replace(row, metadata={**row.metadata, "result": line["result"]}))
+    found = score_one(bind(load_metric("isg_recorded"), {}, "official"), recorded)
+    assert [score.value for score in found.values()] == levels
 
 
 def test_a_reply_without_a_verdict_stays_without_and_a_lost_one_is_null_and_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What decides about ISG-Bench's numbers has its documented value; a default that is changed without these fails."""
 
+import inspect
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from mmeval.metric.contract import load_metric
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
+from mmeval.tasks.isg.graph.protocol import isg_graph
+from mmeval.tasks.isg.graph.stages import FORMS
 from mmeval.tasks.isg.subtasks import CATEGORIES, TASKS
 
 PAIRS = {f"{kind}_prompt": f"isg_block_{kind}" for kind in ("images", "texts", "text_image")}
@@ -75,3 +78,14 @@ def test_a_judge_file_is_read_by_a_task_of_its_own() -> None:
     (file,) = choose(["isg_recorded"], TaskIndex()).tasks.values()
     assert [one.metric for one in file.keys.metric_list] == ["isg_recorded"]
     assert (file.keys.dataset_kwargs, file.keys.filter) == ({"judge_file": "*_judge.jsonl"}, {})
+
+
+def test_questions_are_written_by_a_task_of_its_own() -> None:
+    (file,) = choose(["isg_graph"], TaskIndex()).tasks.values()
+    keys = file.keys
+    assert ([one.metric for one in keys.metric_list], keys.protocol.name) == (["isg_graph"], "isg_graph")
+    assert (keys.output_modalities, keys.generation_kwargs, keys.layout) == (["text"], {"temperature": 0}, "")
+    assert load_metric("isg_graph").switches == {"alike": 0.5}
+    options = {name: one.default for name, one in inspect.signature(isg_graph).parameters.items() if name != "ask"}
+    prompts = {f"{name}_prompt": f"isg_graph_{name}" for name in (*FORMS, "caption")}
+    assert options == {"block_pictures": False, "image_pictures": True, "examples": 2, **prompts}

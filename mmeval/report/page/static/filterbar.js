@@ -108,30 +108,41 @@ mmeval.filterbar = (() => {
     return { node: el("div", { class: "chips", role: "group", "aria-label": "Status" }, all.map(({ chip }) => chip)), show };
   }
 
+  /* How trials of a comparison came out; nothing of other reports. */
+  function outcomes(index, change) {
+    const all = (index.outcomes || []).map((name) =>
+      button(name, () => change((filters) => ({ outcome: filters.outcome === name ? "" : name })), { class: "chip", "data-outcome": name, "aria-pressed": "false" }));
+    const show = (filters) => all.forEach((chip) => chip.setAttribute("aria-pressed", String(chip.dataset.outcome === filters.outcome)));
+    return { node: all.length ? el("div", { class: "chips", role: "group", "aria-label": "Outcome" }, all) : null, show };
+  }
+
   /* The bar. `change` is given what is different, or a function of the filters; and whether more of it will follow. */
   function make(index, change) {
     const [searched, status, range, choices] = [search(change), chips(index, change), scores(index, change), selects(index, change)];
+    const outcome = outcomes(index, change);
     const order = button("Failures first", () => change((filters) => mmeval.filters.flipped(index, filters)), { class: "chip", id: "failures-first", "aria-pressed": "false" });
     const lowest = button("Lowest scores", () => change((filters) => ({ order: filters.order === "lowest" ? "" : "lowest" })), { class: "chip", id: "lowest-scores", "aria-pressed": "false" });
     const clear = button("Clear filters", () => change(mmeval.filters.none()), { class: "quiet", id: "clear" });
     const amount = el("span", { id: "count", role: "status", "aria-live": "polite" });
     const progress = el("span", { class: "progress" });
     const set = el("span", { class: "amount" });
+    const all = index.outcomes ? index.rows.outcome.filter((one) => one >= 0).length : index.count;
     const fold = el("details", { class: "more-filters" }, el("summary", {}, "More filters ", set), el("div", { class: "fields" }, choices.map(({ node }) => node), range.node));
     const node = el("div", { class: "filterbar", role: "search", "aria-label": "Filters" },
-      searched.node, el("div", { class: "bar-line" }, status.node, order, lowest), fold, el("div", { class: "bar-line count-line" }, amount, progress, clear));
+      searched.node, el("div", { class: "bar-line" }, outcome.node, status.node, order, lowest), fold, el("div", { class: "bar-line count-line" }, amount, progress, clear));
 
     function show(filters, found) {
       searched.show(filters);
       range.show(filters);
       status.show(filters, found.counts);
+      outcome.show(filters);
       for (const choice of choices) choice.show(choice.of(filters));
       const active = ["run", "task", "kinds"].filter((key) => filters[key] !== "").length + Object.keys(filters.labels).length + (filters.score ? 1 : 0);
       set.textContent = active ? `${active} set` : "";
       order.setAttribute("aria-pressed", String(mmeval.filters.order(index, filters) === "failures"));
       lowest.setAttribute("aria-pressed", String(filters.order === "lowest"));
       clear.hidden = mmeval.filters.isNone(filters);
-      amount.textContent = `${grouped(found.rows.length)} of ${grouped(index.count)} ${index.count === 1 ? "trial" : "trials"}`;
+      amount.textContent = `${grouped(found.rows.length)} of ${grouped(all)} ${all === 1 ? "trial" : "trials"}`;
     }
 
     /* How far the texts are read: `done` of `all` files. */

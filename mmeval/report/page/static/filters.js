@@ -5,9 +5,10 @@ mmeval.filters = (() => {
   const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, scored: 4, inapplicable: 5, uncounted: 6 };
 
   /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. `order` is
-     "failures", "lowest" (what has a score, the lowest first), "data", or "": failures first where there are any. */
+     "failures", "lowest" (what has a score, the lowest first), "difference", "data", or "": of a comparison the largest
+     difference first, else failures first where there are any. `outcome` is one of the index's, which a comparison has. */
   function none() {
-    return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "" };
+    return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "", outcome: "" };
   }
 
   function isNone(filters) {
@@ -16,6 +17,7 @@ mmeval.filters = (() => {
 
   /* The order that is meant. */
   function order(index, filters) {
+    if (index.outcomes && !filters.order) return "difference";
     return filters.order || (index.rows.status.includes(index.statuses.indexOf("failed")) ? "failures" : "data");
   }
 
@@ -40,6 +42,10 @@ mmeval.filters = (() => {
         (filters.run === "" || String(task.run) === filters.run) && (filters.task === "" || task.name === filters.task));
       found.push((row) => wanted[rows.task[row]]);
     }
+    if (filters.outcome !== "") {
+      const outcome = index.outcomes ? index.outcomes.indexOf(filters.outcome) : -2;
+      found.push((row) => rows.outcome?.[row] === outcome);
+    } else if (index.outcomes && filters.run === "") found.push((row) => rows.outcome[row] >= 0);
     if (filters.kinds !== "") found.push((row) => rows.kinds[row] === filters.kinds);
     for (const [name, value] of Object.entries(filters.labels)) {
       const label = index.labels.find((one) => one.name === name);
@@ -81,6 +87,7 @@ mmeval.filters = (() => {
     const given = index.runs.length > 1 ? besideEachOther(index) : (one, other) => one - other;
     const wanted = order(index, filters);
     if (wanted === "failures") worstFirst(index, filters, rows, given);
+    else if (wanted === "difference") largestFirst(index, rows, given);
     else if (wanted === "lowest") lowestFirst(index, filters, rows, given);
     else if (index.runs.length > 1) rows.sort(given);
     return { rows, counts };
@@ -113,6 +120,12 @@ mmeval.filters = (() => {
       for (const row of rows) key.set(row, worst.get(sample(row)));
     }
     rows.sort((one, other) => key.get(one) - key.get(other) || order(one, other));
+  }
+
+  /* Of a comparison: the largest difference first, then trials that one run alone has, then ties. */
+  function largestFirst(index, rows, order) {
+    const { size } = index.rows;
+    rows.sort((one, other) => (size?.[other] ?? 0) - (size?.[one] ?? 0) || order(one, other));
   }
 
   function lowestFirst(index, filters, rows, order) {

@@ -25,9 +25,9 @@ mmeval.hash = (() => {
   }
 
   function filter(filters, name, value) {
-    if (name === "run" || name === "task" || name === "kinds" || name === "text") filters[name] = value;
+    if (name === "run" || name === "task" || name === "kinds" || name === "text" || name === "outcome") filters[name] = value;
     else if (name === "status") filters.statuses = value.split(",").filter(Boolean);
-    else if (name === "order") filters.order = ["failures", "lowest", "data"].includes(value) ? value : "";
+    else if (name === "order") filters.order = ["failures", "lowest", "difference", "data"].includes(value) ? value : "";
     else if (name === "score") filters.score = scoreRange(value);
     else if (name.startsWith("label.")) filters.labels = { ...filters.labels, [name.slice(6)]: value };
   }
@@ -43,7 +43,7 @@ mmeval.hash = (() => {
     if (state.view === "results") return "#results";
     const { filters, trial } = state;
     const pairs = [];
-    for (const name of ["run", "task", "kinds", "text", "order"]) if (filters[name] !== "") pairs.push([name, filters[name]]);
+    for (const name of ["run", "task", "kinds", "outcome", "text", "order"]) if (filters[name] !== "") pairs.push([name, filters[name]]);
     if (filters.statuses.length) pairs.push(["status", filters.statuses.join(",")]);
     if (filters.score) {
       const { metric, low, high } = filters.score;

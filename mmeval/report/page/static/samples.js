@@ -44,10 +44,19 @@ mmeval.samples = (() => {
       const metric = filters().score?.metric ?? mmeval.filters.headline(index, row);
       const value = metric === undefined ? null : rows.scores[metric]?.[row];
       const status = index.statuses[rows.status[row]];
-      const facts = [index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row]];
+      const outcome = outcomeOf(index, row);
+      const facts = [outcome,index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row]];
       if (rows.repeat[row] > 0) facts.push(`repeat ${rows.repeat[row] + 1}`);
       return { href: href(row), title: rows.title[row], facts: facts.filter(Boolean), status, score: status === "scored" && typeof value === "number" ? mmeval.trial.number(value) : null };
     };
+  }
+
+  /* How a trial of a comparison came out, and by how much; empty for those of the reference. */
+  function outcomeOf(index, row) {
+    const name = index.outcomes?.[index.rows.outcome[row]];
+    const difference = index.rows.difference?.[row];
+    if (name === undefined) return "";
+    return typeof difference === "number" && difference !== 0 ? `${name} ${difference > 0 ? "+" : "−"}${mmeval.trial.number(Math.abs(difference))}` : name;
   }
 
   /* What tells a run apart: its model, where that is enough. */
@@ -72,7 +81,7 @@ mmeval.samples = (() => {
       if (of.run !== task.run && rows.repeat[other] === rows.repeat[row] && across.length < BESIDE) across.push({ row: other, name: called(index, of.run) });
     }
     return {
-      title: rows.title[row], task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
+      title: rows.title[row], outcome: outcomeOf(index, row), task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
       name: index.runs.length > 1 ? called(index, task.run) : "",
       run: index.runs.length > 1 ? `${index.runs[task.run].model} / ${index.runs[task.run].name}` : "", status: index.statuses[rows.status[row]],
     };
@@ -88,6 +97,7 @@ mmeval.samples = (() => {
     let found = { rows: [], counts: index.statuses.map(() => 0) };
     let filtered = null;
     let opened = -1;
+    let turns = 0; /* a trial that is left and opened again while its file arrives is shown once */
     let refreshed = 0;
     const bar = mmeval.filterbar.make(index, (change, typing) => {
       const difference = typeof change === "function" ? change(state.filters) : change;
@@ -115,6 +125,7 @@ mmeval.samples = (() => {
     }
 
     async function open(row) {
+      const turn = turns += 1;
       opened = row;
       document.body.classList.toggle("has-trial", row !== -1);
       list.choose(row);
@@ -129,9 +140,9 @@ mmeval.samples = (() => {
       try {
         const trial = await mmeval.data.trial(row);
         const others = await Promise.all(head.across.map(answerOf));
-        if (opened === row) pane.body(mmeval.trial.body(trial, others, head.name));
+        if (turn === turns) pane.body(mmeval.trial.body(trial, others, head.name));
       } catch (error) {
-        if (opened === row) pane.body([el("p", { class: "failure" }, plain(error.message))]);
+        if (turn === turns) pane.body([el("p", { class: "failure" }, plain(error.message))]);
       }
     }
 

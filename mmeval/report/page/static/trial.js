@@ -76,10 +76,12 @@ mmeval.trial = (() => {
     const facts = [served, tokens, seconds, one.finish && one.finish !== "stop" ? one.finish : "", one.at].filter(Boolean);
     const error = one.error && typeof one.error === "object" ? [one.error.kind, one.error.message].filter(Boolean).join(": ") : one.error;
     return el("details", { class: "exchange", open },
-      el("summary", {}, el("span", { class: "path" }, nodes(one.path || "")), " ", el("strong", {}, nodes(one.role || "")), " ",
+      el("summary", {}, el("span", { class: "path" }, nodes(one.path || "")), " ", el("strong", {}, nodes(one.role || "")), " ", one.title ? [nodes(one.title), " "] : null,
         el("span", { class: "facts" }, facts.map((fact, at) => [at ? " · " : "", nodes(fact)])), error ? status("failed") : null),
       error ? el("p", { class: "failure words", dir: "auto" }, nodes(error)) : null,
-      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, one.parts === null ? "Its reply is the output above." : "An empty reply."));
+      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, one.parts === null ? "Its reply is the output above." : "An empty reply."),
+      mmeval.tree.isEmpty(one.evidence) ? null : el("div", { class: "evidence" }, el("h5", {}, "Evidence"), mmeval.tree.tree(one.evidence)),
+      (one.steps || []).map((step) => exchange(step, false)));
   }
 
   /* Whose replies these are: a variant of a role counts as its role. */
@@ -116,7 +118,7 @@ mmeval.trial = (() => {
 
   /* The head of the pane: where this trial stands, what it is, and the same sample elsewhere. */
   function heading(about) {
-    const facts = [about.task, about.sample, about.repeats > 1 ? `repeat ${about.repeat + 1}` : "", about.run].filter((fact) => fact !== "");
+    const facts = [about.outcome, about.task, about.sample, about.repeats > 1 ? `repeat ${about.repeat + 1}` : "", about.run].filter((fact) => fact !== "");
     return el("div", { class: "trial-head" },
       el("h2", { id: "trial-title", tabindex: "-1", dir: "auto" }, about.title ? nodes(about.title) : "(no text)"),
       el("p", { class: "facts" }, status(about.status), " ", facts.map((fact, at) => [at ? " · " : "", el("bdi", {}, nodes(fact))])),
@@ -136,6 +138,12 @@ mmeval.trial = (() => {
     return box;
   }
 
+  /* The scores of a trial with their reasons; `run` is what its run is called, empty where the page has one. */
+  function scores(trial, run) {
+    if (!trial || !trial.scores || !trial.scores.length) return null;
+    return section(run ? `Scores of ${plain(run)}` : "Scores", "scores", trial.scores.map(score));
+  }
+
   /* `run` is what the trial's own run is called, empty where the page has one run. */
   function body(trial, others = [], run = "") {
     const own = run ? rated(output(trial, `Output of ${plain(run)}`), trial) : output(trial);
@@ -144,7 +152,9 @@ mmeval.trial = (() => {
       input(trial.input || []),
       el("div", { class: others.length ? "answers several" : "answers" }, several(trial.references || [], "Reference", "reference"), own, others.map(across)),
       trial.candidates && trial.candidates.length ? el("div", { class: "answers several" }, several(trial.candidates, "Candidate", "candidate")) : null,
-      trial.scores && trial.scores.length ? section("Scores", "scores", trial.scores.map(score)) : null,
+      others.length
+        ? el("div", { class: "answers several" }, scores(trial, run), others.map((other) => scores(other.trial, other.name)))
+        : scores(trial, ""),
       steps(trial),
       more("Labels", "labels", trial.labels),
       more("Metadata", "metadata", trial.metadata),

@@ -1,0 +1,102 @@
+"""Casting: gives each agent of a run its roles, and finds what is wrong with them before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mmeval.agent.contract import Agent, AgentBackend
+from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
+from mmeval.backend.contract import AnyBackend
+from mmeval.errors import MissingError, UsageError
+from mmeval.records.request import GenerationParams
+
+
+def cast(
+    backends: Mapping[str, AnyBackend],
+    params: Mapping[str, GenerationParams],
+    limits: AnswerLimits = USUAL_LIMITS,
+) -> None:
+    """Give the agents among the backends of a run their roles; ``params`` are the user's of each role.
+
+    Raises MissingError for a role that an agent needs and the run has not, UsageError for an agent that asks itself,
+    directly or by another, and for a backend that cannot give what the tool makes whose role it plays.
+    """
+    done: set[int] = set()
+
+    def visit(role: str, above: tuple[str, ...]) -> None:
+        backend = backends[role]
+        if not isinstance(backend, AgentBackend):
+            return
+        if any(backends[one] is backend for one in above):
+            path = " asks ".join((*above[[backends[one] is backend for one in above].index(True) :], role))
+            raise UsageError(f"the agent {backend.agent.name!r} asks itself: {path}; give {role} another backend")
+        if id(backend) in done:
+            return
+        _check_needed(backend.agent, backends)
+        for asked in backend.agent.asks(backends):
+            visit(asked, (*above, role))
+        _check_tools(backend.agent, backends)
+        backend.cast(backends, params, limits)
+        done.add(id(backend))
+
+    for role in backends:
+        visit(role, ())
+
+
+def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
+    missing = [name for name, needed in agent.signature.roles.items() if needed and name not in backends]
+    if missing:
+        flags = " ".join(f"--role {name}=BACKEND" for name in missing)
+        asks = " and ".join(map(repr, missing))
+        those = "role" if len(missing) == 1 else "roles"
+        raise MissingError(
+            f"the agent {agent.name!r} asks the {those} {asks}, which this run has not; add {flags}",
+            name=missing[0],
+        )
+
+
+def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
+    for role, tool in agent.tools.items():
+        if role not in backends:
+            continue
+        known = backends[role].capabilities
+        if tool.makes not in known.outputs:
+            how = f"name a backend that gives {tool.makes}"
+            if tool.makes in known.declarable:
+                how = f"if it does, say so among its arguments: outputs={tool.makes}"
+            raise UsageError(
+                f"--role {role}: this backend gives {', '.join(known.outputs)}, and the tool makes {tool.makes}; {how}",
+                name=role,
+            )
+
+
+def with_asked(roles: Iterable[str], asks: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+    """These roles and all that are asked because of them; ``asks`` gives those that a role asks itself."""
+    found = dict.fromkeys(roles)
+    left = [*found]
+    while left:
+        more = [role for role in asks(left.pop()) if role not in found]
+        found.update(dict.fromkeys(more))
+        left += more
+    return tuple(found)
+
+
+def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
+    """The roles that a role asks itself, with these backends."""
+    backend = backends.get(role)
+    return backend.asked if isinstance(backend, AgentBackend) else ()
+
+
+def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+    """What identifies who plays a role: for an agent with every role that is asked because of it."""
+    backend = backends[role]
+    own = dict(backend.identity)
+    if isinstance(backend, AgentBackend):
+        others = with_asked([role], lambda one: asked_by(backends, one))[1:]
+        own["roles"] = {one: _asked_as(backends[one], backend.params.get(one)) for one in sorted(others)}
+    return own
+
+
+def _asked_as(backend: AnyBackend, params: GenerationParams | None) -> dict[str, Any]:
+    return {**backend.identity, **({} if params is None else {"gen": params.to_json()})}

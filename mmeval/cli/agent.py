@@ -1,0 +1,110 @@
+"""Drive an agent on given replies, offline.
+
+    mmeval agent illustrator --prompt "draw a hare" --model_args rounds=1
+    mmeval agent illustrator --cases cases.jsonl --json
+
+Nobody is asked. Each line of a cases file is a JSON object with any of prompt, files, wants, args and replies; id and
+name are returned. FILEs are media of the prompt; they fill its tags in order. Relative paths start from the folder of
+the cases file.
+
+replies maps roles to what they say, in order: {"planner": ["a plan", {"error": "timeout"}]}; a reply is a text, a list
+of parts, or an error. A tool without replies gives a small medium, another role the example of the agent's call. A role
+that is null is not there.
+
+One JSON result a line: answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text,
+media and options of what was asked.
+
+exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.cli.parser import Parser
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
+from mmeval.report.terminal import print_text
+from mmeval.settings.values import arguments
+from mmeval.wording import escaped
+
+if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.authoring.agent_bench import AgentCase
+
+_MOST = 300
+"""Characters of a step that are shown to people."""
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a registered agent ('mmeval ls backends' lists them)")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="media of the prompt")
+    parser.add_argument("--prompt", metavar="P", help="what it is asked")
+    parser.add_argument("--model_args", "-a", metavar="ARGS", nargs="+", help="its arguments: k=v,k2=v2, JSON or YAML")
+    parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="drive it on each line of a file instead")
+    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the result, or one for each line; the exit code shows if all were answered."""
+    from mmeval.authoring.agent_bench import agent_called, drive, result_of
+
+    agent = agent_called(args.name)
+    cases = [*_cases(args)]
+    code = EXIT_OK
+    for place, case in cases:
+        try:
+            result = result_of(drive(agent, args.name, case, args.cases.parent if args.cases else Path()))
+        except (UsageError, MissingDataError) as error:
+            kind = UsageError if isinstance(error, UsageError) else MissingDataError
+            raise kind(f"{place}: {error}" if place else str(error)) from None
+        if args.json:
+            print_text(json.dumps({**case.labels, **result}, ensure_ascii=False) + "\n")
+        else:
+            print_text(_lines_for_people({**case.labels, **result}))
+        code = code if result["error"] is None else EXIT_INCOMPLETE
+    return code
+
+
+def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
+    """The cases with their places. Raises UsageError for one that cannot be read."""
+    from mmeval.authoring.agent_bench import AgentCase, read_agent_case
+    from mmeval.authoring.metric_cases import case_lines
+
+    if args.cases is None:
+        if args.prompt is None and not args.files:
+            raise UsageError("nothing to answer: give --prompt, FILE... or --cases")
+        given = arguments(args.model_args) if args.model_args else {}
+        yield "", AgentCase(args.prompt or "", tuple(args.files), args=given)
+        return
+    for flag in ("files", "prompt", "model_args"):
+        if getattr(args, flag):
+            spelt = "FILE" if flag == "files" else f"--{flag}"
+            raise UsageError(f"{spelt} does not go with --cases; write it into the file")
+    for place, values in case_lines(args.cases):
+        try:
+            yield place, read_agent_case(values)
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from None
+
+
+def _lines_for_people(result: Mapping[str, Any]) -> str:
+    lines = [f"{name}: {result[name]}" for name in ("id", "name") if name in result]
+    for step in result["steps"]:
+        title = f" ({step['title']})" if step["title"] else ""
+        media = f" + {len(step['media'])} media" if step["media"] else ""
+        lines.append(f"{step['path']} {step['role']}{title}: {_short(step['text'])}{media}")
+        if "error" in step:
+            lines.append(f"  {step['error']['kind']}: {step['error']['message']}")
+    error = result["error"]
+    lines.append(f"answer: {result['answer']}" if error is None else f"{error['kind']}: {error['message']}")
+    lines += [f"warning: {text}" for text in result["warnings"]]
+    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in result["evidence"].items()]
+    return escaped("\n".join(lines)) + "\n"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST else f"{line[:_MOST]}..."

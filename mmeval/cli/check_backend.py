@@ -1,0 +1,140 @@
+"""Check that a local model keeps the rules on which mmeval relies, by asking it a few dozen times.
+
+    mmeval check-backend process --model_args omni/model.yaml
+    mmeval check-backend hf --model_args pretrained=tiny --wants text --wants text+image
+    mmeval check-backend my_model --skip seeds
+
+One line for each check and each combination of kinds. The checks are those of mmeval.testing; a model that never draws
+cannot pass seeds. Use a small model.
+
+exit codes: 0 all checks hold; 2 usage; 3 a check fails; 4 the model cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mmeval.cli.parser import add_flags
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    Caught,
+    MissingError,
+    UnknownNameError,
+    UsageError,
+    message_of,
+)
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import print_text
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import resolve
+from mmeval.wording import counted, printable, split_names
+
+if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.backend.contract import BatchBackend
+    from mmeval.content.parts import PartKind
+    from mmeval.testing.checks import CheckResult
+
+_FLAGS = tuple(BY_NAME[name] for name in ("model_args", "verbosity"))
+_PAGE = "docs/writing-a-backend.md"
+DUTIES: Mapping[str, str] = {
+    "rows": "four-kinds-of-backend",
+    "kinds": "what-every-backend-has",
+    "batch": "four-kinds-of-backend",
+    "seeds": "checked",
+    "neighbours": "checked",
+    "order": "checked",
+    "refusals": "errors",
+}
+"""The section of the page that states what a check checks."""
+_MOST_CHARS = 1000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a backend ('mmeval ls backends' lists them)")
+    add_flags(parser, _FLAGS)
+    parser.add_argument(
+        "--wants", metavar="KINDS", action="append", default=[], help="kinds to ask for together, as in text+image"
+    )
+    parser.add_argument("--skip", metavar="CHECK", action="append", default=[], help="a check to leave out")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what each check has found."""
+    from mmeval.testing.checks import CHECKS, check_results
+
+    settings = resolve(_FLAGS, vars(args), os.environ)
+    begin_log(settings["verbosity"].value, os.environ)
+    skipped = split_names(args.skip)
+    for name in skipped:
+        if name not in CHECKS:
+            raise UnknownNameError("check", name, CHECKS, f"The checks are: {', '.join(CHECKS)}.")
+    backend = _made(args.name, settings["model_args"].value)
+    try:
+        wants = [_kinds(text, backend) for text in args.wants]
+        _load(args.name, backend)
+        checks = {name: check for name, check in CHECKS.items() if name not in skipped}
+        rows, holds = [], True
+        for result in check_results(backend, checks=checks, wants=wants):
+            rows.append(_row(result))
+            holds = holds and result.fault is None
+            if not args.json:
+                print_text(f"{_line(rows[-1])}\n")
+    finally:
+        asyncio.run(backend.close())
+    if args.json:
+        print_text(json.dumps({"backend": args.name, "holds": holds, "skipped": list(skipped), "checks": rows}) + "\n")
+    else:
+        held = sum(not row["fault"] for row in rows)
+        left = f"; skipped: {', '.join(skipped)}" if skipped else ""
+        print_text(f"{held} of {counted(len(rows), 'check')} hold{left}\n")
+    return EXIT_OK if holds else EXIT_INCOMPLETE
+
+
+def _made(name: str, args: Mapping[str, object]) -> BatchBackend:
+    from mmeval.backend.contract import BatchBackend
+    from mmeval.backend.create import create_backend
+
+    backend = create_backend(name, args)
+    if not isinstance(backend, BatchBackend):
+        raise UsageError(
+            f"the backend {name!r} takes one request at a time; the checks are for those that take batches"
+        )
+    return backend
+
+
+def _load(name: str, backend: BatchBackend) -> None:
+    """Raises MissingError where the model cannot be loaded."""
+    from mmeval.testing.checks import start
+
+    with Caught() as failure:
+        start(backend)
+    if failure:
+        raise MissingError(f"{name} cannot be loaded: {message_of(failure.error)}") from failure.error
+
+
+def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
+    gives = list(backend.capabilities.outputs)
+    found = tuple(kind for name in text.split("+") for kind in gives if kind == name)
+    if "+".join(found) != text:
+        raise UsageError(f"--wants {text}: the backend gives {', '.join(gives)}; write them as in text+image")
+    return found
+
+
+def _row(result: CheckResult) -> dict[str, str]:
+    fault = "" if result.fault is None else str(result.fault)
+    docs = f"{_PAGE}#{DUTIES[result.check]}"
+    return {"check": result.check, "wants": "+".join(result.wants), "fault": fault, "docs": docs}
+
+
+def _line(row: Mapping[str, str]) -> str:
+    what = f"{row['check']:<11} {row['wants']}"
+    if not row["fault"]:
+        return f"holds  {what}"
+    return f"FAILS  {what}: {printable(row['fault'], limit=_MOST_CHARS)}; see {row['docs']}"

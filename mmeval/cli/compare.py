@@ -1,0 +1,121 @@
+"""Compare runs from their folders: is a difference real, how small a one would have been seen, where does it lie.
+
+The first RUN is the reference; a difference is another run's value minus its. Trials are paired by sample and by what
+was asked. Nothing is asked, and the runs are not changed.
+
+The exit code is 3 where something that was asked for cannot be compared, 5 where a gate (--fail_if_worse,
+--fail_unless_within) is shut.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.report.terminal import print_text
+from mmeval.settings import values
+from mmeval.system.json_lines import damage_notes
+
+if TYPE_CHECKING:
+    from mmeval.comparison.compare import Comparison
+
+log = logging.getLogger(__name__)
+
+FORMATS = ("text", "json", "markdown", "latex", "csv")
+OPTIONS = (
+    *("metrics", "tasks", "by", "across", "correction", "alpha", "power", "detect"),
+    *("fail_if_worse", "fail_unless_within"),
+)
+"""The flags that are arguments of ``mmeval.compare``."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run; the first is the reference"
+    )
+    for name, shown, text in (
+        ("metrics", "METRIC", "numbers to compare, separated by commas, or all (the first one of each task and group)"),
+        ("tasks", "TASK", "tasks and groups to compare, separated by commas (all)"),
+        ("across", "ASPECT", "judge, definition, protocol: compare numbers although this differs"),
+    ):
+        parser.add_argument(f"--{name}", metavar=shown, action="append", default=[], help=f"{text}; may be repeated")
+    parser.add_argument("--by", metavar="LABEL", default="", help="also by the values of a label of the samples")
+    parser.add_argument(
+        "--correction",
+        metavar="NAME",
+        default="holm",
+        help="for several tests: holm, bh (false discoveries) or none (holm)",
+    )
+    for name, default, text in (
+        ("alpha", 0.05, "false alarms that are tolerated (0.05)"),
+        ("power", 0.8, "with which the smallest difference would have been seen (0.8)"),
+        ("detect", None, "also say how many samples it takes to see this difference"),
+        ("fail_unless_within", None, "end with 5 unless a run is shown to be no worse than this margin"),
+    ):
+        parser.add_argument(f"--{name}", metavar="NUMBER", type=float, default=default, help=text)
+    parser.add_argument(
+        "--fail_if_worse",
+        metavar="MARGIN",
+        nargs="?",
+        type=float,
+        const=0.0,
+        default=None,
+        help="end with 5 where a run is worse by more than this margin (0), beyond doubt",
+    )
+    parser.add_argument("--format", metavar="FORMAT", default="text", help=f"{', '.join(FORMATS)} (text)")
+    parser.add_argument(
+        "-o", "--output_path", metavar="FOLDER", default="compare", help="the folder of the page (./compare)"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="BOOL",
+        nargs="?",
+        const=True,
+        default=True,
+        help="write the page of samples that differ (true)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison and write its page. The exit code is that of the comparison."""
+    from mmeval.comparison.compare import compare
+    from mmeval.comparison.text import comparison_text, tables_of_comparison
+    from mmeval.report.page.writer import check_replaceable
+    from mmeval.report.publish import columns
+    from mmeval.report.table_formats.layouts import RENDERED
+
+    if args.format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f"--format: {known} are there, not {args.format!r}{did_you_mean(args.format, FORMATS)}")
+    page = Path(args.output_path).expanduser() if values.switch(args.report) else None
+    if page is not None:
+        check_replaceable(page)
+    found = compare(*args.folders, **{name: getattr(args, name) for name in OPTIONS})
+    if args.format == "text":
+        print_text(comparison_text(found, columns()))
+    elif args.format == "json":
+        print_text(json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")
+    else:
+        print_text(RENDERED[args.format](tables_of_comparison(found)))
+    if page is not None:
+        _write_page(found, page, is_text=args.format == "text")
+    return found.exit_code
+
+
+def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
+    """Write the page; its path ends the text, and is logged where a program reads the output."""
+    from mmeval.comparison.page import write_comparison
+
+    made = write_comparison(found, folder)
+    for note in (made.damage, *damage_notes(made.unread, "what it answered is not on the page")):
+        if note:
+            log.warning("%s", note)
+    page = folder / made.page.name
+    if is_text:
+        print_text(f"\npage      {page}\n")
+    else:
+        log.info("page: %s", page)

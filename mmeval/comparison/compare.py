@@ -1,0 +1,290 @@
+"""Compares runs from their folders: which numbers differ, which are too like to tell, and what was not seen.
+
+    found = compare("runs/omni-1/default", "runs/omni-2/default")
+    found.exit_code, [number.verdict for number in found.numbers]
+
+The first run is the reference; a difference is another run's value minus its. Nothing is asked, and no plugin is loaded
+but the aggregator of a number that has one of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from mmeval.comparison.changes import Changes, changes_between
+from mmeval.comparison.gates import Gate, Margins, gate_of
+from mmeval.comparison.number import Number, Verdict
+from mmeval.comparison.ranking import Place, Ranking, key_of, ranking_of
+from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
+from mmeval.comparison.statistics import Correction, corrected, levels
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
+from mmeval.records.score import Key
+from mmeval.report.headline import headline_rows
+from mmeval.report.numbers import NumberRow, number_rows
+from mmeval.report.page.writer import names_of
+from mmeval.results.stored_run import StoredRun
+from mmeval.wording import split_names
+
+Across = Literal["judge", "definition", "protocol"]
+ALL = "all"
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+ACROSS: tuple[Across, ...] = get_args(Across)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of comparing some runs; ``to_json`` is what the command prints with ``--format json``.
+
+    ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is shut. ``tests`` are those that
+    are corrected together: of whole numbers between every two runs, and of slices. ``rows`` are the compared numbers,
+    ``pairs`` the reference with each other run.
+    """
+
+    runs: tuple[StoredRun, ...]
+    names: tuple[str, ...]
+    changes: Changes
+    numbers: tuple[Number, ...]
+    rankings: tuple[Ranking, ...]
+    gate: Gate | None
+    exit_code: int
+    options: Options
+    tests: tuple[int, int]
+    rows: tuple[NumberRow, ...] = field(repr=False)
+    pairs: tuple[RunPair, ...] = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "runs": [
+                {"name": name, "model": run.model, "folder": str(run.folder), "results": str(run.results_file)}
+                for run, name in zip(self.runs, self.names, strict=True)
+            ],
+            "same": list(self.changes.same),
+            "changed": [asdict(change) for change in self.changes.changed],
+            "ranking": [one.to_json() for one in self.rankings],
+            "gate": None if self.gate is None else asdict(self.gate),
+            "exit_code": self.exit_code,
+            "numbers": [number.to_json(needed=self.options.detect is not None) for number in self.numbers],
+        }
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``; empty is the first of each task."""
+
+    metrics: tuple[str, ...]
+    tasks: tuple[str, ...]
+    by: str
+    across: tuple[str, ...]
+    correction: Correction
+    alpha: float
+    power: float
+    detect: float | None
+    margins: Margins
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what means nothing."""
+        for name, value, known in (
+            *(("across", one, ACROSS) for one in self.across),
+            ("correction", self.correction, CORRECTIONS),
+        ):
+            if value not in known:
+                raise UsageError(
+                    f"--{name}: {', '.join(known)} are there, not {value!r}{did_you_mean(value, known)}", name=name
+                )
+        for name, share in (("alpha", self.alpha), ("power", self.power)):
+            if not 0 < share < 1:
+                raise UsageError(f"--{name} is a probability between 0 and 1, not {share}", name=name)
+        if self.detect is not None and not (self.detect > 0 and math.isfinite(self.detect)):
+            raise UsageError(f"--detect is a difference above 0, not {self.detect}", name="detect")
+
+
+class Family(NamedTuple):
+    """The tests that are corrected together: their corrected p, and the p below which each is a find."""
+
+    adjusted: Mapping[Place, float]
+    levels: Mapping[Place, float]
+
+    @classmethod
+    def of(cls, found: Mapping[Place, Compared], options: Options) -> Family:
+        known = {place: one.test.p for place, one in found.items() if one.test is not None and one.test.p is not None}
+        values = list(known.values())
+        return cls(
+            dict(zip(known, corrected(values, options.correction), strict=True)),
+            dict(zip(known, levels(values, options.correction, options.alpha), strict=True)),
+        )
+
+
+def compare(
+    *runs: str | Path,
+    metrics: str | Sequence[str] = (),
+    tasks: str | Sequence[str] = (),
+    by: str = "",
+    across: str | Sequence[str] = (),
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+    power: float = 0.8,
+    detect: float | None = None,
+    fail_if_worse: float | None = None,
+    fail_unless_within: float | None = None,
+) -> Comparison:
+    """Compare runs from their folders, the first of which is the reference, as ``mmeval compare`` does.
+
+    Raises MissingDataError where there is no run, UsageError for one that has no results, and for what cannot be meant.
+    """
+    names = [split_names([given] if isinstance(given, str) else given) for given in (metrics, tasks, across)]
+    margins = Margins(fail_if_worse, fail_unless_within)
+    options = Options(names[0], names[1], by, names[2], correction, alpha, power, detect, margins)
+    if len(runs) < 2:
+        raise UsageError("name two runs or more: the first is the reference")
+    stored = [StoredRun(Path(run).expanduser()) for run in runs]
+    for run in stored:
+        if not run.results:
+            raise UsageError(f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers")
+    try:
+        return _compare(stored, options)
+    finally:
+        for run in stored:
+            run.close()
+
+
+def _compare(stored: Sequence[StoredRun], options: Options) -> Comparison:
+    names = _distinct(stored)
+    runs = [ComparedRun(run, name, options.by) for run, name in zip(stored, names, strict=True)]
+    rows = _chosen([run.results for run in stored], names, options)
+    wanted: dict[str, set[str]] = {}
+    for piece in (piece for row in rows for piece in runs[0].pieces(row.task, row.metric)):
+        wanted.setdefault(piece.task, set()).add(piece.number)
+    for run in runs:
+        run.wanted.update(wanted)
+    pairs = {(i, j): RunPair(runs[i], runs[j], options.across) for i, j in combinations(range(len(runs)), 2)}
+    found = {(key_of(row), i, j): pair.compare(row) for row in rows for (i, j), pair in pairs.items()}
+    family = Family.of(found, options)
+    numbers = []
+    slices: dict[Place, Compared] = {}
+    for row in rows if options.by else ():
+        slices |= _slices(row, pairs, options.by)
+    if options.by and not slices:
+        raise UsageError(f"--by {options.by}: no sample of the compared tasks has this label", name="by")
+    slice_family = Family.of(slices, options)
+    for row in rows:
+        key = key_of(row)
+        numbers += [
+            _number(row, (key, 0, j), found[key, 0, j], family, run=runs[j].name, options=options)
+            for j in range(1, len(runs))
+        ]
+        numbers += [
+            _number(row, place, one, slice_family, run=runs[place[2]].name, options=options)
+            for place, one in slices.items()
+            if place[0]._replace(slice="") == key
+        ]
+    rankings = [ranking_of(row, runs, found, family.adjusted, options.alpha) for row in rows] if len(runs) > 2 else []
+    gate = gate_of(options.margins, numbers, options.correction, options.alpha)
+    cannot = any(number.verdict in ("unlike", "no_pairs") for number in numbers)
+    code = EXIT_WORSE if gate is not None and not gate.passed else EXIT_INCOMPLETE if cannot or not numbers else EXIT_OK
+    return Comparison(
+        runs=tuple(stored),
+        names=tuple(names),
+        changes=changes_between(runs, rows),
+        numbers=tuple(numbers),
+        rankings=tuple(one for one in rankings if one is not None),
+        gate=gate,
+        exit_code=code,
+        options=options,
+        tests=(len(family.adjusted), len(slice_family.adjusted)),
+        rows=tuple(rows),
+        pairs=tuple(pair for (i, _), pair in pairs.items() if i == 0),
+    )
+
+
+def _distinct(runs: Sequence[StoredRun]) -> list[str]:
+    """The names of runs; one that is given twice is told from itself by a number."""
+    names = names_of(runs) if len({run.folder.resolve() for run in runs}) == len(runs) else [run.name for run in runs]
+    return [name if name not in names[:at] else f"{name} [{at + 1}]" for at, name in enumerate(names)]
+
+
+def _chosen(documents: Sequence[Mapping[str, Any]], names: Sequence[str], options: Options) -> list[NumberRow]:
+    """The rows to compare. Raises UsageError for a task or metric that no run has."""
+    by_name = options.metrics not in ((), (ALL,))
+    rows = [row for row in number_rows(documents, names, repeats=by_name) if not row.slice]
+    for flag, wanted, known in (
+        ("tasks", options.tasks, {row.task for row in rows}),
+        ("metrics", options.metrics if by_name else (), {row.metric for row in rows}),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise UsageError(f"--{flag} {name}: no run has it{did_you_mean(name, known)}", name=name, known=known)
+    rows = [row for row in rows if not options.tasks or row.task in options.tasks]
+    if by_name:
+        return [row for row in rows if row.metric in options.metrics]
+    return [row for row in (rows if options.metrics else headline_rows(rows)) if row.is_known]
+
+
+def _slices(row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str) -> dict[Place, Compared]:
+    """A task's number by the values of a label, between each run and the reference; a group has no slices."""
+    scores = None if row.is_group else pairs[0, 1].a.scores(row.task)
+    trials = {} if scores is None else scores.slices(label)
+    return {
+        (Key(row.task, row.metric, name), i, j): pair.compare(row, within)
+        for name, within in trials.items()
+        for (i, j), pair in pairs.items()
+        if i == 0
+    }
+
+
+def _number(row: NumberRow, place: Place, found: Compared, family: Family, *, run: str, options: Options) -> Number:
+    test, level = found.test, family.levels.get(place, options.alpha)
+    number = Number(
+        task=row.task,
+        metric=row.metric,
+        slice=place[0].slice,
+        run=run,
+        pairs=found.pairs,
+        clusters=0 if test is None else test.clusters,
+        a=None if test is None else test.a,
+        b=None if test is None else test.b,
+        difference=None if test is None else test.difference,
+        stderr=None if test is None else test.stderr,
+        ci95=None if test is None else test.ci95,
+        p=None if test is None else test.p,
+        p_adjusted=family.adjusted.get(place),
+        smallest_seen=None if test is None else test.smallest_seen(level, options.power),
+        bounds=found.bounds,
+        left_out=found.left_out,
+        judge_shift=found.shift,
+        verdict="unlike" if found.is_unlike else "no_pairs",
+        why=found.why,
+        alias=row.alias,
+        higher_is_better=row.higher_is_better,
+        test=test,
+    )
+    if test is None:
+        return number
+    needed = None
+    if options.detect is not None:
+        clusters = test.clusters_needed(options.detect, level, options.power)
+        needed = None if clusters is None else math.ceil(clusters * found.samples / test.clusters)
+    why = "; ".join(_remarks(number))
+    return replace(number, verdict=_verdict(number, options), why=why, samples_needed=needed)
+
+
+def _verdict(number: Number, options: Options) -> Verdict:
+    assert number.test is not None
+    difference = number.test.difference if number.higher_is_better else -number.test.difference
+    if number.p_adjusted is not None and number.p_adjusted < options.alpha and difference:
+        return "better" if difference > 0 else "worse"
+    return "within" if options.margins.is_within(number) else "not_seen"
+
+
+def _remarks(number: Number) -> Iterator[str]:
+    """What a reader has to know before the difference is used."""
+    assert number.test is not None
+    if number.bounds is not None and number.bounds[0] < 0 < number.bounds[1] and number.left_out and number.difference:
+        yield "trials without a pair could turn the sign"
+    if number.ci95 is None:
+        few = number.stderr is None
+        yield "too few clusters for an interval" if few else "no interval, as the metric has no finite range"

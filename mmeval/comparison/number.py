@@ -1,0 +1,50 @@
+"""A compared number, as it is printed, written and returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from mmeval.comparison.statistics import Paired
+
+Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of ``run`` compared with the reference's; the fields are those of the JSON.
+
+    ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference. ``p_adjusted`` is corrected for
+    all tests of its family, and so is ``smallest_seen``. ``samples_needed`` is there where a difference to detect was
+    named.
+    """
+
+    task: str
+    metric: str
+    slice: str
+    run: str
+    pairs: int
+    clusters: int
+    a: float | None
+    b: float | None
+    difference: float | None
+    stderr: float | None
+    ci95: tuple[float, float] | None
+    p: float | None
+    p_adjusted: float | None
+    smallest_seen: float | None
+    bounds: tuple[float, float] | None
+    left_out: Mapping[str, int]
+    judge_shift: Mapping[str, Any] | None
+    verdict: Verdict
+    why: str
+    samples_needed: int | None = None
+    alias: str = field(default="", repr=False)
+    higher_is_better: bool = field(default=True, repr=False)
+    test: Paired | None = field(default=None, repr=False, compare=False)
+
+    def to_json(self, *, needed: bool) -> dict[str, Any]:
+        """Its public fields; whether the samples are among them that a difference needs."""
+        shown = (one.name for one in fields(self) if one.repr)
+        return {name: getattr(self, name) for name in shown if needed or name != "samples_needed"}

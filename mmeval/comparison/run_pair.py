@@ -1,0 +1,267 @@
+"""The numbers that runs are compared by, and one of them compared between two runs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mmeval.aggregate.aggregators import mean, weighted_mean
+from mmeval.aggregate.scores import Aggregator, load_aggregator
+from mmeval.aggregate.statistics import Interval
+from mmeval.comparison.answers import answers_of
+from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED, Matched, Pairs, TaskScores, TrialName, bounds_of
+from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare_means
+from mmeval.errors import Caught
+from mmeval.records.score import Key
+from mmeval.report.numbers import NumberRow, groups_of, results_of
+from mmeval.results.compare import differences, metric_of, unlike
+from mmeval.results.groups import tasks_inside
+from mmeval.results.stored_run import StoredRun
+
+_MEANS: Mapping[str, Aggregator] = {"mean": mean, "repeats": mean, "weighted_mean": weighted_mean}
+"""The aggregators whose value is a mean: their differences are tested without drawing anything."""
+TASKS = "tasks"
+"""Members of a group that are in no pair, among what is left out."""
+
+
+class Piece(NamedTuple):
+    """A task's number that a compared one is made of, with its share."""
+
+    task: str
+    number: str
+    share: float
+
+
+class Found(NamedTuple):
+    """The trials of a piece that are asked alike in two runs, and those of them that have a score in both."""
+
+    piece: Piece
+    matched: Matched
+    pairs: Pairs
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says why.
+
+    ``left_out`` counts trials in no pair by reason. ``shift`` is that of the judge, as its JSON has it.
+    """
+
+    pairs: int = 0
+    samples: int = 0
+    test: Paired | None = None
+    bounds: Interval | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    shift: Mapping[str, Any] | None = None
+    is_unlike: bool = False
+    why: str = ""
+
+
+class ComparedRun:
+    """A run with what its numbers are made of. The scores of a task are read when they are first needed: those of the
+    numbers in ``wanted``."""
+
+    def __init__(self, run: StoredRun, name: str, label: str) -> None:
+        self.run, self.name, self._label = run, name, label
+        self.tasks = {task.name: task for task in run.tasks}
+        self.results = results_of(run.results)
+        self.members = groups_of([run.results])
+        self.wanted: dict[str, set[str]] = {}
+        self._scores: dict[str, TaskScores | None] = {}
+        self._answers: dict[str, Mapping[TrialName, str]] = {}
+
+    def metric(self, task: str, number: str) -> Mapping[str, Any]:
+        return metric_of(self.run.ours, task, number)
+
+    def scores(self, task: str) -> TaskScores | None:
+        """Those of the wanted numbers of a task; None where the run has no such task."""
+        if task not in self._scores:
+            found = self.tasks.get(task)
+            numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
+            outputs = {name: one for one in numbers if not one.get("of_averages") for name in one["outputs"]}
+            ranges = {name: _range(one) for name, one in outputs.items() if name in self.wanted.get(task, ())}
+            self._scores[task] = None if found is None else TaskScores(self.run, found, ranges, self._label)
+        return self._scores[task]
+
+    def answers(self, task: str) -> Mapping[TrialName, str]:
+        if task not in self._answers:
+            self._answers[task] = answers_of(self.run, self.tasks[task])
+        return self._answers[task]
+
+    def pieces(self, task: str, number: str, share: float = 1.0) -> Iterator[Piece]:
+        """The single numbers of tasks that a number is the mean of."""
+        result = self.results.get(Key(task, number))
+        shares: Mapping[str, float] = {} if result is None else result.weights
+        if task in self.members:
+            names = [name for name in self.members[task] if Key(name, number) in self.results]
+            yield from self._parts([(name, number) for name in names], shares, share)
+        elif self.metric(task, number).get("of_averages"):
+            yield from self._parts([(task, name) for name in self.metric(task, number)["pieces"]], shares, share)
+        else:
+            yield Piece(task, number, share)
+
+    def _parts(self, parts: Sequence[tuple[str, str]], shares: Mapping[str, float], whole: float) -> Iterator[Piece]:
+        """Those that count; all alike where a number has no value, and so no shares."""
+        for task, number in parts:
+            own = shares.get(task, shares.get(number, 0.0)) if shares else 1 / len(parts)
+            if own:
+                yield from self.pieces(task, number, whole * own)
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        return frozenset(self.run.ours.get("protocols", self.tasks))
+
+    def aggregator(self, task: str, number: str) -> tuple[Aggregator, Mapping[str, Any]]:
+        """The aggregator of a number and its options. Raises MmevalError where it is not installed."""
+        metric = self.metric(task, number)
+        name = str(metric.get("aggregation", "mean"))
+        if name in _MEANS:
+            return _MEANS[name], {}
+        found = load_aggregator(name)
+        metrics = self.run.ours.get("metrics", {}).get(task, {})
+        own = next((key for key, one in metrics.items() if number in one.get("outputs", ())), number)
+        entries: list[Mapping[str, Any]] = self.tasks[task].config.get("metric_list") or []
+        written = next((one.get("aggregation") for one in entries if one.get("metric") == own), None)
+        options = {key: value for key, value in written.items() if key != "name"} if isinstance(written, dict) else {}
+        if "profile" in inspect.signature(found).parameters:
+            options = {"profile": metric.get("profile", "standard"), **options}
+        return found, options
+
+
+def _range(metric: Mapping[str, Any]) -> Interval:
+    spread = metric.get("range")
+    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
+
+
+class RunPair:
+    """Two runs, whose trials are matched once for each task."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, across: Collection[str]) -> None:
+        self.a, self.b, self._across = a, b, across
+        self._matched: dict[str, Matched | None] = {}
+
+    def matched(self, task: str) -> Matched | None:
+        if task not in self._matched:
+            first, second = self.a.scores(task), self.b.scores(task)
+            self._matched[task] = None if first is None or second is None else Matched.of(first, second)
+        return self._matched[task]
+
+    def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
+        """A number between both runs; of a slice, ``within`` are its trials."""
+        first, other = self.a.run.results, self.b.run.results
+        inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
+        asked = sorted(inside & self.a.asked & self.b.asked)
+        why = unlike(first, other, asked, row.metric, across=self._across)
+        pieces = [*self.a.pieces(row.task, row.metric)]
+        found = [one for piece in pieces if (one := self._find(piece, within)) is not None]
+        by_task: dict[str, Pairs] = {}  # several numbers of one task are about the same trials: the largest counts
+        for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
+            by_task[piece.task] = pairs
+        left_out = sum((pairs.left_out for pairs in by_task.values()), Counter[str]())
+        left_out[TASKS] = len({piece.task for piece in pieces} - by_task.keys()) if row.is_group else 0
+        known = Compared(
+            pairs=sum(pairs.trials for pairs in by_task.values()),
+            samples=sum(pairs.samples for pairs in by_task.values()),
+            left_out=+left_out,
+        )
+        paired = [one for one in found if one.pairs.trials]
+        aspects = {one.aspect for task in asked for one in differences(first, other, task, row.metric)}
+        with Caught() as failure:  # an aggregator of a plugin, which may not be installed
+            if "judge" in aspects and {"judge", "protocol"}.issuperset(aspects) and within is None:
+                known = replace(known, shift=self._shift(paired))
+            if why:
+                return replace(known, is_unlike=True, why=why)
+            if paired:
+                test = self._test(paired)
+                bounds = None if test is None else self._bounds(paired)
+                return replace(known, test=test, bounds=bounds, why="" if test else "it has no value over the pairs")
+        if failure:
+            return replace(known, is_unlike=True, why=f"its aggregator cannot be used ({failure.reason})")
+        if not found:
+            return replace(known, why="one of the two runs has no such number")
+        if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(+left_out):
+            return replace(known, is_unlike=True, why="every sample was asked in other words, or is answered otherwise")
+        return replace(known, why="no trial has a score in both runs")
+
+    def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
+        a, b = self.a.scores(piece.task), self.b.scores(piece.task)
+        if a is None or b is None or piece.number not in a.columns or piece.number not in b.columns:
+            return None
+        matched = Matched.of(a, b, within) if within is not None else self.matched(piece.task)
+        return None if matched is None else Found(piece, matched, Pairs.of(a, b, piece.number, matched))
+
+    def _test(self, found: Sequence[Found]) -> Paired | None:
+        """The test of a mean of pieces, or of the only piece with another aggregator."""
+        aggregators = [self.a.aggregator(piece.task, piece.number) for piece, _, _ in found]
+        widths = [pairs.a.range[1] - pairs.a.range[0] for _, _, pairs in found]
+        if all(aggregator in (mean, weighted_mean) for aggregator, _ in aggregators):
+            parts = []
+            for (piece, _, pairs), share, (aggregator, _) in zip(found, _shares(found), aggregators, strict=True):
+                ones = np.ones(pairs.trials)
+                weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
+                parts.append(Part(piece.task, share, pairs.a.clusters, *pairs.values, *weights))
+            return compare_means(parts, max(widths))
+        if len(found) > 1:
+            return None
+        ((aggregator, options),) = aggregators
+        return compare_by_draws(found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0])
+
+    def _bounds(self, found: Sequence[Found]) -> Interval | None:
+        low = high = 0.0
+        for (piece, _, pairs), share in zip(found, _shares(found), strict=True):
+            a, b = self.a.scores(piece.task), self.b.scores(piece.task)
+            assert a is not None and b is not None
+            aggregator, options = self.a.aggregator(piece.task, piece.number)
+            quick = {"interval": "bootstrap"} if aggregator in (mean, weighted_mean) else options
+            ends = bounds_of((a.columns[piece.number], b.columns[piece.number]), pairs, aggregator, quick)
+            if ends is None:
+                return None
+            low, high = low + share * ends[0], high + share * ends[1]
+        return (low, high)
+
+    def _shift(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+        """The difference over the answers that both runs gave alike, which is the judge's, and over the ``rest``.
+        None without such answers."""
+        alike: list[Found] = []
+        others: list[Found] = []
+        for piece, matched, _ in found:
+            a, b = self.a.scores(piece.task), self.b.scores(piece.task)
+            assert a is not None and b is not None
+            first, second = self.a.answers(piece.task), self.b.answers(piece.task)
+            sorted_out: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+            for at, other in matched.both:
+                answer = first.get(a.names[at])
+                sorted_out[answer is not None and answer == second.get(b.names[other])].append((at, other))
+            for into, both in zip((others, alike), sorted_out, strict=True):
+                kept = Matched(both, (), (), 0)
+                pairs = Pairs.of(a, b, piece.number, kept)
+                if pairs.trials:
+                    into.append(Found(piece, kept, pairs))
+        shift = self._told(alike)
+        return None if shift is None else {**shift, "rest": self._told(others)}
+
+    def _told(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+        test = self._test(found) if found else None
+        if test is None:
+            return None
+        pairs = max(one.pairs.trials for one in found) if len({one.piece.task for one in found}) == 1 else None
+        return {
+            "pairs": sum(one.pairs.trials for one in found) if pairs is None else pairs,
+            "clusters": test.clusters,
+            "difference": test.difference,
+            "stderr": test.stderr,
+            "ci95": test.ci95,
+        }
+
+
+def _shares(found: Sequence[Found]) -> list[float]:
+    """Those of the pieces that have pairs, which sum to 1."""
+    total = math.fsum(one.piece.share for one in found)
+    return [one.piece.share / total for one in found]

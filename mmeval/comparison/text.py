@@ -1,0 +1,258 @@
+"""A comparison as text in at most 80 columns, and as tables for papers and scripts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from mmeval.comparison.compare import Comparison
+from mmeval.comparison.number import Number
+from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
+from mmeval.comparison.ranking import Ranking
+from mmeval.report.short_table import number_text
+from mmeval.results.layout import Cell, Table
+from mmeval.wording import counted, printable, some
+
+_LABEL = 10
+_MOST_NAMED = 3
+_WIDEST_CELL = 9
+_REASONS = {
+    NOT_ASKED: "asked in one run only",
+    ASKED_OTHERWISE: "asked differently",
+    "tasks": "tasks of a group without pairs",
+}
+
+
+def comparison_text(found: Comparison, width: int) -> str:
+    """All of a comparison, as the command prints it."""
+    changed = [_change(found, at) for at in range(len(found.changes.changed))]
+    lines = [
+        *_wrapped("same", ", ".join(found.changes.same) or "nothing", width),
+        *_wrapped("changed", "; ".join(changed) or "nothing", width),
+        "",
+        *_table(found),
+        *(line for note in _notes(found) for line in _folded(note, width)),
+        *(line for one in found.rankings for line in ("", *_ranking(one, found.names, found.options.alpha, width))),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _change(found: Comparison, at: int) -> str:
+    change = found.changes.changed[at]
+    run = f" ({change.run})" if len(found.runs) > 2 and change.what != "model" else ""
+    values = f" {change.before} -> {change.now}" if change.before or change.now else ""
+    return f"{change.what}{values}{run}"
+
+
+def _wrapped(label: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        printable(text, limit=2_000), width, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL
+    )
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="   ")
+
+
+def _table(found: Comparison) -> list[str]:
+    """A line for each number of each run, below the name of the number."""
+    several = len(found.runs) > 2
+    heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
+    rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
+    rows += [_cells(number, several=several) for number in found.numbers]
+    shown = [
+        [
+            printable(cell, limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL)
+            for at, cell in enumerate(row)
+        ]
+        for row in rows
+    ]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
+    lines = ["  ".join(_laid(shown[0], widths, several=several)).rstrip()]
+    before = None
+    for number, row in zip(found.numbers, shown[1:], strict=True):
+        name = (number.task, number.metric, number.slice)
+        if name != before:
+            lines.append(f"  {_heading(number)}" if number.slice else _heading(number))
+        before = name
+        lines.append("  ".join(_laid(row, widths, several=several)).rstrip())
+    return lines
+
+
+def _heading(number: Number) -> str:
+    return printable(number.slice or f"{number.alias}, {number.metric}", limit=76)
+
+
+def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> list[str]:
+    is_text = [several, *[False] * (len(row) - 2), True]
+    return [
+        cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(row, widths, is_text, strict=True)
+    ]
+
+
+def _cells(number: Number, *, several: bool) -> list[str]:
+    shown = "-" if number.difference is None else _signed(number.difference)
+    interval = "" if number.ci95 is None else f"  {number_text(number.ci95[0])} to {number_text(number.ci95[1])}"
+    shown += interval.ljust(18)
+    return [
+        *([number.run] if several else []),
+        f"{number.pairs:,}",
+        *([] if several else [number_text(number.a)]),
+        number_text(number.b),
+        shown,
+        _p(number.p_adjusted),
+        number_text(number.smallest_seen),
+        number.verdict.replace("_", " "),
+    ]
+
+
+def _signed(value: float) -> str:
+    return number_text(value) if value < 0 else f"+{number_text(value)}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _notes(found: Comparison) -> Iterator[str]:
+    """What the numbers rest on, and what they lack, a line each."""
+    tested = [number for number in found.numbers if number.p_adjusted is not None]
+    names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
+    options = found.options
+    if tested:
+        wholes, slices = found.tests
+        over = counted(wholes, "test") + (f" and {counted(slices, 'test')} of slices" if slices else "")
+        yield (
+            f"p: {names[options.correction]}, {over}; "
+            f"sees: the smallest difference seen with {100 * options.power:g} % power."
+        )
+    for number in found.numbers:
+        if note := "; ".join(_of_number(number)):
+            yield f"{_named(number)}: {note}."
+    if options.detect is not None:
+        for number in tested:
+            needed = "unknown" if number.samples_needed is None else counted(number.samples_needed, "sample")
+            yield f"{_named(number)}: to see {options.detect:g}: {needed}."
+    if found.gate is not None:
+        gate = found.gate
+        yield (
+            f"--{gate.name} {gate.margin:g}: "
+            + ("passed" if gate.passed else f"failed by {_places([_place(one) for one in gate.failed])}")
+            + "."
+        )
+        if gate.too_weak:
+            yield (
+                f"Too weak to see {gate.margin:g}: {_places([_place(one) for one in gate.too_weak])}. More samples are "
+                "needed."
+            )
+
+
+def _place(row: dict[str, object]) -> str:
+    return f"{row['slice'] or row['task']} {row['metric']}"
+
+
+def _places(names: Sequence[str]) -> str:
+    return some([printable(name, limit=100) for name in names], _MOST_NAMED)
+
+
+def _named(number: Number) -> str:
+    return printable(f"{number.slice or number.alias}, {number.metric}, {number.run}", limit=200)
+
+
+def _of_number(number: Number) -> Iterator[str]:
+    if number.left_out and not number.slice:
+        reasons = Counter({_REASONS.get(reason, reason): count for reason, count in number.left_out.items()})
+        yield "no pair: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+        if number.bounds is not None and number.bounds != (number.difference, number.difference):
+            yield f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
+    if number.why:
+        yield printable(number.why, limit=300)
+    if number.judge_shift is not None:
+        shift = number.judge_shift
+        interval = (
+            "" if shift["ci95"] is None else f" {number_text(shift['ci95'][0])} to {number_text(shift['ci95'][1])}"
+        )
+        rest = shift["rest"]
+        others = "" if rest is None else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
+        yield (
+            f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, over {shift['pairs']:,} answers "
+            f"that are the same{others}"
+        )
+
+
+def _ranking(ranking: Ranking, names: Sequence[str], alpha: float, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        printable(f"{ranking.task}, {ranking.metric}: {counted(ranking.pairs, 'trial')} of all runs", limit=200), width
+    )
+    longest = max(len(one.run) for one in ranking.runs)
+    for one in ranking.runs:
+        place = str(one.ci95[0]) if one.ci95[0] == one.ci95[1] else f"{one.ci95[0]} to {one.ci95[1]}"
+        yield f"{one.rank:>4}  {printable(one.run, limit=min(longest, width - 30)):{min(longest, width - 30)}}" + (
+            f"  {number_text(one.value):>8}  rank {place}"
+        )
+    together = [group for group in ranking.groups if len(group) > 1]
+    if together:
+        alike = "; ".join(", ".join(group) for group in together)
+        yield from _folded(printable(f"Not told apart: {alike}.", limit=2_000), width)
+    yield from _matrix(ranking, names, alpha, width)
+
+
+def _matrix(ranking: Ranking, names: Sequence[str], alpha: float, width: int) -> Iterator[str]:
+    """The difference of each two runs, in the order of the ranking: the column's minus the row's."""
+    order = [names.index(one.run) for one in ranking.runs]
+    count = len(order)
+    if 4 + 8 * count > width:
+        yield from _folded("The differences of each two, with their corrected p: --format json or markdown.", width)
+        return
+    yield "    " + "".join(f"{number:>8}" for number in range(1, count + 1))
+    for number, i in enumerate(order, 1):
+        cells = []
+        for j in order:
+            cell = ranking.differences[i][j]
+            p = None if cell is None else cell["p_adjusted"]
+            mark = "*" if p is not None and p < alpha else " "
+            cells.append(f"{'':8}" if cell is None else f"{cell['difference']:+7.3f}{mark}")
+        yield f"{number:>4}{''.join(cells)}".rstrip()
+    yield from _folded("Column minus row, in the order above; *: beyond chance, corrected.", width)
+
+
+def tables_of_comparison(found: Comparison) -> list[Table]:
+    """The same as tables: the numbers, and of several runs each ranking and its matrix."""
+    headers = ("number", "run", "verdict", "pairs", "clusters", found.names[0], "value", "difference", "low", "high")
+    more = ("p corrected", "sees", "stderr", "p", "bounds low", "bounds high", "why")
+    rows = [_row(number) for number in found.numbers]
+    same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
+    changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
+    notes = (same, f"Changed: {changed or 'nothing'}.", *_notes(found))
+    tables = [Table(f"Compared with {found.names[0]}", (*headers, *more), tuple(rows), notes, digits=4)]
+    for one in found.rankings:
+        title = f"{one.task}, {one.metric}"
+        ranked = tuple((run.run, run.value, str(run.rank), str(run.ci95[0]), str(run.ci95[1])) for run in one.runs)
+        groups = tuple(f"Not told apart: {', '.join(group)}." for group in one.groups if len(group) > 1)
+        tables.append(Table(f"Ranking by {title}", ("run", "value", "rank", "from", "to"), ranked, groups, digits=4))
+        matrix = tuple(
+            (name, *("" if cell is None else _cell(cell["difference"], cell["p_adjusted"]) for cell in row))
+            for name, row in zip(found.names, one.differences, strict=True)
+        )
+        tables.append(
+            Table(f"Differences by {title}: column minus row, corrected p", ("run", *found.names), matrix, digits=4)
+        )
+    return tables
+
+
+def _cell(difference: float | None, p: float | None) -> str:
+    return "" if difference is None else f"{difference:+.4f}, p {_p(p)}"
+
+
+def _row(number: Number) -> tuple[Cell, ...]:
+    name = f"{number.task}, {number.metric}" + (f", {number.slice}" if number.slice else "")
+    ends = (*(number.ci95 or (None, None)),)
+    bounds = (*(number.bounds or (None, None)),)
+    return (
+        *(name, number.run, number.verdict, f"{number.pairs}", f"{number.clusters}", number.a, number.b),
+        *(number.difference, *ends, number.p_adjusted, number.smallest_seen, number.stderr, number.p, *bounds),
+        number.why,
+    )

@@ -1,0 +1,1 @@
+"""Agents of the benchmarks, and the tools that they ask."""

@@ -1,0 +1,80 @@
+"""Has the items of a report made, and puts them in the places of their tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mmeval.agent import in_rounds, rounds_of
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.model_backends.agents.unima.items import TAG
+from mmeval.model_backends.agents.unima.report import Item, Report
+from mmeval.model_backends.agents.unima.steps import Steps, bare, not_empty
+from mmeval.program import Call, Program, Reply
+
+_FENCED = re.compile(r"```[^\n]*\n(.*?)\n?```", re.DOTALL)
+
+
+def generated(report: Report, steps: Steps) -> Program[Interleaved]:
+    """The answer of a report: its text, with what tools and planner make of the captions alone.
+
+    The tag of an item that is not made has no medium.
+    """
+    items = report.items
+    numbers = {item.label: at for at, item in enumerate(items)}
+
+    def call(at: int, made: Mapping[int, Part]) -> Call | None:
+        item = items[at]
+        found = {use: made.get(numbers[use]) if use in numbers else steps.question.items[use] for use in item.uses}
+        parts = {use: bare(part) for use, part in found.items() if part is not None}
+        if lacking := sorted(item.maker.takes - {part.kind for part in parts.values()}):
+            steps.warnings.append(f"{item.label} is not made: the {lacking[0]} that it is made of was not made")
+            return None
+        if item.maker.tool is None:
+            material = Interleaved(tuple(parts.values()))
+            messages = steps.prompts.messages("write", kind=item.maker.kind, caption=item.caption, material=material)
+            return steps.planner.send(
+                messages, title="generate", accept=not_empty, example="something", convert=TO_DESCRIBE
+            )
+        options = steps.params.options_of(item.maker.kind)
+        taken = {use: part for use, part in parts.items() if part.kind in item.maker.takes}
+        return item.maker.tool.call(_in_words(item.caption, taken), *taken.values(), title="generate", **options)
+
+    def read(at: int, reply: Reply) -> Part | None:
+        item = items[at]
+        if item.maker.tool is None:
+            return _written(item, reply) if steps.usable(reply, f"{item.label} is not made") else None
+        part = item.maker.tool.made(reply)
+        if isinstance(part, Part):
+            return part
+        steps.warnings.append(f"{item.label} is not made: {part}")
+        return None
+
+    order, _ = rounds_of([[numbers[use] for use in item.uses if use in numbers] for item in items])
+    made = yield from in_rounds(order, call, read)
+    contents = {items[at].label: part.media or part.text or "" for at, part in sorted(made.items())}
+    return Interleaved.from_text(report.text, contents, spellings=TAG)
+
+
+def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
+    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1`` where that one comes first."""
+    seen: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for label, part in taken.items():
+        seen[part.kind] = seen.get(part.kind, 0) + 1
+        names[label] = f"{part.kind} {seen[part.kind]}"
+    pieces, at = [], 0
+    for tag in find(caption, TAG):
+        pieces += [caption[at : tag.start], names.get(tag.label, tag.kind)]
+        at = tag.end
+    return "".join([*pieces, caption[at:]])
+
+
+def _written(item: Item, reply: Reply) -> Part:
+    """Code, or a document of plain text, without a fence around it."""
+    fenced = _FENCED.search(reply.text)
+    words = fenced[1] if fenced else reply.text.strip()
+    if item.maker.kind == "code":
+        return Part("code", text=words)
+    return media_part(Media.from_bytes(words.encode("utf-8", "replace")), "document")

@@ -1,0 +1,66 @@
+"""The question as words, and what it holds beside words as items with a tag each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import count
+from typing import NamedTuple
+
+from mmeval.content import Part, find, label_kind
+from mmeval.records import Message, Request
+
+TAG = ("tag",)
+"""The spelling of tags here: ``<<image1>>``."""
+
+
+class Question(NamedTuple):
+    """What is asked: words with a tag for each item, and the items by label (``image1``).
+    ``taken`` are all labels that the user names, with an item or without."""
+
+    words: str
+    items: dict[str, Part]
+    taken: frozenset[str]
+
+    def next_label(self, kind: str) -> str:
+        """The label of the first item of a kind in an answer: its number goes on from those of the question."""
+        numbers = [int(label.removeprefix(kind)) for label in self.items if label_kind(label) == kind]
+        return _free(kind, self.taken, max(numbers, default=0) + 1)
+
+
+def read_question(request: Request) -> Question:
+    """The question of a request. An item without a label of its own gets a free one.
+
+    Tags in a system message are examples of how to write them.
+    """
+    asked = [message for message in request.messages if not message.content.empty]
+    named = [part for message in asked if message.role != "system" for part in message.content.parts]
+    taken = {tag.label for part in named for tag in find(part.raw, TAG)}
+    taken.update(part.label for part in named if _numbered(part.label))
+    items: dict[str, Part] = {}
+
+    def shown(part: Part) -> str:
+        if part.kind == "text" or part.dangling:
+            return part.raw
+        label = part.label
+        if not _numbered(label) or _content(items.get(label, part)) != _content(part):
+            label = _free(part.kind, taken)
+        taken.add(label)
+        items[label] = part
+        return f"<<{label}>>"
+
+    def words(message: Message) -> str:
+        return "".join(shown(part) for part in message.content.parts if part.kind != "reasoning")
+
+    return Question("\n\n".join(map(words, asked)), items, frozenset(taken))
+
+
+def _free(kind: str, taken: Collection[str], first: int = 1) -> str:
+    return next(label for number in count(first) if (label := f"{kind}{number}") not in taken)
+
+
+def _numbered(label: str) -> bool:
+    return label_kind(label) is not None and label != label_kind(label)
+
+
+def _content(part: Part) -> tuple[str, str]:
+    return part.text or "", "" if part.media is None else part.media.sha256

@@ -1,0 +1,113 @@
+"""What the planner replies in each step, as JSON: read, and refused where it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from mmeval.content import canonical_label
+from mmeval.judge import ReplyError, read_object
+from mmeval.records import Response
+
+_NAMES: Mapping[type, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    dict: "an object",
+    list: "a list",
+}
+
+
+class DataAnalysis(NamedTuple):
+    """What is to be computed before planning, if anything: a report without results, and a program that finds them."""
+
+    report: Mapping[str, Any] | None
+    code: str = ""
+
+
+class Verdict(NamedTuple):
+    passed: bool
+    issues: list[str]
+
+
+class Fault(NamedTuple):
+    """The step that a judger blames for a failed check."""
+
+    step: int
+    reason: str
+
+
+def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
+    """``Call.accept`` for what a reader can read."""
+
+    def fault(response: Response) -> str:
+        try:
+            read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+    return fault
+
+
+def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:
+    """Reads captions of these items, conditioned on the task. Some may be left out."""
+
+    def read(text: str) -> Mapping[str, str]:
+        found = {canonical_label(name): caption for name, caption in _texts(_fields(text, tcdc=dict)["tcdc"]).items()}
+        return {name: found[name] for name in known if name in found}
+
+    return read
+
+
+def paraphrase(text: str) -> str:
+    found: str = _fields(text, paraphrased_question=str)["paraphrased_question"]
+    if not found.strip():
+        raise ReplyError("paraphrased_question is empty")
+    return found
+
+
+def data_analysis(text: str) -> DataAnalysis:
+    if not _fields(text, needs_data_analysis=bool)["needs_data_analysis"]:
+        return DataAnalysis(None)
+    found = _fields(text, needs_data_analysis=bool, data_report=dict)
+    return DataAnalysis(found["data_report"], str(found.get("code") or ""))
+
+
+def plan(text: str) -> Mapping[str, Any]:
+    """The three keys of a plan, in their types; whether they agree is not read here."""
+    found = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
+    if not found["text_content"].strip():
+        raise ReplyError("text_content is empty")
+    return {
+        "modalities_content": {kind: _texts(items) for kind, items in found["modalities_content"].items()},
+        "text_content": found["text_content"],
+        "tool_list": _texts(found["tool_list"]),
+    }
+
+
+def verdict(text: str) -> Verdict:
+    found = _fields(text, **{"pass": bool})
+    issues = found.get("issues") or []
+    return Verdict(found["pass"], [str(issue) for issue in issues] if isinstance(issues, list) else [str(issues)])
+
+
+def fault(text: str) -> Fault:
+    found = _fields(text, faulty_step=int)
+    return Fault(found["faulty_step"], str(found.get("reason") or ""))
+
+
+def _fields(text: str, **wanted: type) -> dict[str, Any]:
+    """The object of a reply whose wanted keys have values of these types. Raises ReplyError."""
+    found = read_object(text, wanted)
+    for name, kind in wanted.items():
+        if type(found[name]) is not kind:
+            raise ReplyError(f"{name} is not {_NAMES[kind]}")
+    return found
+
+
+def _texts(found: object) -> dict[str, str]:
+    """An object whose values are texts. Raises ReplyError."""
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ReplyError("it holds what is not text, where every name has a text")
+    return found

@@ -1,0 +1,128 @@
+"""The fourth step: checks a plan by its form, and reads the items that can be made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.backend import Tool
+from mmeval.content import PartKind, canonical_label, find, label_kind
+from mmeval.model_backends.agents.unima.items import TAG, Question
+
+PLANNER = "planner"
+"""Makes what is written: code and documents."""
+MAX_FAULTS = 10
+"""How many faults of a plan are named; the others are counted."""
+
+
+class Maker(NamedTuple):
+    """What makes a kind of item: a tool, or the planner (``tool`` is None)."""
+
+    name: str
+    kind: PartKind
+    about: str
+    tool: Tool | None = None
+
+    @property
+    def takes(self) -> frozenset[PartKind]:
+        """The kinds of medium that it changes or continues: it cannot do without them."""
+        return frozenset(self.tool.takes if self.tool else ()).difference(("text",))
+
+    def to_json(self) -> dict[str, str]:
+        """What the planner is told of it."""
+        return {"name": self.name, "kind": self.kind, "about": self.about, "takes": ", ".join(sorted(self.takes))}
+
+
+class Item(NamedTuple):
+    """An item of the answer. ``uses`` are the labels of the items that it is made of: of the question, or before it."""
+
+    label: str
+    caption: str
+    maker: Maker
+    uses: tuple[str, ...]
+
+
+class Report(NamedTuple):
+    """What can be made of a plan, in the order of the text, and everything that is wrong with the plan."""
+
+    text: str
+    items: list[Item]
+    faults: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in the form of a plan."""
+        contents: dict[str, dict[str, str]] = {}
+        for item in self.items:
+            contents.setdefault(item.maker.kind, {})[item.label] = item.caption
+        tools = {item.label: item.maker.name for item in self.items}
+        return {"modalities_content": contents, "text_content": self.text, "tool_list": tools}
+
+
+def read_report(plan: Mapping[str, Any], question: Question, makers: Sequence[Maker], max_items: int) -> Report:
+    """The report of a plan.
+
+    Every tag of the text has to have a caption and a tool, every caption and every tool a tag, all of the same kind and
+    number. A caption names items of the question and items before its own, no others. What is at fault is not made,
+    but for an item with a wrong tool: that one is made by the first maker of its kind.
+    """
+    faults: list[str] = []
+    labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
+    faults += [f"{label} stands {times} times in the text" for label, times in labels.items() if times > 1]
+    captions = _captions(plan["modalities_content"], faults)
+    named = {canonical_label(name): tool for name, tool in plan["tool_list"].items()}
+    faults += [f"{label} has a caption, and no tag in the text" for label in captions if label not in labels]
+    faults += [f"{label} has a tool, and no caption" for label in named if label not in captions]
+    items: dict[str, Item] = {}
+    for label in labels:
+        if label in question.taken:
+            faults.append(f"{label} is an item of the question; an answer has new ones")
+        elif label not in captions:
+            faults.append(f"{label} has a tag in the text, and no caption")
+        elif len(items) == max_items:
+            faults.append(f"there are more than {max_items} items")
+            break
+        elif (maker := _maker(label, named.get(label), makers, faults)) and (
+            item := _item(label, captions[label], maker, {*question.items, *items}, faults)
+        ):
+            items[label] = item
+    if len(faults) > MAX_FAULTS:
+        faults[MAX_FAULTS:] = [f"and {len(faults) - MAX_FAULTS} more"]
+    return Report(plan["text_content"], list(items.values()), faults)
+
+
+def _captions(contents: Mapping[str, Mapping[str, str]], faults: list[str]) -> dict[str, str]:
+    captions: dict[str, str] = {}
+    for kind, found in contents.items():
+        for name, caption in found.items():
+            label = canonical_label(name)
+            if label_kind(label) is None or label_kind(label) != label_kind(kind):
+                faults.append(f"{name[:40]} stands under {kind[:40]}, which is another kind")
+            elif label in captions:
+                faults.append(f"{label} has two captions")
+            else:
+                captions[label] = caption
+    return captions
+
+
+def _maker(label: str, tool: str | None, makers: Sequence[Maker], faults: list[str]) -> Maker | None:
+    """What makes an item; None where nothing makes its kind."""
+    able = [maker for maker in makers if maker.kind == label_kind(label)]
+    found = next((maker for maker in able if maker.name == tool), None)
+    if not able:
+        faults.append(f"{label}: nothing makes this kind")
+    elif found is None:
+        faults.append(f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; there is {able[0].name}")
+    return found or (able[0] if able else None)
+
+
+def _item(label: str, caption: str, maker: Maker, before: Collection[str], faults: list[str]) -> Item | None:
+    """An item; None where its caption does not name what it has to be made of."""
+    named = dict.fromkeys(tag.label for tag in find(caption, TAG))
+    if unknown := next((use for use in named if use not in before), ""):
+        faults.append(f"the caption of {label} names {unknown}, which is no item of the question and none before it")
+    uses = tuple(use for use in named if use in before)
+    if lacking := sorted(maker.takes - {label_kind(use) for use in uses}):
+        faults.append(f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such item by its tag")
+        return None
+    return Item(label, caption, maker, uses)

@@ -1,0 +1,206 @@
+"""The backend: batches that a program outside of this environment answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.model_backends.process.messages import AnswerReader, failure, narrowed, row_of
+from mmeval.model_backends.process.program import Program
+from mmeval.model_backends.process.settings import (
+    MediaTravel,
+    Settings,
+    check_program,
+    code_digests,
+    devices_of,
+    words_of,
+)
+from mmeval.records import Request, Response
+from mmeval.wording import shortened
+
+_MOST_SOFTWARE = 200
+"""Characters of what the worker says of its libraries, which is recorded with each answer."""
+
+log = logging.getLogger(__name__)
+
+
+class ProcessBackend:
+    """A model in an environment of its own: a program that speaks by lines of JSON (``docs/process-protocol.md``).
+
+    ``command`` starts it, in the folder ``cwd`` and with ``env`` on top of the environment; ``args`` are handed to it
+    when it loads its model. ``copies`` starts several, of which each sees those of ``devices`` that are its own
+    (``0+1``: one each) as CUDA_VISIBLE_DEVICES; with ``copies=0`` the program is one of this process. ``media`` go by
+    ``path``, or ``inline`` as base64. ``code`` are more files and folders that are part of the model. Times are in
+    seconds: until ``hello``, until the model is loaded, and later without a line. ``name`` overrules the worker's;
+    ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow what it says of itself.
+
+    Raises MissingError for a program that is not there or sends no ``hello``, UsageError for arguments.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: str | Sequence[str],
+        cwd: str = ".",
+        env: Mapping[str, str | int] | None = None,
+        args: Mapping[str, Any] | None = None,
+        code: str | Sequence[str] = "",
+        copies: int | None = None,
+        devices: str = "",
+        media: MediaTravel = "path",
+        hello_timeout: float = 60,
+        load_timeout: float = 3600,
+        timeout: float = 600,
+        name: str = "",
+        takes: str = "",
+        gives: str = "",
+        mode: str = "",
+    ) -> None:
+        self._settings = Settings(
+            command=words_of(command),
+            cwd=Path(cwd).expanduser().absolute(),
+            env={key: str(value) for key, value in (env or {}).items()},
+            args=dict(args or {}),
+            media=media,
+            hello_timeout=hello_timeout,
+            load_timeout=load_timeout,
+            timeout=timeout,
+        )
+        is_copy = copies == 0
+        self._devices = (devices,) if is_copy else devices_of(devices, copies)
+        self._workers = () if is_copy else tuple({"copies": 0, "devices": device} for device in self._devices)
+        check_program(self._settings)
+        self._code = code_digests(self._settings, code.split("+") if isinstance(code, str) and code else code or ())
+        self._program: Program | None = Program(self._settings, self._devices[0])
+        self._hello = self._program.hello
+        self._is_loaded, self._batches, self._software = False, 0, ""
+        try:
+            self._capabilities = narrowed(self._hello.capabilities, takes, gives, mode)
+        except BaseException:
+            self._end()
+            raise
+        self._name = name or self._hello.name
+        if not is_copy:  # others answer
+            self._end()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the worker says of its model, its code and its arguments; nothing of where it runs."""
+        told = {"worker": dict(self._hello.identity), "code": self._code, "args": dict(self._settings.args)}
+        return {"backend": "process", "model": self._name} | {name: value for name, value in told.items() if value}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        placed = {"devices": "+".join(self._devices)} if any(self._devices) else {}
+        return {"copies": len(self._devices), **placed}
+
+    @property
+    def workers(self) -> Sequence[Mapping[str, Any]]:
+        return self._workers
+
+    @property
+    def max_batch_size(self) -> int:
+        return self._hello.batch
+
+    def start(self) -> None:
+        """Have the worker load its model. Raises MmevalError where it cannot."""
+        self._loaded()
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        program = self._loaded()
+        self._batches += 1
+        with program.folders() as folders:
+            rows: list[Mapping[str, Any]] = []
+            positions: list[int] = []
+            for position, request in enumerate(requests):
+                if gaps := self._capabilities.missing(request):
+                    yield position, Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
+                    continue
+                try:
+                    travel, code = self._settings.media, self._hello.gives_code
+                    rows.append(row_of(request, travel, folders.prompts, gives_code=code))
+                    positions.append(position)
+                except (ContentError, MissingError) as error:
+                    yield position, Response.failed("bad_request", f"a medium of the prompt cannot be read: {error}")
+            if rows:
+                for row, response in self._answers(program, rows, folders.answers):
+                    yield positions[row], response
+
+    def _answers(
+        self, program: Program, rows: Sequence[Mapping[str, Any]], out: Path
+    ) -> Iterator[tuple[int, Response]]:
+        """What the worker answers to rows. Raises ModelDiedError, and what it says of the whole batch."""
+        by_path = self._settings.media == "path"
+        reader, open_rows = AnswerReader(self._capabilities.outputs, out), set(range(len(rows)))
+        seconds, whole = self._settings.timeout, False
+        try:
+            batch = {"type": "generate", "id": self._batches, "rows": rows, "out": str(out) if by_path else None}
+            program.send(batch, seconds)
+            while True:
+                message = program.expect("answer", "failed", "done", seconds=seconds)
+                if message.get("id") != self._batches:
+                    raise program.bad(f"it answered batch {message.get('id')!r:.80}, and is asked {self._batches}")
+                row = message.get("row")
+                whole = message["type"] == "done" or (message["type"] == "failed" and row is None)
+                if whole:
+                    break
+                if type(row) is not int or row not in open_rows:
+                    raise program.bad(f"it answered row {row!r:.80}, which is not open in a batch of {len(rows)}")
+                open_rows.remove(row)
+                if message["type"] == "failed":
+                    yield row, Response.failed(*failure(message))
+                else:
+                    yield row, replace(reader.response(message), fingerprint=self._software)
+        finally:
+            if not whole:  # what it still says of this batch would be taken for answers to the next one
+                program.kill()
+                self._program = None
+        if message["type"] == "failed":
+            yield from _failed(message, len(rows))
+
+    def _loaded(self) -> Program:
+        """The program with its model, started anew where it is gone."""
+        if self._program is None:
+            self._program, self._is_loaded = Program(self._settings, self._devices[0]), False
+            if self._program.hello != self._hello:
+                self._end()
+                raise UsageError("the worker says another hello than before: its model has changed meanwhile")
+        if not self._is_loaded:
+            program = self._program
+            try:
+                said = program.load(self._settings.args, self._settings.load_timeout)
+            except BaseException:
+                program.kill()
+                self._program = None
+                raise
+            self._is_loaded = True
+            self._software = shortened(", ".join(f"{name} {value}" for name, value in said.items()), _MOST_SOFTWARE)
+            log.info("the worker has loaded %s: %s", self._name, self._software)
+        return self._program
+
+    def _end(self) -> None:
+        program, self._program = self._program, None
+        if program is not None:
+            program.end()
+
+    async def close(self) -> None:
+        self._end()
+
+
+def _failed(message: Mapping[str, Any], rows: int) -> Iterator[tuple[int, Response]]:
+    """What a failure of a whole batch means: the error of a single row; else it is raised, and rows are asked again."""
+    kind, said = failure(message)
+    if kind == "out_of_memory":
+        raise MemoryError(f"out of memory in the worker: {said}")
+    if rows > 1:
+        raise RuntimeError(f"the worker failed with a batch of {rows}: {kind}: {said}")
+    yield 0, Response.failed(kind, said)

@@ -1,0 +1,237 @@
+"""A worker's program at work: lines are sent and received, and its end is put into words."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import select
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from mmeval.backend import ModelDiedError
+from mmeval.errors import MissingError, MmevalError
+from mmeval.model_backends.process.messages import Hello, failure, read_hello, read_line
+from mmeval.model_backends.process.settings import Settings
+from mmeval.system import Leash, ending, to_line
+from mmeval.wording import printable
+
+MAX_LINE_BYTES = 2**26
+"""Of a message. Media that are larger go by path."""
+END_SECONDS = 3.0
+"""How long a program may take to end when it is asked to."""
+_LOOK_SECONDS = 0.5
+"""How often the program is looked after while nothing comes: what it has started may hold its output open."""
+_LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
+_OURS = " [mmeval."
+"""In the lines of our own log, which stand in the same file."""
+_LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
+
+log = logging.getLogger(__name__)
+
+
+class Folders(NamedTuple):
+    """Where media of a batch lie that its worker reads and writes."""
+
+    prompts: Path
+    answers: Path
+
+
+class Program:
+    """A program that speaks the protocol, on its leash, after its ``hello``.
+
+    ``device`` is what it sees of the machine's accelerators, empty for all. Raises MissingError where no ``hello``
+    comes, UsageError for one that cannot be used. The other methods raise ModelDiedError where the program has ended,
+    or had to be ended: it is silent for too long, or says what is no message.
+    """
+
+    def __init__(self, settings: Settings, device: str = "") -> None:
+        self._errors, self._from = _error_stream()
+        self._read = bytearray()
+        self._scanned = 0
+        environment = {**settings.environment, **({"CUDA_VISIBLE_DEVICES": device} if device else {})}
+        self._scratch = Path(tempfile.gettempdir()).resolve() / f"mmeval-{secrets.token_hex(8)}"
+        self._leash = Leash(
+            settings.command, errors=self._errors, cwd=settings.cwd, env=environment, scratch=self._scratch
+        )
+        for pipe in (self._leash.stdin, self._leash.stdout):
+            os.set_blocking(pipe.fileno(), False)
+        try:
+            self.hello = self._greeted(settings.hello_timeout)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _greeted(self, seconds: float) -> Hello:
+        try:
+            return read_hello(self.expect("hello", seconds=seconds))
+        except ModelDiedError as death:
+            raise MissingError(f"command: the worker has sent no hello: {death}", name="command") from None
+
+    def load(self, args: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Have it load its model; returns what it says of its libraries. Raises MmevalError where it cannot."""
+        try:
+            self.send({"type": "load", "args": dict(args)}, seconds)
+            message = self.expect("ready", "failed", seconds=seconds)
+        except ModelDiedError as death:
+            raise MmevalError(f"the worker could not load its model: {death}") from None
+        if message["type"] == "failed":
+            kind, said = failure(message)
+            raise MmevalError(f"the worker could not load its model ({kind}): {said}")
+        provenance = message.get("provenance")
+        return provenance if isinstance(provenance, dict) else {}
+
+    def send(self, message: Mapping[str, Any], seconds: float) -> None:
+        """Write a message. What the program writes meanwhile is read, or both would wait for each other."""
+        left, until = memoryview(to_line(message) + b"\n"), time.monotonic() + seconds
+        while left:
+            if self._may_write(until):
+                try:
+                    left = left[os.write(self._leash.stdin.fileno(), left) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    raise self._death() from None
+                until = time.monotonic() + seconds
+
+    def expect(self, *types: str, seconds: float) -> dict[str, Any]:
+        """The next message, of one of some types; ``seconds`` is how long no line may come. What it logs is logged."""
+        while True:
+            line = self._line(seconds)
+            try:
+                message = read_line(line)
+            except (ValueError, RecursionError) as error:
+                raise self.bad(f"it wrote a line that is no message ({error}): {_shown(line)}") from None
+            if message["type"] == "log":
+                level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
+                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LAST_CHARS))
+            elif message["type"] in types:
+                return message
+            else:
+                wanted = " or ".join(types)
+                raise self.bad(f"it sent a message of the type {message['type']!r:.80} where {wanted} is due")
+
+    @contextlib.contextmanager
+    def folders(self) -> Iterator[Folders]:
+        """The folders for the media of one batch, which are emptied after it. All batches have the same: to make and
+        remove some takes longer than a short answer."""
+        found = Folders(self._scratch / "in", self._scratch / "out")
+        if not self._scratch.exists():
+            self._scratch.mkdir(mode=0o700)
+            for folder in found:
+                folder.mkdir()
+        try:
+            yield found
+        finally:
+            for folder in found if self._scratch.exists() else ():  # it is removed with the program
+                for item in os.scandir(folder):
+                    if item.is_dir(follow_symlinks=False):
+                        shutil.rmtree(item, ignore_errors=True)
+                    else:
+                        Path(item).unlink(missing_ok=True)
+
+    def bad(self, why: str) -> ModelDiedError:
+        """End a program that cannot be trusted any more; what is raised then."""
+        said = self._said()
+        self.kill()
+        return ModelDiedError(f"the worker was ended: {why}{said}")
+
+    def end(self) -> None:
+        """Let the program end, which then takes a few seconds at most."""
+        try:
+            self.send({"type": "end"}, END_SECONDS)
+        except ModelDiedError:
+            return
+        self._leash.end(END_SECONDS)
+        self._close_errors()
+
+    def kill(self) -> None:
+        self._leash.kill()
+        self._close_errors()
+
+    # --- bytes -------------------------------------------------------------------------------------------------------
+
+    def _line(self, seconds: float) -> bytes:
+        until = time.monotonic() + seconds
+        while (end := self._read.find(b"\n", self._scanned)) < 0:
+            self._scanned = len(self._read)
+            if self._scanned > MAX_LINE_BYTES:
+                raise self.bad(f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}")
+            self._wait(select.POLLIN, until)
+        line = bytes(self._read[:end])
+        del self._read[: end + 1]
+        self._scanned = 0
+        return line
+
+    def _may_write(self, until: float) -> bool:
+        return bool(self._wait(select.POLLIN | select.POLLOUT, until) & (select.POLLOUT | select.POLLERR))
+
+    def _wait(self, events: int, until: float) -> int:
+        """Wait for one of the pipes, and read what there is; what the program's input is ready for."""
+        poll = select.poll()
+        ours, theirs = self._leash.stdin.fileno(), self._leash.stdout.fileno()
+        poll.register(theirs, select.POLLIN)
+        if events & select.POLLOUT:
+            poll.register(ours, select.POLLOUT)
+        left = until - time.monotonic()
+        ready = dict(poll.poll(1000 * max(0.0, min(left, _LOOK_SECONDS))))
+        if theirs in ready:
+            piece = os.read(theirs, 1 << 20)
+            if not piece:
+                raise self._death()
+            self._read += piece
+        elif not ready and self._leash.has_ended:
+            raise self._death()
+        elif not ready and left <= 0:
+            raise self.bad("no line came from it in time")
+        return ready.get(ours, 0)
+
+    # --- its end -----------------------------------------------------------------------------------------------------
+
+    def _death(self) -> ModelDiedError:
+        """How it ended, in words."""
+        cut = f" in the middle of a line ({_shown(self._read)})" if self._read else ""
+        status = self._leash.end(END_SECONDS)
+        words = self._said()
+        self._close_errors()
+        return ModelDiedError(f"the worker's program {ending(status)}{cut}{words}")
+
+    def _said(self) -> str:
+        """The last lines of its error stream."""
+        handle = self._errors if isinstance(self._errors, int) else self._errors.fileno()
+        begin = max(self._from, os.fstat(handle).st_size - _LAST_BYTES)
+        lines = os.pread(handle, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
+        last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
+        return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
+
+    def _close_errors(self) -> None:
+        if not isinstance(self._errors, int):
+            self._errors.close()
+
+
+def _error_stream() -> tuple[IO[bytes] | int, int]:
+    """Where the program's error stream goes, and from where on it is its own.
+    In a copy's process that is the copy's log, which is its standard error; else a file without a name."""
+    if _is_log(2):
+        return 2, os.fstat(2).st_size
+    return tempfile.TemporaryFile(), 0
+
+
+def _is_log(handle: int) -> bool:
+    """Whether a handle is a file that can be read again."""
+    import fcntl
+
+    try:
+        return stat.S_ISREG(os.fstat(handle).st_mode) and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR != 0
+    except OSError:
+        return False
+
+
+def _shown(line: bytes | bytearray) -> str:
+    return repr(line[:80].decode("utf-8", "replace"))

@@ -1,0 +1,111 @@
+"""The backend's arguments, checked, and the digests of the files that make the worker."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.records import DIGEST_CHARS
+
+MediaTravel = Literal["path", "inline"]
+_MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How programs begin that no author writes, such as the interpreter."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the program is started and asked; times are in seconds."""
+
+    command: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    args: Mapping[str, Any]
+    media: MediaTravel
+    hello_timeout: float
+    load_timeout: float
+    timeout: float
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, **self.env}
+
+
+def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
+    """The words of a command. Raises UsageError for one without words or with an open quote."""
+    try:
+        words = tuple(shlex.split(command) if isinstance(command, str) else command)
+    except ValueError as error:
+        raise UsageError(f"command={command!r}: {error}", name="command") from None
+    if not words:
+        raise UsageError("command is empty: name the program of the model, as in command='python omni/serve.py'")
+    return words
+
+
+def check_program(settings: Settings) -> None:
+    """Raises MissingDataError for a folder or a program that is not there."""
+    if not settings.cwd.is_dir():
+        raise MissingDataError(f"cwd={settings.cwd}: there is no such folder", name="cwd")
+    name = settings.command[0]
+    place = settings.cwd / name if os.sep in name else name
+    if shutil.which(place, path=settings.environment.get("PATH")) is None:
+        raise MissingDataError(f"command: there is no program {name!r} here; give its path, or install it", name=name)
+
+
+def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
+    """The devices of each copy, empty ones where none are named. Raises UsageError for another number of them."""
+    named = tuple(devices.split("+")) if devices else ()
+    count = (len(named) or 1) if copies is None else copies
+    if count < 1:
+        raise UsageError(f"copies={copies}: must be a whole number of at least 1", name="copies")
+    if named and len(named) != count:
+        raise UsageError(
+            f"devices={devices} are those of {len(named)} copies, and copies={count}; write one for each, as in "
+            "devices=0+1 (two devices of one copy: devices=0,1+2,3)",
+            name="devices",
+        )
+    return named or ("",) * count
+
+
+def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
+    """A digest for each name of a file that the command or ``code`` names; of a folder its Python files count.
+    Raises MissingDataError for what ``code`` names and is not there."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for file, name in {file.resolve(): name for name, file in _files(settings, code)}.items():
+        with file.open("rb") as opened:
+            found[name].append(hashlib.file_digest(opened, "sha256").hexdigest()[:DIGEST_CHARS])
+    return {name: "+".join(sorted(digests)) for name, digests in sorted(found.items())}
+
+
+def _files(settings: Settings, code: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    for word in settings.command:
+        file = settings.cwd / word
+        if _is_file(file) and not _is_machine_code(file):
+            yield file.name, file
+    for word in code:
+        place = settings.cwd / Path(word).expanduser()
+        if place.is_dir():
+            yield from ((str(file.relative_to(place)), file) for file in sorted(place.rglob("*.py")))
+        elif place.is_file():
+            yield place.name, place
+        else:
+            raise MissingDataError(f"code={word}: there is no such file or folder", name="code")
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a word that is no name of a file
+        return False
+
+
+def _is_machine_code(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) in _MACHINE_CODE

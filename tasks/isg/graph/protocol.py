@@ -1,0 +1,191 @@
+"""The protocol ``isg_graph``: five stages in which a model writes the questions of a row of ISG-Bench.
+
+The blocks of the answer (1); how they relate (2), and a question for each relation (3); what the pictures of the answer
+show (4), and a question for each of these, some below others (5). Stages 2 and 4 follow from 1 alone and are asked at
+once, and so are 3 and 5. A reply with a fault is asked for again (:mod:`mmeval.tasks.isg.graph.stages`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, TypeAlias
+
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.judge import ReplyError
+from mmeval.metrics.judged.isg.rows import BLOCK_QUESTIONS, CATEGORY, IMAGE_QUESTIONS, tokens_between
+from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, ask_all, ask_one
+from mmeval.records import Response
+from mmeval.system import Checked
+from mmeval.tasks.isg.graph import stages
+from mmeval.tasks.isg.graph.examples import Example, examples_for
+from mmeval.tasks.isg.graph.stages import FORMS, Structure
+from mmeval.tasks.isg.subtasks import requirement_of
+
+Written: TypeAlias = "str | Mapping[str, Any]"
+StagePrompt: TypeAlias = Annotated[Written, JudgePrompt("query", "structure", "triples", "examples", "requirement")]
+CaptionPrompt: TypeAlias = Annotated[Written, JudgePrompt("picture", form=False)]
+Examples: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
+_RELATION = ["<gen_text1>", "<gen_img1>", "describes"]
+_EXAMPLES = {
+    "relations": {"relation": [_RELATION]},
+    "block_questions": {
+        "questions": [
+            {**dict(zip(("subject", "object", "relation"), _RELATION, strict=True)), "Question": "Does it describe it?"}
+        ]
+    },
+    "tuples": {"tuple": [["entity", "lamp", "<gen_img1>"]]},
+    "image_questions": {"questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]},
+}
+"""Replies after which every stage is asked, for a dry run."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The calls about one row."""
+
+    ask: Ask
+    query: Mapping[str, Part]
+    subtask: str
+    examples: int
+    prompts: Mapping[str, Written]
+
+    @property
+    def tells_of_pictures(self) -> bool:
+        """Whether stages 4 and 5 are asked, if the answer has pictures."""
+        return requirement_of(self.subtask) != "none"
+
+    def call(self, stage: str, read: Callable[[str], Any], values: Mapping[str, Any], example: str = "") -> Call:
+        """The call of a stage, whose reply is one that ``read`` takes."""
+        texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
+        rows = examples_for(stage, self.subtask, texts, self.examples)
+        shown = [{"query": one.query, "reply": one.replies[stage], **_given(stage, one)} for one in rows]
+        given = {"query": "", "structure": "", "triples": "", "requirement": requirement_of(self.subtask), **values}
+        call = self._ask(stage, {**given, "examples": shown, "form": FORMS[stage]})
+        return replace(call, accept=_accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
+
+    def captions(self) -> Program[dict[str, str]]:
+        """The pictures of the task in words, by their tokens."""
+        pictures = {token: part for token, part in self.query.items() if part.kind == "image"}
+        calls = [self._ask("caption", {"picture": Interleaved((part,))}) for part in pictures.values()]
+        replies = (yield from ask_all(calls)) if calls else []
+        return {token: " ".join(_text(reply).split()) for token, reply in zip(pictures, replies, strict=True)}
+
+    def shown(self, captions: Mapping[str, str] | None) -> Interleaved:
+        """The task with its blocks named: with captions in place of its pictures, or with them (None)."""
+        return Interleaved(tuple(self._blocks(captions)))
+
+    def questions(
+        self, structure: Structure, about_blocks: Interleaved, about_pictures: Interleaved
+    ) -> Program[Interleaved]:
+        """The stages after the first, and what all have written."""
+        given, told = {"structure": json.dumps(structure.written)}, bool(structure.pictures) and self.tells_of_pictures
+        relations_of = partial(stages.read_relations, structure=structure)
+        tuples_of = partial(stages.read_tuples, structure=structure)
+        calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
+        if told:
+            calls.append(self.call("tuples", tuples_of, {"query": about_pictures, **given}))
+        replies = yield from ask_all(calls)
+        relations = relations_of(_text(replies[0]))
+        tuples = tuples_of(_text(replies[1])) if told else []
+
+        block_questions_of = partial(stages.read_block_questions, relations=relations)
+        image_questions_of = partial(stages.read_image_questions, tuples=tuples)
+        calls = []
+        if relations:
+            calls.append(self.call("block_questions", block_questions_of, {"triples": json.dumps(relations)}))
+        if tuples:
+            calls.append(self.call("image_questions", image_questions_of, {"triples": json.dumps(tuples)}))
+        replies = (yield from ask_all(calls)) if calls else []
+        predict = {
+            "structure": structure.written,
+            "block_tuple": {"relation": relations},
+            BLOCK_QUESTIONS: {"questions": block_questions_of(_text(replies[0])) if relations else []},
+            "image_tuple": tuples,
+            IMAGE_QUESTIONS: {"questions": image_questions_of(_text(replies[-1])) if tuples else []},
+        }
+        return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
+
+    def _blocks(self, captions: Mapping[str, str] | None) -> Iterator[Part]:
+        for token, part in self.query.items():
+            if part.kind == "text":
+                yield text_part(f"{token}: {part.text}\n")
+            elif captions is None:
+                yield from (text_part(f"{token}:\n"), replace(part, raw=""), text_part("\n"))
+            else:
+                yield text_part(f"{token}\n")
+        for token, caption in (captions or {}).items():
+            yield text_part(f"(the caption of the {token} is: {caption})\n")
+
+    def _ask(self, prompt: str, values: Mapping[str, Any]) -> Call:
+        written = self.prompts[prompt]
+        assert not isinstance(written, str)  # a task binds its prompts
+        system = [message for message in self.ask.messages if message.role == "system"]
+        words = PromptFile(written["name"], written["text"]).messages(values)
+        return self.ask.call((*system, *words), ("text",))
+
+
+def isg_graph(
+    ask: Ask,
+    *,
+    block_pictures: bool = False,
+    image_pictures: bool = True,
+    examples: Examples = 2,
+    structure_prompt: StagePrompt = "isg_graph_structure",
+    relations_prompt: StagePrompt = "isg_graph_relations",
+    block_questions_prompt: StagePrompt = "isg_graph_block_questions",
+    tuples_prompt: StagePrompt = "isg_graph_tuples",
+    image_questions_prompt: StagePrompt = "isg_graph_image_questions",
+    caption_prompt: CaptionPrompt = "isg_graph_caption",
+) -> Program[Interleaved]:
+    """The questions of a row as JSON, in the form of ``predict``.
+
+    ``block_pictures`` and ``image_pictures``: whether the stages about blocks, and those about pictures, see the
+    pictures of the task; without them they read captions by the same model. ``examples`` are rows of the same category
+    in each prompt. Stages 4 and 5 are not asked of subtasks whose pictures nothing is required of.
+    """
+    query = Interleaved(tuple(p for message in ask.messages if message.role == "user" for p in message.content.parts))
+    blocks, subtask = tokens_between(query, None), str(ask.sample.metadata.get(CATEGORY, ""))
+    prompts = {
+        "structure": structure_prompt,
+        "relations": relations_prompt,
+        "block_questions": block_questions_prompt,
+        "tuples": tuples_prompt,
+        "image_questions": image_questions_prompt,
+        "caption": caption_prompt,
+    }
+    row = Stages(ask, blocks, subtask, examples, prompts)
+    seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
+    captions = {} if seen_alone else (yield from row.captions())
+    about_blocks, about_pictures = (row.shown(None if seen else captions) for seen in (block_pictures, image_pictures))
+
+    read_structure = partial(stages.read_structure, query=[*blocks])
+    usual = json.dumps(Structure((*blocks,), ("<gen_text1>", "<gen_img1>")).written)
+    reply = yield from ask_one(row.call("structure", read_structure, {"query": about_blocks}, usual))
+    structure = read_structure(_text(reply))
+    return (yield from row.questions(structure, about_blocks, about_pictures))
+
+
+def _given(stage: str, example: Example) -> dict[str, str]:
+    """What an example has before its reply, besides its task."""
+    before = {"block_questions": "relations", "image_questions": "tuples"}.get(stage)
+    return {"structure": example.replies["structure"], "triples": example.replies[before] if before else ""}
+
+
+def _accepts(read: Callable[[str], Any]) -> Callable[[Response], str]:
+    def fault(response: Response) -> str:
+        try:
+            read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+    return fault
+
+
+def _text(reply: Reply) -> str:
+    """Raises CallFailed without an answer."""
+    reply.require()
+    return reply.text

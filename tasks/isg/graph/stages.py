@@ -1,0 +1,188 @@
+"""The replies of the five stages in which the questions of a row are made, each checked as it is read.
+
+    1  {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]}
+    2  {"relation": [["<gen_text1>", "<gen_img1>", "describes"]]}
+    3  {"questions": [{"subject": "<gen_text1>", "object": "<gen_img1>", "relation": "describes", "Question": "..."}]}
+    4  {"tuple": [["entity", "lamp", "<gen_img1>"], ["attribute", "red", "lamp", "<gen_img1>"]]}
+    5  {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}
+
+A reply may have other keys (``Thought``), and prose around it. Each reader raises ReplyError with what is wrong. It
+knows what its prompt shows and no more, as a reply may be used for every equal request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple
+
+from mmeval.judge import ReplyError, read_object
+from mmeval.metrics.judged.isg.rows import ALL, is_id
+
+FORMS = {
+    "structure": '{"Query": ["<query_text1>", ...], "Answer": ["<gen_text1>", "<gen_img1>", ...]}',
+    "relations": '{"relation": [["<token>", "<token>", "<relation>"], ...]}',
+    "block_questions": '{"questions": [{"subject": "<token>", "object": "<token>", "relation": "<relation>", '
+    '"Question": "<a question to answer with yes or no>"}, ...]}',
+    "tuples": '{"tuple": [["entity", "<name>", "<gen_img1>"], ["attribute", "<attribute>", "<entity>", "<gen_img1>"], '
+    '["relation", "<relation>", "<entity>", "<other entity>", "<gen_img1>"], ...]}',
+    "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a question to answer with yes or no>", '
+    '"id": 0, "Preliminary": []}, ...]}',
+}
+"""The reply of each stage, as its prompt states it."""
+_PIECES = {"entity": 3, "attribute": 4, "relation": 5}
+"""How long a tuple about a picture is, by its kind."""
+
+
+class Structure(NamedTuple):
+    """Which blocks a task has, and which blocks in which order its answer has to have."""
+
+    query: tuple[str, ...]
+    answer: tuple[str, ...]
+
+    @property
+    def written(self) -> dict[str, tuple[str, ...]]:
+        """As the data have it."""
+        return {"Query": self.query, "Answer": self.answer}
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """Those of the answer."""
+        return tuple(token for token in self.answer if "_img" in token)
+
+
+def read_structure(text: str, query: Sequence[str]) -> Structure:
+    """The first stage, of a task with these blocks."""
+    found = read_object(text, ("Query", "Answer"))
+    asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
+    if sorted(asked) != sorted(query):
+        raise ReplyError(f"Query is {_short(asked)}, and the task has {_short(query)}")
+    counts = {"text": 0, "img": 0}
+    for number, token in enumerate(answer):
+        kind = "img" if token.startswith("<gen_img") else "text"
+        counts[kind] += 1
+        if token != f"<gen_{kind}{counts[kind]}>":
+            raise ReplyError(f"block {number + 1} of Answer is {token!r:.40}, not <gen_{kind}{counts[kind]}>")
+        if kind == "text" and number and "_text" in answer[number - 1]:
+            raise ReplyError(f"{answer[number - 1]} and {token} follow each other: neighbouring texts are one block")
+    if not answer:
+        raise ReplyError("Answer has no blocks")
+    return Structure(asked, answer)
+
+
+def read_relations(text: str, structure: Structure) -> list[list[str]]:
+    """The second stage: subject, object, and what the one is to the other; there may be none."""
+    rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
+    for row in rows:
+        if len(row) != 3:
+            raise ReplyError(f"{_short(row)} is no subject, object and relation")
+        _check_pair(row[0], row[1], {*structure.query, *structure.answer, ALL})
+    _check_twice([tuple(row) for row in rows])
+    return [[*row] for row in rows]
+
+
+def read_block_questions(text: str, relations: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The third stage: a question for each relation, about blocks of these relations."""
+    blocks = {token for relation in relations for token in relation[:2]}
+    keys = ("subject", "object", "relation", "Question")
+    rows = [_fields(row, keys) for row in _rows(text, "questions")]
+    for row in rows:
+        _check_pair(row["subject"], row["object"], blocks)
+    _check_twice([(row["subject"], row["object"], row["relation"]) for row in rows])
+    if not rows:
+        raise ReplyError("there is no question")
+    return rows
+
+
+def read_tuples(text: str, structure: Structure) -> list[list[str]]:
+    """The fourth stage: what each picture shows. An entity that only an attribute or a relation names is added."""
+    rows = [_texts(row, "a tuple") for row in _rows(text, "tuple")]
+    for row in rows:
+        if not row or len(row) != _PIECES.get(row[0]):
+            raise ReplyError(f"{_short(row)} is no entity, attribute or relation of a picture")
+        if row[-1] not in structure.pictures:
+            raise ReplyError(f"{row[-1]!r:.40} is no picture of the answer")
+    _check_twice([tuple(map(plain_name, row)) for row in rows])
+    known = {(plain_name(row[1]), row[-1]) for row in rows if row[0] == "entity"}
+    found: list[list[str]] = []
+    for kind, *names, picture in rows:
+        for name in [] if kind == "entity" else names[1:]:
+            if (plain_name(name), picture) not in known:
+                known.add((plain_name(name), picture))
+                found.append(["entity", name, picture])
+        found.append([kind, *names, picture])
+    return found
+
+
+def read_image_questions(text: str, tuples: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The fifth stage: a question about a picture for each of these tuples, below those about its entities."""
+    shown = {one[-1] for one in tuples}
+    rows: list[dict[str, Any]] = []
+    for row in _rows(text, "questions"):
+        words = _fields(row, ("image", "Question"))
+        own, parents = row.get("id"), row.get("Preliminary") or []
+        if words["image"] not in shown:
+            raise ReplyError(f"{words['image']!r:.40} is no picture of these statements")
+        if not is_id(own) or not isinstance(parents, list) or not all(map(is_id, parents)):
+            raise ReplyError(f"question {own!r:.40} has no id, or no list of ids as Preliminary")
+        rows.append({**words, "id": own, "Preliminary": parents})
+    pictures = {row["id"]: row["image"] for row in rows}
+    if len(pictures) < len(rows) or not rows:
+        raise ReplyError("two questions have one id" if rows else "there is no question")
+    for row in rows:
+        for parent in row["Preliminary"]:
+            if parent == row["id"] or pictures.get(parent) != row["image"]:
+                raise ReplyError(
+                    f"question {row['id']!r} depends on {parent!r:.40}, which is no other one of its picture"
+                )
+    try:
+        TopologicalSorter({row["id"]: row["Preliminary"] for row in rows}).prepare()
+    except CycleError:
+        raise ReplyError("questions depend on each other in a circle") from None
+    return rows
+
+
+def plain_name(name: str) -> str:
+    """An entity's name as names are compared: in small letters, with blanks."""
+    return name.lower().replace("_", " ")
+
+
+def _rows(text: str, key: str) -> list[Any]:
+    found = read_object(text, (key,))[key]
+    if not isinstance(found, list):
+        raise ReplyError(f"{key} is no list")
+    return found
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise ReplyError(f"{what} is {value!r:.80}, not a list of texts")
+    return tuple(value)
+
+
+def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
+    """The texts of an object under some keys."""
+    values = {key: row.get(key) for key in keys} if isinstance(row, Mapping) else {}
+    if not values or not all(isinstance(value, str) and value.strip() for value in values.values()):
+        raise ReplyError(f"{row!r:.80} is no question with {', '.join(keys)}")
+    return values
+
+
+def _check_pair(subject: str, object_: str, blocks: Collection[str]) -> None:
+    for token in (subject, object_):
+        if token not in blocks:
+            raise ReplyError(f"{token!r:.40} is no block")
+    if subject.startswith("<query_") and object_.startswith("<query_"):
+        raise ReplyError(f"{subject} and {object_} are both of the task")
+
+
+def _check_twice(rows: Sequence[tuple[str, ...]]) -> None:
+    seen: set[tuple[str, ...]] = set()
+    for row in rows:
+        if row in seen:
+            raise ReplyError(f"{_short(row)} stands twice")
+        seen.add(row)
+
+
+def _short(pieces: Sequence[str]) -> str:
+    return f"{' '.join(pieces):.80}"

@@ -1,0 +1,124 @@
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.__main__ import main
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_USAGE
+from tests.support.toy import picture, registered
+
+PICTURE = picture(7)
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+def driven(folder: Path, capsys: pytest.CaptureFixture[str], *cases: Any) -> tuple[int, list[dict[str, Any]]]:
+    """The exit code, and the result of each case."""
+    (folder / "a.png").write_bytes(PICTURE.read())
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    code = main(["agent", "toy_agent", "--cases", str(folder / "cases.jsonl"), "--json"])
+    return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_an_agent_is_driven_on_the_replies_of_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = {
+        "id": "c",
+        "prompt": "draw",
+        "args": {"note": "n"},
+        "replies": {
+            "helper": ["<think>hm</think>a draft", "the best"],
+            "text_to_image": [[{"type": "image", "path": "a.png"}]],
+        },
+    }
+    code, (found,) = driven(tmp_path, capsys, case)
+    assert (code, found["id"], found["answer"], found["error"], found["warnings"]) == (
+        EXIT_OK,
+        "c",
+        "the best",
+        None,
+        [],
+    )
+    assert found["evidence"] == {"note": "n", "request": "draw"}
+    assert [part["type"] for part in found["parts"]] == ["text", "image"]
+    assert found["parts"][1]["media"]["sha256"] == PICTURE.sha256
+    keys = ("path", "role", "title", "text", "media", "options")
+    assert [tuple(step[key] for key in keys) for step in found["steps"]] == [
+        ("0", "helper", "draft", "draft: draw", [], {}),
+        ("1", "helper", "better", "better: a draft", [], {}),
+        ("2", "text_to_image", "draw", "the best", [], {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("replies", "error", "steps"),
+    [
+        ({"helper": ["a", {"error": "timeout"}]}, "timeout", 2),
+        ({"helper": ["a"]}, "no_answer", 2),
+        ({}, "no_answer", 1),
+        ({"helper": ["a", "b"], "text_to_image": None}, "unsupported", 0),
+        ({"helper": ["a", "b"], "text_to_image": [{"error": "server"}]}, "server", 3),
+    ],
+)
+def test_a_failure_has_its_kind_and_the_steps_before_it(
+    replies: Mapping[str, Any], error: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = {"prompt": "draw", "replies": replies, "wants": ["text", "image"]}
+    code, (found,) = driven(tmp_path, capsys, case)
+    assert (code, found["answer"], found["error"]["kind"]) == (EXIT_INCOMPLETE, None, error)
+    assert [step.get("error", {}).get("kind") for step in found["steps"]] == [None] * (steps - 1) + [error] * bool(
+        steps
+    )
+
+
+def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = [
+        {"prompt": "see <image1>", "replies": {"helper": ["a", "b"]}},
+        {"prompt": [{"type": "text", "text": "see"}]},
+    ]
+    _, (found, other) = driven(tmp_path, capsys, *cases)
+    assert [part["type"] for part in found["parts"]] == ["text", "image"]
+    assert found["steps"][0]["text"] == "draft: see <image1>" and other["steps"][0]["text"] == "draft: see"
+    capsys.readouterr()
+    code = main(["agent", "toy_agent", str(tmp_path / "a.png"), "--prompt", "see", "--json"])
+    assert (code, json.loads(capsys.readouterr().out)["error"]["kind"]) == (EXIT_INCOMPLETE, "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("case", "word"),
+    [
+        ([], "object"),
+        ({"promt": "x"}, "promt"),
+        ({"wants": ["picture"]}, "picture"),
+        ({"args": {"rounds": 1}}, "rounds"),
+        ({"args": {"note": ["x"]}}, "note"),
+        ({"replies": {"planner": []}}, "planner"),
+        ({"replies": {"helper": None}}, "helper"),
+        ({"replies": {"helper": "yes"}}, "helper"),
+        ({"replies": {"helper": [{"error": "late"}]}}, "late"),
+        ({"replies": {"helper": [5]}}, "helper"),
+        ({"files": ["gone.png"]}, "gone.png"),
+    ],
+)
+def test_a_case_that_cannot_be_used_is_refused_with_its_line(
+    case: Any, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cases.jsonl").write_text(f"\n{json.dumps(case)}\n")
+    code = main(["agent", "toy_agent", "--cases", str(tmp_path / "cases.jsonl")])
+    said = capsys.readouterr().err
+    assert (code in (EXIT_USAGE, 4), word in said, "jsonl:2" in said) == (True, True, True)
+
+
+def test_what_is_no_agent_and_nothing_to_answer_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", "toy", "--prompt", "x"]) == EXIT_USAGE
+    assert main(["agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
+    assert main(["agent", "toy_agent"]) == EXIT_USAGE
+    assert main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"]) == EXIT_USAGE
+    assert "toy_agent" in capsys.readouterr().err

@@ -1,0 +1,58 @@
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mmeval.cli.check_backend import DUTIES
+from mmeval.testing.checks import CHECKS
+from tests.support.cli import ROOT, Ended, mmeval
+from tests.support.workers import bad_command, own_worker
+
+
+def checked(command: list[str], *flags: str) -> Ended:
+    return mmeval("check-backend", "process", "--model_args", f'command="{shlex.join(command)}"', *flags)
+
+
+def test_each_check_has_a_line_for_each_combination_of_kinds(tmp_path: Path) -> None:
+    ended = checked(["python3", str(own_worker(tmp_path))], "--wants", "text", "--wants", "text+image")
+    *lines, last = ended.out.splitlines()
+    assert (ended.code, last) == (0, "14 of 14 checks hold")
+    assert [line.split()[1:] for line in lines] == [[c, w] for w in ("text", "text+image") for c in CHECKS]
+
+
+def test_a_check_that_fails_says_what_does_not_hold_and_where_that_is_written(tmp_path: Path) -> None:
+    ended = checked(bad_command("none", tmp_path), "--wants", "text", "--skip", "seeds", "--json")
+    found = json.loads(ended.out)
+    faults = {row["check"]: row["fault"] for row in found["checks"] if row["fault"]}
+    assert (ended.code, found["holds"], found["skipped"]) == (3, False, ["seeds"])
+    assert "image, which was not wanted" in faults["kinds"]
+    assert [row["docs"] for row in found["checks"] if row["check"] == "refusals"] == [
+        "docs/writing-a-backend.md#errors"
+    ]
+
+
+def test_every_check_names_a_section_that_there_is() -> None:
+    page = (ROOT / "docs" / "writing-a-backend.md").read_text("utf-8")
+    headings = {title.lower().replace(" ", "-") for title in re.findall(r"^##+ (.+)$", page, re.MULTILINE)}
+    assert (DUTIES.keys(), set(DUTIES.values()) - headings) == (CHECKS.keys(), set())
+
+
+@pytest.mark.parametrize(
+    ("fault", "flags", "code", "words"),
+    [
+        ("load fails", (), 4, "no room for the weights"),
+        ("no-such-fault", ("--skip", "seed"), 2, 'did you mean "seeds"'),
+        ("none", ("--wants", "text+video"), 2, "the backend gives text, image, code"),
+    ],
+)
+def test_what_cannot_be_checked_is_an_error(
+    fault: str, flags: tuple[str, ...], code: int, words: str, tmp_path: Path
+) -> None:
+    ended = checked(bad_command(fault, tmp_path), *flags)
+    assert (ended.code, words in ended.error) == (code, True), ended.err
+
+
+def test_a_backend_that_takes_no_batches_is_refused() -> None:
+    assert "one request at a time" in mmeval("check-backend", "empty").error

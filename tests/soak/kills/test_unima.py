@@ -1,0 +1,86 @@
+"""Runs of UniMA that are killed, repair loops among them: nothing is asked twice, and the answers are the same."""
+
+import json
+import random
+import signal
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.soak.kills.test_agents import KILLS
+from tests.soak.kills.test_crash import killed_once
+from tests.support.cli import QUIET, environment, mmeval_process, run_folder
+from tests.support.mock_openai_server import MockServer, Settings, State, last_text
+
+
+class PlannerState(State):
+    """Plays the planner: whether a check passes, and which step is blamed, follows from what is asked."""
+
+    def __init__(self, settings: Any) -> None:
+        State.__init__(self, settings)
+
+    def message(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
+        number, words = int(key, 16), last_text(body)
+        said: dict[str, Any] = {
+            '{"tcdc":': {"tcdc": {}},
+            '{"paraphrased_question":': {"paraphrased_question": f"What is {key}?"},
+            '"needs_data_analysis"': {"needs_data_analysis": False},
+            "Does the plan answer": {"pass": number % 2 == 0, "issues": [f"fault {key}"]},
+            "the earliest step": {"faulty_step": number % 5, "reason": key},
+            "Items can be made by": {
+                "modalities_content": {"image": {"image9": f"picture {key}"}},
+                "text_content": f"{key}: <<image9>>" + " <<image10>>" * (number % 3 == 0),
+                "tool_list": {"image9": "text_to_image"},
+            },
+        }
+        reply = next((json.dumps(reply) for part, reply in said.items() if part in words), f"a thing: {key}")
+        found: dict[str, Any] = State.message(self, {**body, "messages": []}, key)
+        return {**found, "content": reply}
+
+
+def command(folder: Path, url: str, name: str) -> list[str]:
+    return [
+        *("--tasks", "mmmg_image_text", "--data", "bundled", "--model", "unima", "--run_id", name, "--log_samples"),
+        *("--output_path", str(folder), "--max_connections", "4", *QUIET),
+        *("--role", f"planner=openai,base_url={url},model=p"),
+        *("--role", f"text_to_image=openai,base_url={url},model=i,outputs=image"),
+    ]
+
+
+def has_answered(server: MockServer, wanted: int) -> bool:
+    answered: int = server.stats()["answered"]
+    return answered >= wanted
+
+
+def told(folder: Path, name: str) -> dict[str, Any]:
+    """The answers of a run and how they came about, but for the time that it took and the folder of its media."""
+    found = {}
+    for file in sorted(run_folder(folder, "unima", name).glob("samples_*.jsonl")):
+        for row in map(json.loads, file.read_text().splitlines()):
+            for step in (step for repeat in row["trace"] for trace in repeat for step in trace["steps"]):
+                del step["seconds"]
+            found[row["doc"]["id"]] = [row[key] for key in ("resps", "error", "trace", "usage")]
+    return found
+
+
+def test_a_killed_run_of_unima_asks_nothing_twice(tmp_path: Path) -> None:
+    draw = random.Random(25)
+    with MockServer(latency=0.01) as server:
+        server.state = PlannerState(Settings(latency=0.01))
+        whole = mmeval_process(*command(tmp_path, server.url, "whole"), env=environment())
+        once = server.stats()
+        server.state.reset()
+        died = []
+        for _ in range(KILLS):
+            wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (KILLS + 4)))
+            output = run_folder(tmp_path, "unima", "killed")
+            words = command(tmp_path, server.url, "killed")
+            died.append(killed_once(partial(has_answered, server, wanted), words, server, output))
+        last = mmeval_process(*command(tmp_path, server.url, "killed"), env=environment())
+        stats = server.stats()
+    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), whole.err + last.err
+    assert (stats["repeated_after_answer"], stats["unique"]) == (once["repeated_after_answer"], once["unique"])
+    assert told(tmp_path, "killed") == told(tmp_path, "whole")
+    titles = [step["title"] for row in told(tmp_path, "whole").values() for step in row[2][0][0]["steps"]]
+    assert {"judge", "check", "generate"} < set(titles)

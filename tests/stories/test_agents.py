@@ -1,0 +1,175 @@
+"""An agent in a run: what it asks, what is kept of its steps, and where they are shown."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, EXIT_USAGE
+from tests.support.cli import Ended, mmeval, run_folder
+from tests.support.lm_eval_reader import latest, read_samples
+from tests.support.questions import questions
+from tests.support.report_reader import Report
+from tests.support.toy import registered
+
+AGENT = ("--model", "toy_agent", "--log_samples", "--role")
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+def asked(folder: Path, *flags: str, helper: str = "") -> Ended:
+    """A run of the agent over three questions; the toy notes what it is asked."""
+    return mmeval(*questions(folder, range(3)), *AGENT, f"helper=toy,log={folder / 'asked'}{helper}", *flags)
+
+
+def lines(folder: Path) -> list[str]:
+    file = folder / "asked"
+    return [line.split("|")[0] for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def samples(folder: Path) -> list[dict[str, Any]]:
+    return read_samples(latest(folder / "runs")[1]["ask"])
+
+
+def traced(folder: Path, *flags: str) -> Any:
+    run = mmeval("trace", run_folder(folder / "runs", "toy_agent"), "--task", "ask", "--json", *flags)
+    return json.loads(run.out) if run.code == EXIT_OK else run
+
+
+def test_the_steps_of_an_answer_stand_in_the_samples_file_and_are_the_same_when_a_run_is_resumed(
+    tmp_path: Path,
+) -> None:
+    assert asked(tmp_path, "--model_args", "note=n").code == EXIT_OK
+    found = samples(tmp_path)
+    (trace,) = found[0]["trace"][0]
+    assert [[step[key] for key in ("path", "role", "title")] for step in trace["steps"]] == [
+        ["0", "helper", "draft"],
+        ["1", "helper", "better"],
+    ]
+    assert (trace["path"], trace["evidence"]) == ("0", {"note": "n", "request": "question 0"})
+    before = len(lines(tmp_path))
+    assert asked(tmp_path, "--model_args", "note=n").code == EXIT_OK
+    assert (before, len(lines(tmp_path))) == (6, 6)
+    assert [row["trace"] for row in samples(tmp_path)] == [row["trace"] for row in found]
+
+
+def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("better: draft: answer 1\nbad_request\n")
+    assert asked(tmp_path, helper=f",broken={broken}").code == EXIT_INCOMPLETE
+    row = samples(tmp_path)[1]
+    assert row["error"][0]["kind"] == "bad_request"
+    steps = row["trace"][0][0]["steps"]
+    assert [step.get("error", {}).get("kind") for step in steps] == [None, "bad_request"]
+    (failed,) = traced(tmp_path, "--sample", "1")
+    assert [step["error"] and step["error"]["kind"] for step in failed["steps"]] == [None, "bad_request"]
+    broken.unlink()
+    before = len(lines(tmp_path))
+    assert asked(tmp_path, helper=f",broken={broken}").code == EXIT_OK
+    assert lines(tmp_path)[before:] == ["better: draft: answer 1"]
+    assert [len(row["trace"][0][0]["steps"]) for row in samples(tmp_path)] == [2, 2, 2]
+
+
+def test_the_page_has_the_steps_of_an_agent_below_its_answer_with_their_media(tmp_path: Path) -> None:
+    where = questions(tmp_path, range(2))
+    task = tmp_path / "tasks" / "ask.yaml"
+    task.write_text(task.read_text().replace("[text]", "[text, image]"))
+    broken = tmp_path / "broken"
+    broken.write_text("better: draft: answer 1\nbad_request\n")
+    roles = (f"helper=toy,broken={broken}", "--role", "text_to_image=toy,model=painter")
+    assert mmeval(*where, *AGENT, *roles).code == EXIT_INCOMPLETE
+    folder = run_folder(tmp_path / "runs", "toy_agent")
+    assert mmeval("report", folder).code == EXIT_OK
+    answered, failed = Report(folder / "report").trials
+    (step,) = answered["steps"]
+    assert [(one["path"], one["role"], one["title"]) for one in step["steps"]] == [
+        ("0", "helper", "draft"),
+        ("1", "helper", "better"),
+        ("2", "text_to_image", "draw"),
+    ]
+    assert [part["kind"] for one in step["steps"] for part in one["parts"]] == ["text", "text", "image"]
+    assert (step["evidence"]["request"], [part["kind"] for part in answered["output"]]) == (
+        "question 0",
+        ["text", "image"],
+    )
+    (step,) = failed["steps"]
+    assert [one["error"] and one["error"]["kind"] for one in (step, *step["steps"])] == [
+        "bad_request",
+        None,
+        "bad_request",
+    ]
+
+
+@pytest.mark.parametrize(("flag", "code", "steps"), [("1", EXIT_INCOMPLETE, [1, 1, 1]), ("2", EXIT_OK, [2, 2, 2])])
+def test_an_answer_has_a_limit_of_calls(flag: str, code: int, steps: list[int], tmp_path: Path) -> None:
+    for _ in range(2):
+        assert asked(tmp_path, "--max_calls_per_answer", flag).code == code
+        found = samples(tmp_path)
+        assert [len(row["trace"][0][0]["steps"]) for row in found] == steps
+        kinds = {row["error"][0] and row["error"][0]["kind"] for row in found}
+        assert kinds == ({None} if code == EXIT_OK else {"over_limit"})
+    assert len(lines(tmp_path)) == sum(steps)
+    assert asked(tmp_path, "--max_calls_per_answer", "5").code == EXIT_OK
+    assert len(lines(tmp_path)) == 6
+
+
+def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(tmp_path: Path) -> None:
+    asked(tmp_path)
+    before = len(lines(tmp_path))
+    (step,) = traced(tmp_path, "--sample", "2")
+    assert (step["role"], step["parts"], step["evidence"]["request"]) == (
+        "model",
+        step["steps"][1]["parts"],
+        "question 2",
+    )
+    found = [[one["title"], one["messages"][0]["content"][0]["text"], one["parts"][0]["text"]] for one in step["steps"]]
+    assert found == [
+        ["draft", "draft: question 2", "draft: answer 2"],
+        ["better", "better: draft: answer 2", "better: draft: answer 2"],
+    ]
+    assert len(lines(tmp_path)) == before
+    for more in (["--sample", "x"], ["--sample", "1", "--repeat", "1"], ["--sample", "1", "--task", "y"]):
+        assert traced(tmp_path, *more).code == EXIT_USAGE
+
+
+def test_the_roles_of_an_agent_are_listed_and_checked(tmp_path: Path) -> None:
+    listed = mmeval("ls", "backends", "toy_agent").out
+    assert "helper, [text_to_image]" in listed
+    found = mmeval("doctor", "--model", "toy_agent", "--role", "helper=toy", "--format", "json")
+    assert "asks helper, [text_to_image]; here helper" in found.out
+    lacking = mmeval("doctor", "--model", "toy_agent", "--format", "json")
+    assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (EXIT_MISSING, True)
+
+
+def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("better\nbad_request\n")
+    asked(tmp_path, helper=f",broken={broken}")
+    done = asked(tmp_path, "--dry_run", helper=f",broken={broken}")
+    assert done.code == EXIT_OK
+    (row,) = (line.split("|") for line in done.out.splitlines() if "|helper|" in line)
+    assert [cell.strip() for cell in row[3:6]] == ["helper", "3", "3"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "code", "word"),
+    [
+        ([], EXIT_MISSING, "--role helper=BACKEND"),
+        (["--role", "helpr=toy"], EXIT_USAGE, "helpr"),
+        (["--role", "helper=toy", "--role", "painter=toy"], EXIT_USAGE, "painter"),
+        (["--role", "helper=toy_agent"], EXIT_USAGE, "asks itself"),
+        (["--role", "helper=toy", "--role", "text_to_image=toy_local"], EXIT_USAGE, "text_to_image"),
+    ],
+)
+def test_a_cast_that_cannot_work_is_refused_before_anything_is_asked(
+    roles: list[str], code: int, word: str, tmp_path: Path
+) -> None:
+    done = mmeval(*questions(tmp_path, range(3)), "--model", "toy_agent", *roles)
+    assert (done.code, word in done.err) == (code, True), done.err
+    assert not (tmp_path / "runs").exists()

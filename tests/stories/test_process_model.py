@@ -1,0 +1,61 @@
+"""Runs of a model in a process of its own: what its end costs, and what a change of it means."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import mmeval, results
+from tests.support.process_runs import ProcessRuns
+from tests.support.processes import gone
+from tests.support.workers import BAD
+
+ROWS = [f"question {i}" for i in range(12)]
+
+
+def number(runs: ProcessRuns) -> dict[str, Any]:
+    (row,) = results(runs.folder)["mmeval"]["results"]
+    return {name: row[name] for name in ("value", "scored", "n")}
+
+
+def test_a_row_that_ends_the_worker_each_time_fails_alone(tmp_path: Path) -> None:
+    runs = ProcessRuns(tmp_path, [*ROWS[:5], "deadly", *ROWS[5:]])
+    ended = runs.whole("killer", "--log_samples")
+    assert (ended.code, number(runs)) == (3, {"value": 1.0, "scored": 12, "n": 13}), ended.err
+    assert runs.loads() <= 3
+    failed = next((tmp_path / "runs" / "m" / "default" / "trials").rglob("*.jsonl")).read_text()
+    assert "memory ran out" in failed
+    assert "the last words" in failed
+    assert "the last words" in runs.log()
+    assert gone(runs.processes())
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(tmp_path: Path) -> None:
+    runs = ProcessRuns(tmp_path, ROWS)
+    ended = runs.whole("load fails")
+    assert (ended.code, runs.asked(), "no room for the weights" in ended.error) == (1, [], True)
+
+
+@pytest.mark.parametrize("command", ["dry run", "doctor"])
+def test_before_a_run_the_worker_says_hello_and_loads_nothing(command: str, tmp_path: Path) -> None:
+    runs = ProcessRuns(tmp_path, ROWS)
+    flags = runs.command("none", "--dry_run") if command == "dry run" else ["doctor", *runs.command()[-4:]]
+    assert mmeval(*flags).code == 0
+    assert (runs.loads(), len(runs.processes()) > 0, gone(runs.processes())) == (0, True, True)
+
+
+def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(tmp_path: Path) -> None:
+    runs = ProcessRuns(tmp_path, ROWS)
+    worker = Path(shutil.copy(BAD, tmp_path / "serve.py"))
+
+    def run(**args: Any) -> Any:
+        words = runs.command(**args)
+        return mmeval(*(word.replace(str(BAD), str(worker)) for word in words))
+
+    assert run().code == 0
+    assert [run(copies=2).code, run(devices="0+1").code, run(devices="1").code] == [0, 0, 0]
+    worker.write_text(worker.read_text() + "#")
+    refused = run()
+    assert (refused.code, refused.error.count('"'), "model.code.serve.py" in refused.error) == (2, 4, True)
+    assert runs.asked() == ROWS

@@ -1,0 +1,72 @@
+"""UniMA from end to end: on scripted replies of a server, and on the embedded model for every role."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import EXIT_OK
+from tests.support.cli import QUIET, mmeval, run_folder
+from tests.support.mock_openai_server import MockServer
+
+STEPS = ["paraphrase", "data", "plan", "check", "generate"]
+PLAN = {
+    "modalities_content": {"image": {"image9": "a red square"}},
+    "text_content": "See <<image9>>",
+    "tool_list": {"image9": "text_to_image"},
+}
+SAID = {
+    "Describe this item": "a thing",
+    '{"tcdc":': '{"tcdc": {}}',
+    '{"paraphrased_question":': '{"paraphrased_question": "What is asked?"}',
+    '"needs_data_analysis"': '{"needs_data_analysis": false, "data_report": null}',
+    "Does the plan answer": '{"pass": true, "issues": []}',
+    "Items can be made by": json.dumps(PLAN),
+    "Kind of item": "one, two",
+}
+TINY = "hf,pretrained=tiny"
+COMMAND = (
+    *("--tasks", "unim_hard,mmmg_image_text", "--data", "bundled", "--limit", "1", "--repeats", "1", "--log_samples"),
+    *("--model", "unima", "--role", f"text_to_image={TINY}", *QUIET),
+)
+TRIALS = 21
+
+
+@pytest.fixture
+def planner(tmp_path: Path) -> Iterator[str]:
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text("".join(json.dumps({"contains": part, "reply": reply}) + "\n" for part, reply in SAID.items()))
+    with MockServer(replies=str(replies)) as server:
+        yield f"openai,base_url={server.url},model=p"
+
+
+def asked(output: Path, planner: str) -> list[dict[str, Any]]:
+    """The samples of a run that has an answer for each."""
+    done = mmeval(*COMMAND, "--role", f"planner={planner}", "--output_path", output)
+    assert done.code == EXIT_OK, done.err
+    files = run_folder(output, "unima").glob("samples_*.jsonl")
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert (len(rows), {error for row in rows for error in row["error"]}) == (TRIALS, {None})
+    return rows
+
+
+def steps(row: dict[str, Any]) -> list[str]:
+    ((trace,),) = row["trace"]
+    return [step["title"] for step in trace["steps"]]
+
+
+def test_scripted_replies_are_answers_with_a_trace_for_each_trial(tmp_path: Path, planner: str) -> None:
+    for row in asked(tmp_path, planner):
+        ((trace,),) = row["trace"]
+        assert [title for title in steps(row) if title not in ("receive", "tcdc")] == STEPS
+        assert ("receive" in steps(row)) == ("tcdc" in steps(row))
+        assert trace["evidence"]["final_report"] == PLAN
+        assert [part["type"] for part in row["parts"][0]] == ["text", "image"]
+        assert all(step["key"] and "error" not in step for step in trace["steps"])
+
+
+def test_the_embedded_model_can_play_every_role(tmp_path: Path) -> None:
+    for row in asked(tmp_path, TINY):
+        assert steps(row)[-2:] == ["plan", "generate"]  # it writes no plan, so that it answers in words

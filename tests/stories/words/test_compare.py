@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.support.stored_run import Told, text, write_run
+from tests.support.words import RUN, Case, shown
+
+A, B, C = (f"runs/{name}/default" for name in ("omni-1", "omni-2", "omni-3"))
+
+
+def told(folder: Path) -> None:
+    """Runs of which the second is better on one of two levels, the third not, and what cannot be compared with them."""
+
+    def trials(right: int, lost: int = 0) -> list[Told]:
+        return [
+            Told(
+                *([text(f"{at}")], [text("b")] if at >= lost else None),
+                {"right": {"value": float(at % 40 < right), "status": "scored"}} if at >= lost else {},
+                labels={"level": "easy" if at < 40 else "hard"},
+                error=None if at >= lost else {"kind": "timeout", "message": "late"},
+            )
+            for at in range(80)
+        ]
+
+    for name, right, lost in ((A, 10, 0), (B, 25, 3), (C, 11, 0)):
+        write_run(folder / name, trials(right, lost), results={}, model=Path(name).parts[1])
+    write_run(folder / "episode", trials(10), results={"protocols": {"told": "episode"}}, model="episode")
+    write_run(folder / "unfinished", trials(10))
+
+
+CASES = {
+    **{
+        words: Case(f"compare {words} --report false", meanwhile=told)
+        for words in (
+            *(f"{A} {B}", f"{A} {B} --by level --detect 0.05", f"{A} {B} {C}", f"{A} {A}", f"{A} episode"),
+            *(f"{B} {A} --fail_if_worse", f"{B} {A} --fail_if_worse 0.1", f"{A} {C} --fail_unless_within 0.05"),
+            *(f"{A} {B} --format {name}" for name in ("json", "markdown", "latex", "csv", "jsno")),
+            *(f"{A} {B} {C} --format markdown", f"{A} unfinished", f"{A} nowhere", A, f"{A} {B} --metrics rihgt"),
+            *(f"{A} {B} --across judges", f"{A} {B} --by lvel", f"{A} {B} --correction holmes"),
+            f"{A} {B} --fail_if_worse --fail_unless_within 0.1",
+        )
+    },
+    "runs of mmeval's own": Case(
+        "compare runs/reference/default runs/empty/default --report false",
+        before=(RUN, RUN.replace("reference", "empty")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compare(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    assert shown(CASES[name], tmp_path) == snapshot
