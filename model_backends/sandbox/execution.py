@@ -50,7 +50,7 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
         outputs = outputs_of(running.folders[1], limits)
         if cell.reached_memory(status) and not running.reached:
             running.reached.append("memory")
-        if outputs.too_many and "files" not in running.reached:
+        if (outputs.too_many or running.folders_are_full()) and "files" not in running.reached:
             running.reached.append("files")
         return Outcome(
             running.printed.decode("utf-8", "replace"),
@@ -125,25 +125,27 @@ class _Running:
     def _bound_reached(self) -> Reason | None:
         if time.monotonic() - self.began > self.limits.seconds:
             return "time"
-        held, entries, room = self._folders_hold()
-        if self.folders and (room <= 0 or entries > INODES):
+        if self.folders_are_full():
             return "files"
         load = self.cell.load()
         if load is None:
             return None
         self._seconds = max(self._seconds, load.seconds)
+        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in self._folders_hold())
         if load.memory + held > self.limits.memory_mb * MIB:
             return "memory"
         if load.threads > self.limits.processes:
             return "processes"
         return "time" if self._seconds > self.limits.seconds else None
 
-    def _folders_hold(self) -> tuple[int, int, int]:
-        """Bytes and entries of what can be written to, and the bytes that are left in the fuller one."""
-        found = [os.fstatvfs(folder) for folder in self.folders[::2]]
-        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in found)
-        entries = sum(one.f_files - one.f_ffree for one in found)
-        return held, entries, min((one.f_bfree * one.f_frsize for one in found), default=0)
+    def folders_are_full(self) -> bool:
+        """Whether there is no room left in one, or too many files, folders and links in all."""
+        found = self._folders_hold()
+        return any(one.f_bfree == 0 for one in found) or sum(one.f_files - one.f_ffree for one in found) > INODES
+
+    def _folders_hold(self) -> list[os.statvfs_result]:
+        """What can be written to: the work folder and shared memory."""
+        return [os.fstatvfs(folder) for folder in self.folders[::2]]
 
     def _end(self) -> None:
         """Wait until nothing of the program is left."""
