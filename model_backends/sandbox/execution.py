@@ -16,6 +16,8 @@ from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
 from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
 
+START_SECONDS = 60.0
+"""How long a sandbox may take until its program begins, on a machine that is busy."""
 _CHUNK = 1 << 16
 
 
@@ -109,6 +111,8 @@ class _Running:
         """Read once from a pipe or the line; False at its end, or where there is nothing."""
         if source is self.cell.line:
             self.folders += (given := [] if self.folders else self.cell.receive())
+            if given:
+                self.began = time.monotonic()
             return bool(given)
         data = None
         with contextlib.suppress(BlockingIOError):
@@ -123,7 +127,7 @@ class _Running:
         return bool(data)
 
     def _bound_reached(self) -> Reason | None:
-        if time.monotonic() - self.began > self.limits.seconds:
+        if time.monotonic() - self.began > (self.limits.seconds if self.folders else START_SECONDS):
             return "time"
         if self.folders_are_full():
             return "files"
@@ -164,4 +168,4 @@ class _Running:
 
 def _last_line(errors: bytes) -> str:
     lines = errors.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:500] if lines else "it says nothing"
+    return lines[-1][:500] if lines else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
