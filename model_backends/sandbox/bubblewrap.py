@@ -154,7 +154,9 @@ class _BwrapCell:
             return True
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-        return bool(select.select([self._handle], [], [], TICK)[0])
+        gone = select.poll()
+        gone.register(self._handle, select.POLLIN)
+        return bool(gone.poll(1000 * TICK))
 
     def close(self) -> None:
         self.line.close()

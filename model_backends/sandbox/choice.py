@@ -98,7 +98,7 @@ def _check(runtime: Runtime) -> None:
     """Run the probe. Raises MissingDataError where it does not end well, or finds a hole."""
     try:
         outcome = execute(runtime, Program(_PROBE), _PROBE_LIMITS, threading.Event())
-    except SandboxError as error:
+    except (OSError, SandboxError) as error:
         raise _refusal(runtime, str(error)) from None
     if outcome.status or len(outcome.outputs.parts) != 1:
         raise _refusal(runtime, (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[-1])

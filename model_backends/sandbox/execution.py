@@ -16,6 +16,8 @@ from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
 from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
 
+START_SECONDS = 60.0
+"""How long a sandbox may take until its program begins, on a machine that is busy."""
 _CHUNK = 1 << 16
 
 
@@ -50,7 +52,7 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
         outputs = outputs_of(running.folders[1], limits)
         if cell.reached_memory(status) and not running.reached:
             running.reached.append("memory")
-        if outputs.too_many and "files" not in running.reached:
+        if (outputs.too_many or running.folders_are_full()) and "files" not in running.reached:
             running.reached.append("files")
         return Outcome(
             running.printed.decode("utf-8", "replace"),
@@ -109,6 +111,8 @@ class _Running:
         """Read once from a pipe or the line; False at its end, or where there is nothing."""
         if source is self.cell.line:
             self.folders += (given := [] if self.folders else self.cell.receive())
+            if given:
+                self.began = time.monotonic()
             return bool(given)
         data = None
         with contextlib.suppress(BlockingIOError):
@@ -123,27 +127,29 @@ class _Running:
         return bool(data)
 
     def _bound_reached(self) -> Reason | None:
-        if time.monotonic() - self.began > self.limits.seconds:
+        if time.monotonic() - self.began > (self.limits.seconds if self.folders else START_SECONDS):
             return "time"
-        held, entries, room = self._folders_hold()
-        if self.folders and (room <= 0 or entries > INODES):
+        if self.folders_are_full():
             return "files"
         load = self.cell.load()
         if load is None:
             return None
         self._seconds = max(self._seconds, load.seconds)
+        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in self._folders_hold())
         if load.memory + held > self.limits.memory_mb * MIB:
             return "memory"
         if load.threads > self.limits.processes:
             return "processes"
         return "time" if self._seconds > self.limits.seconds else None
 
-    def _folders_hold(self) -> tuple[int, int, int]:
-        """Bytes and entries of what can be written to, and the bytes that are left in the fuller one."""
-        found = [os.fstatvfs(folder) for folder in self.folders[::2]]
-        held = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in found)
-        entries = sum(one.f_files - one.f_ffree for one in found)
-        return held, entries, min((one.f_bfree * one.f_frsize for one in found), default=0)
+    def folders_are_full(self) -> bool:
+        """Whether there is no room left in one, or too many files, folders and links in all."""
+        found = self._folders_hold()
+        return any(one.f_bfree == 0 for one in found) or sum(one.f_files - one.f_ffree for one in found) > INODES
+
+    def _folders_hold(self) -> list[os.statvfs_result]:
+        """What can be written to: the work folder and shared memory."""
+        return [os.fstatvfs(folder) for folder in self.folders[::2]]
 
     def _end(self) -> None:
         """Wait until nothing of the program is left."""
@@ -162,4 +168,4 @@ class _Running:
 
 def _last_line(errors: bytes) -> str:
     lines = errors.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:500] if lines else "it says nothing"
+    return lines[-1][:500] if lines else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"

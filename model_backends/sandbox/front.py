@@ -37,7 +37,7 @@ def main(channel: str, limits: str, *command: str) -> None:
     child = os.fork() if in_container else 0
     if child:
         guard(child, line)
-    os.closerange(3, 1024)
+    os.closerange(3, 1 << 20)
     os.chdir("/work")
     os.execv(command[0], command)
 

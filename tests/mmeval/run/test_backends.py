@@ -76,6 +76,22 @@ def test_a_batch_size_without_effect_is_warned_of(size: BatchSize, backend: Any,
     assert [message[: len(start)] for message in caplog.messages] == ([start] if start else [])
 
 
+class Computing(Toy):
+    """Its calls are work for this machine, which has three processors."""
+
+    usual_connections = 3
+
+
+def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_and_costs_nothing() -> None:
+    specs = {"model": BackendSpec("computing", instance=Computing()), "judge": BackendSpec("toy", instance=Toy())}
+    runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
+    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {"model": 3, "judge": 64}
+    payees = [runtime.payee(role) for role, runtime in runtimes.items()]
+    assert [payee is not None and payee.local for payee in payees] == [True, False]
+    given = BackendSpec("computing", {"max_connections": 5}, instance=Computing())
+    assert Backends({"model": given}).runtimes(lambda: 1, limit=64, retries=0)["model"].limiter.limit == 5
+
+
 def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
     specs = {"model": BackendSpec("empty"), "judge": BackendSpec("reference", {"max_connections": 1})}
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)

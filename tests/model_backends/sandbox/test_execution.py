@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -71,6 +72,19 @@ def test_what_was_printed_before_the_end_is_kept() -> None:
     response = run_code("print('first')\nopen('output/a.txt', 'w').write('x')\nwhile True: pass", seconds=1.5)
     assert response.text.startswith("first\n") and "limit of time: 1.5 seconds" in response.text
     assert response.output is not None and len(response.output.media()) == 1
+
+
+def test_descriptors_with_high_numbers_are_not_inherited_either() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        code = "import os\nfor one in range(3, 5000):\n    try: print(os.fstat(one))\n    except OSError: pass\n"
+        assert run_code(f"{code}print('done')").text == "done\n"
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_nothing_is_left_of_many_programs() -> None:

@@ -69,7 +69,8 @@ def what_came(program: HostileProgram, response: Response) -> str:
         return "" if printed == "held\n" else "it did not try all"
     if wanted == "left":
         return "" if kinds == list(program.expected[1:]) else f"it left {kinds}"
-    if wanted == "fails":
-        return "" if any(one.startswith("exit status") for one in response.warnings) else "it ended well"
+    failed = any(one.startswith("exit status") for one in response.warnings)
+    if "fails" in program.expected and failed:
+        return ""
     reached = [one for one in program.expected if any(f"the limit of {one}:" in each for each in response.warnings)]
     return "" if reached else f"it did not reach {wanted}"
