@@ -136,7 +136,7 @@ VECTORS = {
     "maze_4_1": [0, 1, 0],
     "maze_4_2": [0, 0, 1],
 }
-TAKEN = [
+TAKEN: list[list[tuple[str, list[int], str | None]]] = [
     [("Right", [1, 0], "maze_3_1"), ("down", [2, 2], "maze_3_0"), ("Finish", [2, 2], None)],
     [("Up", [4, 1], "maze_4_1"), ("Left", [0, 1], "maze_4_1")],
 ]
