@@ -11,6 +11,7 @@ MAY = {
     "mmeval/decode/apart.py": "starts a process of ours that decodes",
     "mmeval/doctor/devices.py": "asks torch for its devices in another process",
     "mmeval/report/results_file.py": "asks git for the commit",
+    "mmeval/system/leash.py": "starts the command that a user names for a backend",
     "model_backends/sandbox/bubblewrap.py": "starts the sandbox",
     "model_backends/sandbox/container.py": "starts the sandbox",
     "model_backends/sandbox/front.py": "becomes the program, inside the sandbox",
