@@ -1,29 +1,32 @@
-"""Bench for agents: drives one on given replies, without a run, and notes its steps."""
+"""Bench for agents: drives one without a run, on given replies or by asking its roles, and notes its steps."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mmeval.agent.contract import Agent, AgentBackend
+from mmeval.authoring.metric_bench import asking
 from mmeval.authoring.metric_cases import medium_at, typed
 from mmeval.backend.create import create_backend
 from mmeval.backend.tool import Tool
-from mmeval.broker.broker import JUDGE_TRIES, fault_of, reasoning_apart, refused
+from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope, fault_of, reasoning_apart, refused
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
 from mmeval.content.written import ContentReader
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.plugins import load
-from mmeval.program.calls import Call, Reply, followed
+from mmeval.program.calls import Call, Reply, ask_one, followed
 from mmeval.program.role_variants import variants
 from mmeval.records.request import Request
 from mmeval.records.response import ERROR_KINDS, Response
-from mmeval.records.sample import message
-from mmeval.run.options import REASONING_TAGS
+from mmeval.records.sample import Sample, message
+from mmeval.run.options import REASONING_TAGS, BackendSpec
 from mmeval.testing.media import small_media
 
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
@@ -85,13 +88,30 @@ def agent_called(name: str) -> Agent:
     return found
 
 
-def drive(agent: Agent, name: str, case: AgentCase, folder: Path) -> Driven:
+class Player(Protocol):
+    """What answers the calls of a role."""
+
+    def answer(self, call: Call) -> Response: ...
+
+
+@contextmanager
+def asked_players(agent: Agent, specs: Mapping[str, BackendSpec]) -> Iterator[Mapping[str, Player]]:
+    """Players of roles that are really asked. Raises UnknownNameError for a role that the agent does not have."""
+    for role in specs:
+        if role not in (known := _roles(agent)):
+            raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
+    with asking(specs) as (broker, runner):
+        yield {role: _Asked(broker, runner) for role in specs}
+
+
+def drive(agent: Agent, name: str, case: AgentCase, folder: Path, asked: Mapping[str, Player] | None = None) -> Driven:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
     Every role that it needs and every tool is there, and the others that have replies. A tool without replies gives a
-    small medium of its kind, any other role the example of the call. Raises UsageError for a case that cannot be used.
+    small medium of its kind, any other role the example of the call; those of ``asked`` are really asked. Raises
+    UsageError for a case that cannot be used.
     """
-    players = _players(agent, case, folder)
+    players = {**_players(agent, case, folder), **(asked or {})}
     backend = create_backend(name, case.args)
     assert isinstance(backend, AgentBackend)
     backend.cast(players)
@@ -175,8 +195,23 @@ class _Player:
         return media_part(small_media(kind, self._made[kind]), kind)
 
 
-def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, _Player]:
-    known = (*agent.signature.roles, *(name for role in agent.by_kind for name in variants(role)))
+class _Asked:
+    """Asks a role; equal calls are told apart."""
+
+    def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
+        self._broker, self._runner = broker, runner
+        self._scope = Scope("agent", Sample("agent", ()), share=False, by_content=True)
+
+    def answer(self, call: Call) -> Response:
+        return self._runner.run(self._broker.run(ask_one(call), self._scope)).response
+
+
+def _roles(agent: Agent) -> tuple[str, ...]:
+    return (*agent.signature.roles, *(name for role in agent.by_kind for name in variants(role)))
+
+
+def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
+    known = _roles(agent)
     for role in case.replies:
         if role not in known:
             raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
@@ -185,7 +220,7 @@ def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, _Player]:
     if lacking := [role for role in needed if role in absent]:
         raise UsageError(f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list of replies")
     reader = ContentReader(lambda path, _where: medium_at(folder, path))
-    found: dict[str, _Player] = {}
+    found: dict[str, Player] = {}
     for role in dict.fromkeys((*needed, *agent.tools, *case.replies)):
         if role in absent:
             continue

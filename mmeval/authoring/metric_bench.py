@@ -43,6 +43,13 @@ def asked_specs(metric: Metric, specs: Mapping[str, BackendSpec]) -> dict[str, B
 def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
     """Score with these roles, those of a metric (:func:`asked_specs`); equal questions are asked once.
     Its scoring raises errors that concern every trial, such as a refused key."""
+    with asking(specs) as (broker, runner):
+        yield lambda bound, trial: runner.run(_score(broker, bound, trial))
+
+
+@contextmanager
+def asking(specs: Mapping[str, BackendSpec]) -> Iterator[tuple[Broker, asyncio.Runner]]:
+    """Ask these roles, in a folder that is removed at the end."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))
@@ -54,7 +61,7 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
         )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))
-        yield lambda bound, trial: runner.run(_score(broker, bound, trial))
+        yield broker, runner
 
 
 async def _score(broker: Broker, bound: BoundMetric, trial: Trial) -> MetricScores:

@@ -10,6 +10,7 @@ import pytest
 from mmeval.errors import EXIT_OK
 from tests.support.cli import QUIET, mmeval, run_folder
 from tests.support.mock_openai_server import MockServer
+from tests.support.sandbox import bubblewrap
 
 STEPS = ["paraphrase", "data", "plan", "check", "generate"]
 PLAN = {
@@ -70,3 +71,18 @@ def test_scripted_replies_are_answers_with_a_trace_for_each_trial(tmp_path: Path
 def test_the_embedded_model_can_play_every_role(tmp_path: Path) -> None:
     for row in asked(tmp_path, TINY):
         assert steps(row)[-2:] == ["plan", "generate"]  # it writes no plan, so that it answers in words
+
+
+def test_the_sandbox_computes_what_a_question_needs(tmp_path: Path) -> None:
+    bubblewrap()
+    data = {"needs_data_analysis": True, "data_report": {"steps": "a mean"}, "code": "print(sum([2, 4, 9]) / 3)"}
+    plan = {"modalities_content": {}, "text_content": "It is 5.", "tool_list": {}}
+    said = [json.dumps(reply) for reply in ({"paraphrased_question": "the mean?"}, data, plan)]
+    case = {"prompt": "The mean of 2, 4 and 9?", "wants": ["text"], "args": {"verification": False}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps({**case, "replies": {"planner": said}}) + "\n")
+    words = ("agent", "unima", "--cases", tmp_path / "cases.jsonl", "--json")
+    done = mmeval(*words, "--role", "code_interpreter=sandbox")
+    result = json.loads(done.out)
+    assert (done.code, result["answer"], result["evidence"]["data_report"]["results"]) == (0, "It is 5.", "5.0\n")
+    refused = mmeval(*words, "--role", "interpreter=sandbox")
+    assert (refused.code, "code_interpreter" in refused.error) == (2, True)

@@ -203,4 +203,7 @@ def score_files(output: Path) -> dict[str, bytes]:
 def kept_answers(output: Path) -> int:
     """Answers of servers in the journals of the runs below a folder, those that were not acceptable too."""
     lines = (line for file in output.rglob("journal/*.jsonl") for line in file.read_bytes().splitlines())
-    return sum((b'"r":' in line or b'"refused":' in line) and b'"to":[]' not in line for line in lines)
+    elsewhere = (b'"to":[]', b'"to":["code_interpreter","sandbox"')
+    return sum(
+        (b'"r":' in line or b'"refused":' in line) and not any(mark in line for mark in elsewhere) for line in lines
+    )

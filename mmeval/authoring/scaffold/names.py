@@ -23,6 +23,8 @@ _GROUPS: dict[PackageKind, plugins.PluginGroup] = {
     "backend": "mmeval.model_backends",
     "agent": "mmeval.model_backends",
 }
+PACKAGES = (*_GROUPS,)
+"""The kinds that are packages to install."""
 _FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
 """Names of folders and files that packages often have beside their module."""
 _LONGEST = 100

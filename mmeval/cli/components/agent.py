@@ -2,10 +2,11 @@
 
     mmeval agent illustrator --prompt "draw a hare" --model_args rounds=1
     mmeval agent illustrator --cases cases.jsonl --json
+    mmeval agent unima data.csv --prompt "what is the mean?" --role code_interpreter=sandbox
 
-Nobody is asked. Each line of a cases file is a JSON object with any of prompt, files, wants, args and replies; id and
-name are returned. FILEs are media of the prompt; they fill its tags in order. Relative paths start from the folder of
-the cases file.
+Nobody is asked but the roles that --role names. Each line of a cases file is a JSON object with any of prompt, files,
+wants, args and replies; id and name are returned. FILEs are media of the prompt; they fill its tags in order. Relative
+paths start from the folder of the cases file.
 
 replies maps roles to what they say, in order: {"planner": ["a plan", {"error": "timeout"}]}; a reply is a text, a list
 of parts, or an error. A tool without replies gives a small medium, another role the example of the agent's call. A role
@@ -21,19 +22,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.parser import Parser
+from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
 from mmeval.report.terminal import print_text
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import resolve
 from mmeval.settings.values import arguments
 from mmeval.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.authoring.agent_bench import AgentCase
 
+_FLAGS = (BY_NAME["role"],)
 _MOST = 300
 """Characters of a step that are shown to people."""
 
@@ -45,26 +50,31 @@ def configure(parser: Parser) -> None:
     parser.add_argument("--model_args", "-a", metavar="ARGS", nargs="+", help="its arguments: k=v,k2=v2, JSON or YAML")
     parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="drive it on each line of a file instead")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+    add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one for each line; the exit code shows if all were answered."""
-    from mmeval.authoring.agent_bench import agent_called, drive, result_of
+    from mmeval.authoring.agent_bench import agent_called, asked_players, drive, result_of
+    from mmeval.run.options import BackendSpec
 
     agent = agent_called(args.name)
     cases = [*_cases(args)]
     code = EXIT_OK
-    for place, case in cases:
-        try:
-            result = result_of(drive(agent, args.name, case, args.cases.parent if args.cases else Path()))
-        except (UsageError, MissingDataError) as error:
-            kind = UsageError if isinstance(error, UsageError) else MissingDataError
-            raise kind(f"{place}: {error}" if place else str(error)) from None
-        if args.json:
-            print_text(json.dumps({**case.labels, **result}, ensure_ascii=False) + "\n")
-        else:
-            print_text(_lines_for_people({**case.labels, **result}))
-        code = code if result["error"] is None else EXIT_INCOMPLETE
+    given = {"role": args.role} if hasattr(args, "role") else {}
+    roles = resolve(_FLAGS, given, os.environ)["role"].value
+    with asked_players(agent, {role: BackendSpec(*named) for role, named in roles.items()}) as asked:
+        for place, case in cases:
+            try:
+                result = result_of(drive(agent, args.name, case, args.cases.parent if args.cases else Path(), asked))
+            except (UsageError, MissingDataError) as error:
+                kind = UsageError if isinstance(error, UsageError) else MissingDataError
+                raise kind(f"{place}: {error}" if place else str(error)) from None
+            if args.json:
+                print_text(json.dumps({**case.labels, **result}, ensure_ascii=False) + "\n")
+            else:
+                print_text(_lines_for_people({**case.labels, **result}))
+            code = code if result["error"] is None else EXIT_INCOMPLETE
     return code
 
 

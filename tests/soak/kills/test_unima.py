@@ -12,6 +12,7 @@ from tests.soak.kills.test_agents import KILLS
 from tests.soak.kills.test_crash import killed_once
 from tests.support.cli import QUIET, environment, mmeval_process, run_folder
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
+from tests.support.sandbox import bubblewrap
 
 
 class PlannerState(State):
@@ -25,7 +26,10 @@ class PlannerState(State):
         said: dict[str, Any] = {
             '{"tcdc":': {"tcdc": {}},
             '{"paraphrased_question":': {"paraphrased_question": f"What is {key}?"},
-            '"needs_data_analysis"': {"needs_data_analysis": False},
+            '"needs_data_analysis"': {
+                "needs_data_analysis": number % 2 == 0,
+                **({"data_report": {"steps": "count"}, "code": f"print({number} % 97)"} if number % 2 == 0 else {}),
+            },
             "Does the plan answer": {"pass": number % 2 == 0, "issues": [f"fault {key}"]},
             "the earliest step": {"faulty_step": number % 5, "reason": key},
             "Items can be made by": {
@@ -45,6 +49,7 @@ def command(folder: Path, url: str, name: str) -> list[str]:
         *("--output_path", str(folder), "--max_connections", "4", *QUIET),
         *("--role", f"planner=openai,base_url={url},model=p"),
         *("--role", f"text_to_image=openai,base_url={url},model=i,outputs=image"),
+        *("--role", "code_interpreter=sandbox"),
     ]
 
 
@@ -64,7 +69,15 @@ def told(folder: Path, name: str) -> dict[str, Any]:
     return found
 
 
-def test_a_killed_run_of_unima_asks_nothing_twice(tmp_path: Path) -> None:
+def programs(folder: Path, name: str) -> list[str]:
+    """The journal's keys of the programs that the sandbox ran, one for each answer."""
+    files = run_folder(folder, "unima", name).glob("journal/*.jsonl")
+    lines = (line for file in files for line in file.read_text().splitlines())
+    return [line[6 : line.index('"', 6)] for line in lines if '"to":["code_interpreter","sandbox"' in line]
+
+
+def test_a_killed_run_of_unima_asks_nothing_and_runs_no_program_twice(tmp_path: Path) -> None:
+    bubblewrap()
     draw = random.Random(25)
     with MockServer(latency=0.01) as server:
         server.state = PlannerState(Settings(latency=0.01))
@@ -84,3 +97,6 @@ def test_a_killed_run_of_unima_asks_nothing_twice(tmp_path: Path) -> None:
     assert told(tmp_path, "killed") == told(tmp_path, "whole")
     titles = [step["title"] for row in told(tmp_path, "whole").values() for step in row[2][0][0]["steps"]]
     assert {"judge", "check", "generate"} < set(titles)
+    ran = programs(tmp_path, "killed")
+    assert len(ran) == len(set(ran)) > 0
+    assert sorted(ran) == sorted(programs(tmp_path, "whole"))

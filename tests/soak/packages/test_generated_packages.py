@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
+from mmeval.authoring.scaffold.names import PACKAGES, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 from tests.support.cli import mmeval_process
 
@@ -18,7 +18,7 @@ def succeeds(*words: str, cwd: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_its_tests_pass_ruff_and_mypy_find_nothing_and_its_wheel_is_sound(
     kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ MAY = {
     "mmeval/decode/apart.py": "starts a process of ours that decodes",
     "mmeval/doctor/devices.py": "asks torch for its devices in another process",
     "mmeval/report/results_file.py": "asks git for the commit",
-    "mmeval/system/leash.py": "starts the command that a user names for a backend",
+    "mmeval/system/leash.py": "starts the program that the user names for a model",
     "model_backends/sandbox/bubblewrap.py": "starts the sandbox",
     "model_backends/sandbox/container.py": "starts the sandbox",
     "model_backends/sandbox/front.py": "becomes the program, inside the sandbox",

@@ -14,7 +14,7 @@ import pytest
 from mmeval import plugins
 from mmeval.authoring.package.load import faults
 from mmeval.authoring.package.wheel import UnpackedWheel
-from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
+from mmeval.authoring.scaffold.names import PACKAGES, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 from mmeval.run.options import RunOptions
 from tests.support.cli import Ended, mmeval
@@ -78,7 +78,7 @@ def lines_of(done: Ended, check: str) -> list[str]:
     return [line.removeprefix("her-own: ") for line in done.out.splitlines() if line.endswith(f"[{check}]")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_a_generated_package_is_sound(kind: PackageKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, temporary = project(kind, tmp_path), tmp_path / "temporary"
     temporary.mkdir()
