@@ -10,13 +10,13 @@ from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, Part, text_part
-from mmeval.errors import UsageError
+from mmeval.errors import ContentError, MissingError, UsageError
 from mmeval.model_backends.sandbox.choice import NO_FILTER, NO_PROC, RuntimeName, runtime_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
 from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
-from mmeval.model_backends.sandbox.program import program_of
+from mmeval.model_backends.sandbox.program import Program, program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
@@ -92,22 +92,28 @@ class SandboxBackend:
         return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *notes])
 
     async def generate(self, request: Request) -> Response:
-        program = program_of(request)
-        if program is None:
-            return Response.failed(
-                "bad_request", "there is no program: the last user message has no code part and no fenced block"
-            )
-        if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
-            return Response.failed("too_long", "the media of the request are larger than memory_mb")
+        try:
+            program = program_of(request)
+            if program is None:
+                return Response.failed(
+                    "bad_request", "there is no program: the last user message has no code part and no fenced block"
+                )
+            if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
+                return Response.failed("too_long", "the media of the request are larger than memory_mb")
+            return self._response(await self._run(program))
+        except (ContentError, MissingError) as error:  # a medium of the request has gone or changed
+            return Response.failed("bad_request", str(error))
+        except (SandboxError, OSError) as error:
+            return Response.failed("internal", str(error))
+
+    async def _run(self, program: Program) -> Outcome:
+        """Run a program, and end it when the call is given up."""
         thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
         try:
-            outcome = await thread.do(partial(execute, self._runtime, program, self._limits, stop))
-        except SandboxError as error:
-            return Response.failed("internal", str(error))
+            return await thread.do(partial(execute, self._runtime, program, self._limits, stop))
         finally:
             stop.set()
             thread.end()
-        return self._response(outcome)
 
     def _response(self, outcome: Outcome) -> Response:
         """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""

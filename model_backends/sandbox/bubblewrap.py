@@ -62,11 +62,13 @@ class Bubblewrap:
         self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
 
     def begin(self, program: Program, limits: Limits) -> _BwrapCell:
-        ours, theirs = socket.socketpair()
-        info, info_end = os.pipe()
-        with contextlib.ExitStack() as given:
+        with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
+            ours, theirs = socket.socketpair()
+            info, info_end = os.pipe()
+            kept.push(ours)
+            kept.callback(os.close, info)
+            given.push(theirs)
             given.callback(os.close, info_end)
-            given.enter_context(theirs)
             descriptors = [theirs.fileno(), info_end]
 
             def data(content: bytes) -> str:
@@ -95,6 +97,7 @@ class Bubblewrap:
                 env={},  # process 1 of the sandbox shows the one that bubblewrap was started with
                 cwd="/",
             )
+            kept.pop_all()  # the cell closes them
         return _BwrapCell(process, ours, info, limits)
 
     def _outer(self) -> list[str]:

@@ -48,27 +48,27 @@ class Container:
 
     def begin(self, program: Program, limits: Limits) -> _ContainerCell:
         folder = tempfile.TemporaryDirectory(prefix="mmeval-sandbox-")
-        root = Path(folder.name)
-        (root / "input").mkdir()
-        for name, content in (
-            ("front.py", FRONT.read_bytes()),
-            ("program.py", program.code.encode("utf-8", "replace")),
-        ):
-            (root / name).write_bytes(content)
-        for name, media in program.inputs:
-            (root / "input" / name).write_bytes(media.read())
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(root / "line"))
-        listener.listen(1)
-        for path in (root, *root.rglob("*")):
-            path.chmod(0o777 if path.name == "line" else 0o755)
-        name = f"mmeval-{uuid.uuid4().hex}"
-        process = subprocess.Popen(
-            self.command(name, root, limits),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        with contextlib.ExitStack() as kept:
+            kept.enter_context(folder)
+            kept.enter_context(listener)
+            root, name = Path(folder.name), f"mmeval-{uuid.uuid4().hex}"
+            (root / "input").mkdir()
+            (root / "front.py").write_bytes(FRONT.read_bytes())
+            (root / "program.py").write_bytes(program.code.encode("utf-8", "replace"))
+            for file, media in program.inputs:
+                (root / "input" / file).write_bytes(media.read())
+            listener.bind(str(root / "line"))
+            listener.listen(1)
+            for path in (root, *root.rglob("*")):
+                path.chmod(0o777 if path.name == "line" else 0o755)
+            process = subprocess.Popen(
+                self.command(name, root, limits),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            kept.pop_all()  # the cell closes them
         return _ContainerCell(process, listener, [self._engine, "kill", name], folder)
 
     def command(self, name: str, folder: Path, limits: Limits) -> list[str]:

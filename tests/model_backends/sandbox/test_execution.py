@@ -1,6 +1,7 @@
 """A program and all of its processes end: with the program, with the call, with the run that is killed."""
 
 import asyncio
+import errno
 import os
 import resource
 import select
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.content import Media
 from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.testing.media import small_media
 from tests.support.cli import wait_for
 from tests.support.hostile_code import in_other_namespaces
 from tests.support.sandbox import asking, bubblewrap, run_code
@@ -56,6 +59,32 @@ def test_a_sandbox_that_fails_is_an_error_and_no_answer(monkeypatch: pytest.Monk
     bubblewrap()
     backend = SandboxBackend()
     monkeypatch.setattr(backend._runtime, "_bwrap", "/usr/bin/false")
+    response = asyncio.run(backend.generate(asking("print(1)")))
+    assert response.error is not None and response.error.kind == "internal"
+
+
+def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(tmp_path: Path) -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+    (tmp_path / "a.csv").write_text("x,y")
+    known = Media.from_path(tmp_path / "a.csv")
+    known.to_json()  # its size and type are known, so that the sandbox is the first to miss it
+    request = asking("print(1)", small_media("image"), known)
+    (tmp_path / "a.csv").unlink()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
+    response = asyncio.run(backend.generate(request))
+    assert response.error is not None and response.error.kind == "bad_request"
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_a_machine_without_descriptors_is_an_error_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+
+    def none_left(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("mmeval.model_backends.sandbox.bubblewrap.subprocess.Popen", none_left)
     response = asyncio.run(backend.generate(asking("print(1)")))
     assert response.error is not None and response.error.kind == "internal"
 
