@@ -20,7 +20,7 @@ from mmeval.model_backends.sandbox.program import Program, program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same program could be answered otherwise."""
 TAIL_CHARS = 4000
 """How much of a program's errors an answer holds: the end, where a traceback says what is wrong."""
@@ -117,18 +117,17 @@ class SandboxBackend:
 
     def _response(self, outcome: Outcome) -> Response:
         """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""
-        status = f"exit status {outcome.status}" if outcome.status and not outcome.reached else ""
+        status = f"exit status {outcome.status}" if outcome.status and not outcome.ended else ""
         bounds = [f"the program reached the limit of {reason}: {self._bound(reason)}" for reason in outcome.reached]
         state = [*filter(None, [status]), *bounds, *outcome.outputs.left_out]
         tail = outcome.errors.strip()[-TAIL_CHARS:]
         parts: list[Part] = [text_part(outcome.printed)] if outcome.printed else []
         parts += outcome.outputs.parts
-        if state or not parts:
-            words = "\n".join(
-                [f"[{'; '.join(state) or 'the program ended and printed nothing'}]", *([tail] if tail else [])]
-            )
+        if state or tail or not parts:
+            usual = "the program ended and printed nothing" if not parts else "errors of the program"
+            words = "\n".join([f"[{'; '.join(state) or usual}]", *filter(None, [tail])])
             parts.append(text_part(f"\n{words}\n"))
-        warnings = [*state, *([f"errors of the program: {tail}"] if state and tail else [])]
+        warnings = [*state, *([f"errors of the program: {tail}"] if tail else [])]
         return Response(
             output=Interleaved(tuple(parts)),
             latency=outcome.seconds,
