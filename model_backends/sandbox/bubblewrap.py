@@ -138,7 +138,8 @@ class _BwrapCell:
     def __init__(self, process: subprocess.Popen[bytes], line: socket.socket, info: int, limits: Limits) -> None:
         self.process, self.line = process, line
         self._info, self._limits = info, limits
-        self._told = b""
+        self._reported = b""
+        self._used: dict[tuple[int, str], int] = {}
         self._handle = self._first = 0
         os.set_blocking(info, False)
         line.setblocking(False)
@@ -148,7 +149,7 @@ class _BwrapCell:
         return received(self.line)
 
     def load(self) -> Load | None:
-        return load_below(self._first, self._limits.memory_mb * MIB) if self._found() else None
+        return load_below(self._first, self._limits.memory_mb * MIB, self._used) if self._found() else None
 
     def end(self) -> bool:
         """Kill process 1 of the namespace: the kernel ends the others before it. Bubblewrap does not wait for that."""
@@ -174,8 +175,8 @@ class _BwrapCell:
         """Whether it is known which process is the first of the namespace, as bubblewrap reports."""
         if not self._first:
             with contextlib.suppress(BlockingIOError):
-                self._told += os.read(self._info, 4096)
-            if found := re.search(rb'"child-pid":\s*(\d+)\D', self._told):
+                self._reported += os.read(self._info, 4096)
+            if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
                 with contextlib.suppress(ProcessLookupError):
                     self._first, self._handle = int(found[1]), os.pidfd_open(int(found[1]))
         return bool(self._first)

@@ -15,6 +15,7 @@ import pytest
 
 from mmeval.content import Media
 from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.model_backends.sandbox.watch import load_below
 from mmeval.testing.media import small_media
 from tests.support.cli import wait_for
 from tests.support.hostile_code import in_other_namespaces
@@ -95,6 +96,29 @@ def test_memory_that_processes_share_counts_once() -> None:
         "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
     )
     assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
+
+
+def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
+    code = (
+        "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "for _ in range(3):\n"
+        "    if not (child := os.fork()):\n"
+        "        while time.process_time() < 0.1: pass\n"
+        "        print('used', flush=True)\n"
+        "        time.sleep(1000)\n"
+        "    input()\n"
+        "    os.kill(child, 9)\n"
+    )
+    used: dict[tuple[int, str], int] = {}
+    parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdin is not None and parent.stdout is not None
+    with parent:
+        for _ in range(3):
+            parent.stdout.readline()
+            seconds = load_below(parent.pid, 1 << 40, used).seconds
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+    assert seconds >= 0.27
 
 
 def test_what_was_printed_before_the_end_is_kept() -> None:
