@@ -11,9 +11,8 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, Part, text_part
 from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.sandbox.choice import NO_FILTER, NO_PROC, RuntimeName, runtime_for
+from mmeval.model_backends.sandbox.choice import RuntimeName, runtime_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
-from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
 from mmeval.model_backends.sandbox.program import Program, program_of
@@ -87,9 +86,7 @@ class SandboxBackend:
     def check_machine(cls) -> str:
         """What programs run in here by default. Raises MissingDataError where nothing holds them."""
         runtime = runtime_for("auto", "", packages=False, image="")
-        notes = [NO_PROC] if not getattr(runtime, "proc", True) else []
-        notes += [NO_FILTER] if filter_for() is None else []
-        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *notes])
+        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *runtime.notes])
 
     async def generate(self, request: Request) -> Response:
         try:

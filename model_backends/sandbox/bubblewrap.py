@@ -47,8 +47,7 @@ class Bubblewrap:
 
     def __init__(self, python: Interpreter, *, proc: bool = True, closed: bool = True) -> None:
         """Raises MissingDataError where bubblewrap is not installed or too old."""
-        self.proc = proc
-        self._python, self._closed = python, closed
+        self._python, self._proc, self._closed = python, proc, closed
         self._bwrap = _program("bwrap", "bubblewrap")
         shown = subprocess.run([self._bwrap, "--version"], capture_output=True, text=True, check=False).stdout
         numbers = re.findall(r"\d+", shown)
@@ -60,6 +59,21 @@ class Bubblewrap:
                 how_to_fix="Take it from a newer release of your system, or use runtime=docker",
             )
         self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(
+            note
+            for note, applies in (
+                (
+                    "programs have an empty /proc: a container masks the machine's, and lets no other be mounted",
+                    not self._proc,
+                ),
+                ("user namespaces are closed inside by the filter of system calls alone", not self._closed),
+                ("there is no filter of system calls for this kind of processor", filter_for() is None),
+            )
+            if applies
+        )
 
     def begin(self, program: Program, limits: Limits) -> _BwrapCell:
         with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
@@ -129,7 +143,7 @@ class Bubblewrap:
             words += ["--ro-bind", _seen(at) if self._setpriv else str(folder), str(folder)]
         for folder in self._python.hidden:
             words += ["--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
-        words += ["--proc", "/proc"] if self.proc else ["--dir", "/proc"]
+        words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
         words += [*(word for name in _DEVICES for word in ("--dev-bind", *[f"/dev/{name}"] * 2))]
         return words
 

@@ -29,6 +29,8 @@ _KILLED = (137, 247)
 class Container:
     """The engine's own control groups keep memory and processes; time, output and files are kept from here."""
 
+    notes = ()
+
     def __init__(self, engine: Engine, image: str, python: str) -> None:
         """Raises UsageError for an image without a digest, MissingDataError where the engine is not installed."""
         if not _DIGEST.fullmatch(image):

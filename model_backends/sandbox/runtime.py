@@ -53,11 +53,13 @@ class Cell(Protocol):
 
 
 class Runtime(Protocol):
-    """``version`` is that of its program, for the record."""
+    """``version`` is that of its program, for the record; ``notes`` say in what it is weaker here than elsewhere."""
 
     name: str
     version: str
 
+    @property
+    def notes(self) -> tuple[str, ...]: ...
     def begin(self, program: Program, limits: Limits) -> Cell: ...
 
 
