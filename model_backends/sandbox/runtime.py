@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -65,6 +66,9 @@ class Runtime(Protocol):
 
 def received(line: socket.socket) -> list[int]:
     """The descriptors that the front program has sent; none where it ended before."""
+    found = array("i")
     with contextlib.suppress(OSError):
-        return socket.recv_fds(line, 1, 8)[1]
-    return []
+        # not recv_fds, which leaves its flags out: processes that are started meanwhile would inherit them
+        for _, _, data in line.recvmsg(1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC)[1]:
+            found.frombytes(data)
+    return found.tolist()

@@ -6,6 +6,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from mmeval.content import Media
 from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.model_backends.sandbox.runtime import received
 from mmeval.model_backends.sandbox.watch import load_below
 from mmeval.testing.media import small_media
 from tests.support.cli import wait_for
@@ -138,6 +140,17 @@ def test_descriptors_with_high_numbers_are_not_inherited_either() -> None:
         for one in held:
             os.close(one)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_folders_that_a_sandbox_hands_out_are_not_inherited_by_the_next() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Path("/dev/null").open() as file:
+        socket.send_fds(theirs, [b"1"], [file.fileno()])
+        [descriptor] = received(ours)
+        try:
+            assert not os.get_inheritable(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def test_nothing_is_left_of_many_programs() -> None:
