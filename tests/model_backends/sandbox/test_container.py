@@ -81,6 +81,17 @@ def test_the_folder_of_a_container_is_closed_to_other_users(docker: Said) -> Non
         cell.close()
 
 
+def test_the_first_process_of_a_container_is_closed_to_the_program(docker: Said) -> None:
+    code = (
+        "for name in ('environ', 'maps', 'mem', 'fd/0'):\n"
+        "    try:\n"
+        "        print(name, open(f'/proc/1/{name}', 'rb').read(1))\n"
+        "    except PermissionError:\n"
+        "        print('closed')\n"
+    )
+    assert run_code(code, runtime="docker", image=IMAGE, python=PYTHON).text == "closed\n" * 4
+
+
 def test_without_the_engine_the_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDataError, match="podman is not on the PATH"):
