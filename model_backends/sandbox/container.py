@@ -84,6 +84,7 @@ class Container:
         words += ["--network", "none", "--read-only", "--user", owner, "--hostname", "sandbox"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(limits.processes + 2)]
+        words += ["--cpus", "1"]  # then processor time is never more than the time that is kept from here
         words += ["--tmpfs", f"{WORK}:{sized}", "--tmpfs", f"/tmp:{sized}", "--tmpfs", f"/dev/shm:{sized}"]
         for source, target in (("front.py", "/front.py"), ("program.py", _PROGRAM), ("input", f"{WORK}/input")):
             words += ["--volume", f"{folder / source}:{target}:ro"]
