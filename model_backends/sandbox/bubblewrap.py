@@ -25,9 +25,10 @@ from mmeval.model_backends.sandbox.watch import load_below
 NOBODY = 65534
 LEAST = (0, 8)
 """The first version with tmpfs of a given size, and with user namespaces that can be closed."""
-_REACHABLE = "/mnt"
-_SHOW = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_REACHABLE}
-while [ "$1" != -- ]; do mkdir {_REACHABLE}/$at; mount --bind "$1" {_REACHABLE}/$at; at=$((at+1)); shift; done
+_MOUNT_POINT = "/mnt"
+"""Where root mounts the folders of the interpreter for the id that it takes."""
+_MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
+while [ "$1" != -- ]; do mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift; done
 shift; exec env -i "$@\""""
 """Each step becomes the next one: the kernel ends bubblewrap with the run, of which it is the direct child."""
 _DEVICES = ("null", "full", "random", "urandom")
@@ -130,7 +131,7 @@ class Bubblewrap:
             "--",
         ]
         folders = map(str, self._python.bound)
-        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _SHOW, "sh", *folders, "--"]
+        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _MOUNT_SCRIPT, "sh", *folders, "--"]
         return [*(shown if self._python.bound else ()), *words]
 
     def _filesystem(self) -> list[str]:
@@ -140,7 +141,7 @@ class Bubblewrap:
             words += ["--setenv", name, value] if value else []
         words += ["--ro-bind", "/usr", "/usr", *_system_links(("bin", "sbin", "lib", "lib32", "lib64"))]
         for at, folder in enumerate(self._python.bound):
-            words += ["--ro-bind", _seen(at) if self._setpriv else str(folder), str(folder)]
+            words += ["--ro-bind", f"{_MOUNT_POINT}/{at}" if self._setpriv else str(folder), str(folder)]
         for folder in self._python.hidden:
             words += ["--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
         words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
@@ -210,10 +211,6 @@ def _is_root() -> bool:
     """Whether this is the machine's own root, and not that of a container without privileges."""
     inside, outside, count = map(int, Path("/proc/self/uid_map").read_text().split()[:3])
     return os.geteuid() == inside == outside == 0 and count > NOBODY
-
-
-def _seen(at: int) -> str:
-    return f"{_REACHABLE}/{at}"
 
 
 def _system_links(names: Iterable[str]) -> list[str]:

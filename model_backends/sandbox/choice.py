@@ -80,8 +80,8 @@ def runtime_for(name: RuntimeName, python: str, *, packages: bool, image: str) -
 
 @lru_cache(maxsize=8)
 def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
-    """The strictest form of bubblewrap that works here; it is looked for once. One is weaker only in what the machine
-    refuses."""
+    """The strictest form of bubblewrap that works here, found once: without what the machine refuses, and nothing
+    else."""
     found = interpreter(python, packages=packages)
     proc = closed = True
     while True:

@@ -16,7 +16,7 @@ from mmeval.model_backends.sandbox.program import Program
 FRONT = Path(__file__).with_name("front.py")
 WORK = "/work"
 TICK = 0.01
-"""Seconds between two looks at what the processes use."""
+"""Seconds between two measurements of what the processes use."""
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",

@@ -22,8 +22,8 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
     Memory is what is no file's, summed. Processes share it after a fork; where the sum is above ``most_memory``, each
     page counts once. A socket counts as full, for nothing shows what waits in it.
 
-    ``used`` is kept from look to look: the processor time of each process, by its number and start, for one that nobody
-    waits for is forgotten when it ends. What it has used since the last look is missing.
+    ``used`` is kept by the caller: the processor time of each process, by its number and start. The kernel forgets that
+    of a process that ends while none waits for it; what it has used since the last measurement is missing.
     """
     memory = threads = ticks = 0
     pids = [*_below(first)]
