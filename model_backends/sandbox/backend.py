@@ -10,17 +10,16 @@ from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, Part, text_part
-from mmeval.errors import UsageError
-from mmeval.model_backends.sandbox.choice import NO_FILTER, NO_PROC, RuntimeName, runtime_for
+from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.model_backends.sandbox.choice import RuntimeName, runtime_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
-from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
-from mmeval.model_backends.sandbox.program import program_of
+from mmeval.model_backends.sandbox.program import Program, program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same program could be answered otherwise."""
 TAIL_CHARS = 4000
 """How much of a program's errors an answer holds: the end, where a traceback says what is wrong."""
@@ -87,42 +86,45 @@ class SandboxBackend:
     def check_machine(cls) -> str:
         """What programs run in here by default. Raises MissingDataError where nothing holds them."""
         runtime = runtime_for("auto", "", packages=False, image="")
-        notes = [NO_PROC] if not getattr(runtime, "proc", True) else []
-        notes += [NO_FILTER] if filter_for() is None else []
-        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *notes])
+        return "; ".join([f"sandbox: programs of models can run in {runtime.name}", *runtime.notes])
 
     async def generate(self, request: Request) -> Response:
-        program = program_of(request)
-        if program is None:
-            return Response.failed(
-                "bad_request", "there is no program: the last user message has no code part and no fenced block"
-            )
-        if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
-            return Response.failed("too_long", "the media of the request are larger than memory_mb")
+        try:
+            program = program_of(request)
+            if program is None:
+                return Response.failed(
+                    "bad_request", "there is no program: the last user message has no code part and no fenced block"
+                )
+            if sum(media.size for _, media in program.inputs) > self._limits.memory_mb * MIB:
+                return Response.failed("too_long", "the media of the request are larger than memory_mb")
+            return self._response(await self._run(program))
+        except (ContentError, MissingError) as error:  # a medium of the request has gone or changed
+            return Response.failed("bad_request", str(error))
+        except (SandboxError, OSError) as error:
+            return Response.failed("internal", str(error))
+
+    async def _run(self, program: Program) -> Outcome:
+        """Run a program, and end it when the call is given up."""
         thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
         try:
-            outcome = await thread.do(partial(execute, self._runtime, program, self._limits, stop))
-        except SandboxError as error:
-            return Response.failed("internal", str(error))
+            return await thread.do(partial(execute, self._runtime, program, self._limits, stop))
         finally:
             stop.set()
             thread.end()
-        return self._response(outcome)
 
     def _response(self, outcome: Outcome) -> Response:
         """What was printed comes first and the state last, in a part of its own: a program can imitate words alone."""
-        status = f"exit status {outcome.status}" if outcome.status and not outcome.reached else ""
+        status = f"exit status {outcome.status}" if outcome.status and not outcome.ended else ""
         bounds = [f"the program reached the limit of {reason}: {self._bound(reason)}" for reason in outcome.reached]
         state = [*filter(None, [status]), *bounds, *outcome.outputs.left_out]
         tail = outcome.errors.strip()[-TAIL_CHARS:]
         parts: list[Part] = [text_part(outcome.printed)] if outcome.printed else []
         parts += outcome.outputs.parts
-        if state or not parts:
-            words = "\n".join(
-                [f"[{'; '.join(state) or 'the program ended and printed nothing'}]", *([tail] if tail else [])]
-            )
+        if state or tail or not parts:
+            usual = "the program ended and printed nothing" if not parts else "errors of the program"
+            words = "\n".join([f"[{'; '.join(state) or usual}]", *filter(None, [tail])])
             parts.append(text_part(f"\n{words}\n"))
-        warnings = [*state, *([f"errors of the program: {tail}"] if state and tail else [])]
+        warnings = [*state, *([f"errors of the program: {tail}"] if tail else [])]
         return Response(
             output=Interleaved(tuple(parts)),
             latency=outcome.seconds,

@@ -25,9 +25,10 @@ from mmeval.model_backends.sandbox.watch import load_below
 NOBODY = 65534
 LEAST = (0, 8)
 """The first version with tmpfs of a given size, and with user namespaces that can be closed."""
-_REACHABLE = "/mnt"
-_SHOW = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_REACHABLE}
-while [ "$1" != -- ]; do mkdir {_REACHABLE}/$at; mount --bind "$1" {_REACHABLE}/$at; at=$((at+1)); shift; done
+_MOUNT_POINT = "/mnt"
+"""Where root mounts the folders of the interpreter for the id that it takes."""
+_MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
+while [ "$1" != -- ]; do mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift; done
 shift; exec env -i "$@\""""
 """Each step becomes the next one: the kernel ends bubblewrap with the run, of which it is the direct child."""
 _DEVICES = ("null", "full", "random", "urandom")
@@ -47,8 +48,7 @@ class Bubblewrap:
 
     def __init__(self, python: Interpreter, *, proc: bool = True, closed: bool = True) -> None:
         """Raises MissingDataError where bubblewrap is not installed or too old."""
-        self.proc = proc
-        self._python, self._closed = python, closed
+        self._python, self._proc, self._closed = python, proc, closed
         self._bwrap = _program("bwrap", "bubblewrap")
         shown = subprocess.run([self._bwrap, "--version"], capture_output=True, text=True, check=False).stdout
         numbers = re.findall(r"\d+", shown)
@@ -61,12 +61,29 @@ class Bubblewrap:
             )
         self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(
+            note
+            for note, applies in (
+                (
+                    "programs have an empty /proc: a container masks the machine's, and lets no other be mounted",
+                    not self._proc,
+                ),
+                ("user namespaces are closed inside by the filter of system calls alone", not self._closed),
+                ("there is no filter of system calls for this kind of processor", filter_for() is None),
+            )
+            if applies
+        )
+
     def begin(self, program: Program, limits: Limits) -> _BwrapCell:
-        ours, theirs = socket.socketpair()
-        info, info_end = os.pipe()
-        with contextlib.ExitStack() as given:
+        with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
+            ours, theirs = socket.socketpair()
+            info, info_end = os.pipe()
+            kept.push(ours)
+            kept.callback(os.close, info)
+            given.push(theirs)
             given.callback(os.close, info_end)
-            given.enter_context(theirs)
             descriptors = [theirs.fileno(), info_end]
 
             def data(content: bytes) -> str:
@@ -95,6 +112,7 @@ class Bubblewrap:
                 env={},  # process 1 of the sandbox shows the one that bubblewrap was started with
                 cwd="/",
             )
+            kept.pop_all()  # the cell closes them
         return _BwrapCell(process, ours, info, limits)
 
     def _outer(self) -> list[str]:
@@ -113,7 +131,7 @@ class Bubblewrap:
             "--",
         ]
         folders = map(str, self._python.bound)
-        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _SHOW, "sh", *folders, "--"]
+        shown = [_program("unshare", "util-linux"), "--mount", "sh", "-c", _MOUNT_SCRIPT, "sh", *folders, "--"]
         return [*(shown if self._python.bound else ()), *words]
 
     def _filesystem(self) -> list[str]:
@@ -123,10 +141,10 @@ class Bubblewrap:
             words += ["--setenv", name, value] if value else []
         words += ["--ro-bind", "/usr", "/usr", *_system_links(("bin", "sbin", "lib", "lib32", "lib64"))]
         for at, folder in enumerate(self._python.bound):
-            words += ["--ro-bind", _seen(at) if self._setpriv else str(folder), str(folder)]
+            words += ["--ro-bind", f"{_MOUNT_POINT}/{at}" if self._setpriv else str(folder), str(folder)]
         for folder in self._python.hidden:
             words += ["--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
-        words += ["--proc", "/proc"] if self.proc else ["--dir", "/proc"]
+        words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
         words += [*(word for name in _DEVICES for word in ("--dev-bind", *[f"/dev/{name}"] * 2))]
         return words
 
@@ -135,7 +153,8 @@ class _BwrapCell:
     def __init__(self, process: subprocess.Popen[bytes], line: socket.socket, info: int, limits: Limits) -> None:
         self.process, self.line = process, line
         self._info, self._limits = info, limits
-        self._told = b""
+        self._reported = b""
+        self._used: dict[tuple[int, str], int] = {}
         self._handle = self._first = 0
         os.set_blocking(info, False)
         line.setblocking(False)
@@ -145,7 +164,7 @@ class _BwrapCell:
         return received(self.line)
 
     def load(self) -> Load | None:
-        return load_below(self._first, self._limits.memory_mb * MIB) if self._found() else None
+        return load_below(self._first, self._limits.memory_mb * MIB, self._used) if self._found() else None
 
     def end(self) -> bool:
         """Kill process 1 of the namespace: the kernel ends the others before it. Bubblewrap does not wait for that."""
@@ -171,8 +190,8 @@ class _BwrapCell:
         """Whether it is known which process is the first of the namespace, as bubblewrap reports."""
         if not self._first:
             with contextlib.suppress(BlockingIOError):
-                self._told += os.read(self._info, 4096)
-            if found := re.search(rb'"child-pid":\s*(\d+)\D', self._told):
+                self._reported += os.read(self._info, 4096)
+            if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
                 with contextlib.suppress(ProcessLookupError):
                     self._first, self._handle = int(found[1]), os.pidfd_open(int(found[1]))
         return bool(self._first)
@@ -192,10 +211,6 @@ def _is_root() -> bool:
     """Whether this is the machine's own root, and not that of a container without privileges."""
     inside, outside, count = map(int, Path("/proc/self/uid_map").read_text().split()[:3])
     return os.geteuid() == inside == outside == 0 and count > NOBODY
-
-
-def _seen(at: int) -> str:
-    return f"{_REACHABLE}/{at}"
 
 
 def _system_links(names: Iterable[str]) -> list[str]:

@@ -18,8 +18,9 @@ from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import Runtime
 
 RuntimeName = Literal["auto", "bwrap", "docker", "podman"]
-NO_PROC = "programs have an empty /proc: a container masks the machine's, and lets no other be mounted"
-NO_FILTER = "there is no filter of system calls for this kind of processor"
+_NO_PROC = "mount proc"
+_NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
+"""Words of bubblewrap where it cannot mount ``/proc``, and where it cannot close user namespaces inside."""
 _PROBE = """
 import json, os, socket, subprocess, sys
 holes = []
@@ -50,7 +51,7 @@ open("output/probe.txt", "w").write("here")
 print(json.dumps(holes))
 """
 _PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
-_WAYS_OUT = (
+_REFUSALS = (
     (
         ("namespace", "uid map", "unshare"),
         "user namespaces are refused here",
@@ -71,46 +72,48 @@ def runtime_for(name: RuntimeName, python: str, *, packages: bool, image: str) -
     Raises MissingDataError where there is none that holds a program, with the reason."""
     if name in ("docker", "podman"):
         container = Container(name, image, python)
-        _check(container)
+        if fault := _fault(container):
+            raise _refusal(container, fault)
         return container
     return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
 
 
 @lru_cache(maxsize=8)
 def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
-    """The strictest form of bubblewrap that works here; it is looked for once."""
+    """The strictest form of bubblewrap that works here, found once: without what the machine refuses, and nothing
+    else."""
     found = interpreter(python, packages=packages)
-    reason: MissingDataError | None = None
-    for proc in (True, False):
-        for closed in (True, False):
-            runtime = Bubblewrap(found, proc=proc, closed=closed)
-            try:
-                _check(runtime)
-            except MissingDataError as error:
-                reason = reason or error
-            else:
-                return runtime
-    assert reason is not None
-    raise reason
+    proc = closed = True
+    while True:
+        runtime = Bubblewrap(found, proc=proc, closed=closed)
+        fault = _fault(runtime)
+        if not fault:
+            return runtime
+        if closed and any(words in fault for words in _NOT_CLOSED):
+            closed = False
+        elif proc and _NO_PROC in fault:
+            proc = False
+        else:
+            raise _refusal(runtime, fault)
 
 
-def _check(runtime: Runtime) -> None:
-    """Run the probe. Raises MissingDataError where it does not end well, or finds a hole."""
+def _fault(runtime: Runtime) -> str:
+    """Why the probe does not end well, or which hole it finds; empty where the runtime holds."""
     try:
         outcome = execute(runtime, Program(_PROBE), _PROBE_LIMITS, threading.Event())
     except (OSError, SandboxError) as error:
-        raise _refusal(runtime, str(error)) from None
+        return str(error)
     if outcome.status or len(outcome.outputs.parts) != 1:
-        raise _refusal(runtime, (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[-1])
-    if holes := json.loads(outcome.printed):
-        raise _refusal(runtime, f"it does not hold: {'; '.join(holes)}")
+        return (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[-1]
+    holes = json.loads(outcome.printed)
+    return f"it does not hold: {'; '.join(holes)}" if holes else ""
 
 
-def _refusal(runtime: Runtime, reason: str) -> MissingDataError:
-    why, how_to_fix = reason, "Take another runtime: bwrap, docker or podman"
-    for words, meaning, way_out in _WAYS_OUT if runtime.name == Bubblewrap.name else ():
-        if any(word in reason for word in words):
-            why, how_to_fix = f"{meaning} ({reason})", way_out
+def _refusal(runtime: Runtime, fault: str) -> MissingDataError:
+    why, how_to_fix = fault, "Take another runtime: bwrap, docker or podman"
+    for words, meaning, known_fix in _REFUSALS if runtime.name == Bubblewrap.name else ():
+        if any(word in fault for word in words):
+            why, how_to_fix = f"{meaning} ({fault})", known_fix
             break
     return MissingDataError(
         f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}", how_to_fix=how_to_fix

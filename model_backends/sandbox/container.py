@@ -29,6 +29,8 @@ _KILLED = (137, 247)
 class Container:
     """The engine's own control groups keep memory and processes; time, output and files are kept from here."""
 
+    notes = ()
+
     def __init__(self, engine: Engine, image: str, python: str) -> None:
         """Raises UsageError for an image without a digest, MissingDataError where the engine is not installed."""
         if not _DIGEST.fullmatch(image):
@@ -48,27 +50,29 @@ class Container:
 
     def begin(self, program: Program, limits: Limits) -> _ContainerCell:
         folder = tempfile.TemporaryDirectory(prefix="mmeval-sandbox-")
-        root = Path(folder.name)
-        (root / "input").mkdir()
-        for name, content in (
-            ("front.py", FRONT.read_bytes()),
-            ("program.py", program.code.encode("utf-8", "replace")),
-        ):
-            (root / name).write_bytes(content)
-        for name, media in program.inputs:
-            (root / "input" / name).write_bytes(media.read())
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(root / "line"))
-        listener.listen(1)
-        for path in (root, *root.rglob("*")):
-            path.chmod(0o777 if path.name == "line" else 0o755)
-        name = f"mmeval-{uuid.uuid4().hex}"
-        process = subprocess.Popen(
-            self.command(name, root, limits),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        with contextlib.ExitStack() as kept:
+            kept.enter_context(folder)
+            kept.enter_context(listener)
+            root, name = Path(folder.name), f"mmeval-{uuid.uuid4().hex}"
+            (root / "input").mkdir()
+            (root / "front.py").write_bytes(FRONT.read_bytes())
+            (root / "program.py").write_bytes(program.code.encode("utf-8", "replace"))
+            for file, media in program.inputs:
+                (root / "input" / file).write_bytes(media.read())
+            listener.bind(str(root / "line"))
+            listener.listen(1)
+            for path in root.rglob(
+                "*"
+            ):  # the folder itself stays closed to other users; the engine binds what lies in it
+                path.chmod(0o777 if path.name == "line" else 0o755)
+            process = subprocess.Popen(
+                self.command(name, root, limits),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            kept.pop_all()  # the cell closes them
         return _ContainerCell(process, listener, [self._engine, "kill", name], folder)
 
     def command(self, name: str, folder: Path, limits: Limits) -> list[str]:
@@ -80,6 +84,7 @@ class Container:
         words += ["--network", "none", "--read-only", "--user", owner, "--hostname", "sandbox"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(limits.processes + 2)]
+        words += ["--cpus", "1"]  # then processor time is never more than the time that is kept from here
         words += ["--tmpfs", f"{WORK}:{sized}", "--tmpfs", f"/tmp:{sized}", "--tmpfs", f"/dev/shm:{sized}"]
         for source, target in (("front.py", "/front.py"), ("program.py", _PROGRAM), ("input", f"{WORK}/input")):
             words += ["--volume", f"{folder / source}:{target}:ro"]

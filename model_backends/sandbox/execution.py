@@ -27,11 +27,13 @@ class SandboxError(MmevalError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """``status`` is the exit status, above 128 for the signal that ended it; ``reached`` the bounds that were hit."""
+    """``status`` is the exit status, above 128 for the signal that ended it; ``reached`` the bounds that were hit.
+    ``ended``: the program was ended from here, at a bound, so that its status says nothing."""
 
     printed: str
     errors: str
     status: int
+    ended: bool
     reached: tuple[Reason, ...]
     outputs: Outputs
     seconds: float
@@ -58,6 +60,7 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
             running.printed.decode("utf-8", "replace"),
             running.errors.decode("utf-8", "replace"),
             status if status >= 0 else 128 - status,
+            running.ended,
             tuple(running.reached),
             outputs,
             time.monotonic() - began,
@@ -78,6 +81,7 @@ class _Running:
     folders: list[int] = field(default_factory=list)
     """Descriptors of the work folder, ``output/`` and ``/dev/shm``; they outlive the sandbox."""
     reached: list[Reason] = field(default_factory=list)
+    ended: bool = False
     _seconds: float = 0.0
 
     def follow(self, stop: threading.Event) -> None:
@@ -99,6 +103,7 @@ class _Running:
                     if not self.reached and (reason := self._bound_reached()):
                         self.reached.append(reason)
                     if self.reached or stop.is_set():
+                        self.ended = True
                         self.cell.end()
                 self._end()
                 for left in (process.stdout, process.stderr, self.cell.line):

@@ -81,6 +81,10 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
+    # pages that wait in a pipe or a socket after every process has given them back, at the price of a byte each
+    "vmsplice": (278, 75),
+    "splice": (275, 76),
+    "tee": (276, 77),
 }
 """System calls that are refused, with their numbers on x86-64 and on arm64."""
 _OF_X86 = {"iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139, "_sysctl": 156}
@@ -90,6 +94,10 @@ _SHARED_ANONYMOUS = 0x21
 """``MAP_SHARED | MAP_ANONYMOUS``: its pages stay when a process gives them back, and then belong to none."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """``TIOCSTI`` and ``TIOCLINUX``."""
+_BUFFER_SIZES = (7, 8, 32, 33)
+"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: what waits in a socket is memory that no process shows."""
+_PIPE_SIZE = 1031
+"""``F_SETPIPE_SZ``."""
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
@@ -110,11 +118,13 @@ class _Machine(NamedTuple):
     socketpair: int
     mmap: int
     ioctl: int
+    setsockopt: int
+    fcntl: int
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, clone=56, clone3=435, socket=41, socketpair=53, mmap=9, ioctl=16),
-    "aarch64": _Machine(1, 0xC00000B7, clone=220, clone3=435, socket=198, socketpair=199, mmap=222, ioctl=29),
+    "x86_64": _Machine(0, 0xC000003E, 56, 435, 41, 53, mmap=9, ioctl=16, setsockopt=54, fcntl=72),
+    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 198, 199, mmap=222, ioctl=29, setsockopt=208, fcntl=25),
 }
 
 
@@ -143,6 +153,9 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     program += _when(known.mmap, _refused_if(3, *shared))
     for request in _TERMINAL_INPUT:
         program += _when(known.ioctl, _refused_if(1, (_EQUAL, 0, 1, request)))
+    for option in _BUFFER_SIZES:
+        program += _when(known.setsockopt, _refused_if(2, (_EQUAL, 0, 1, option)))
+    program += _when(known.fcntl, _refused_if(1, (_EQUAL, 0, 1, _PIPE_SIZE)))
     program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
 

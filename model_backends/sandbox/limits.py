@@ -16,7 +16,7 @@ MIB = 2**20
 INODES = 4096
 """Files, folders and links that may exist at once in the sandbox; the kernel's own bound is in the millions."""
 OPEN_FILES = 128
-"""Of one process. What waits in pipes and sockets is memory that no process shows."""
+"""Of one process. What waits in pipes is memory that no process shows."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Limits:
 
     @property
     def folder_bytes(self) -> int:
-        """What all files of the sandbox may hold together."""
+        """What the files of each of its folders may hold together; those of all count as memory."""
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_process(self, *, own_namespace: bool) -> dict[str, int]:

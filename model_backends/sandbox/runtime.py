@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -15,7 +16,7 @@ from mmeval.model_backends.sandbox.program import Program
 FRONT = Path(__file__).with_name("front.py")
 WORK = "/work"
 TICK = 0.01
-"""Seconds between two looks at what the processes use."""
+"""Seconds between two measurements of what the processes use."""
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
@@ -53,16 +54,21 @@ class Cell(Protocol):
 
 
 class Runtime(Protocol):
-    """``version`` is that of its program, for the record."""
+    """``version`` is that of its program, for the record; ``notes`` say in what it is weaker here than elsewhere."""
 
     name: str
     version: str
 
+    @property
+    def notes(self) -> tuple[str, ...]: ...
     def begin(self, program: Program, limits: Limits) -> Cell: ...
 
 
 def received(line: socket.socket) -> list[int]:
     """The descriptors that the front program has sent; none where it ended before."""
+    found = array("i")
     with contextlib.suppress(OSError):
-        return socket.recv_fds(line, 1, 8)[1]
-    return []
+        # not recv_fds, which leaves its flags out: processes that are started meanwhile would inherit them
+        for _, _, data in line.recvmsg(1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC)[1]:
+            found.frombytes(data)
+    return found.tolist()

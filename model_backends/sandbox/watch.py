@@ -12,13 +12,18 @@ from mmeval.model_backends.sandbox.runtime import Load
 _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_SOCKET = 320 * 1024
+"""What can wait in one socket at most: the kernel's usual buffer, and the message that no longer fitted."""
 
 
-def load_below(first: int, most_memory: int) -> Load:
+def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -> Load:
     """The load of all processes below ``first``, which is process 1 of a namespace: orphans come back to it.
 
     Memory is what is no file's, summed. Processes share it after a fork; where the sum is above ``most_memory``, each
-    page counts once.
+    page counts once. A socket counts as full, for nothing shows what waits in it.
+
+    ``used`` is kept by the caller: the processor time of each process, by its number and start. The kernel forgets that
+    of a process that ends while none waits for it; what it has used since the last measurement is missing.
     """
     memory = threads = ticks = 0
     pids = [*_below(first)]
@@ -29,11 +34,13 @@ def load_below(first: int, most_memory: int) -> Load:
             memory += (resident - shared) * _PAGE
             threads += int(fields[17])
             ticks += sum(map(int, fields[11:15]))  # with those of children that it has waited for
+            if own := sum(map(int, fields[11:13])):
+                used[pid, fields[19]] = own
     with contextlib.suppress(OSError, IndexError):
         ticks += sum(map(int, (_PROC / f"{first}/stat").read_text().rpartition(")")[2].split()[13:15]))
     if memory > most_memory:
         memory = min(memory, sum(map(_proportional, pids)) or memory)
-    return Load(memory, threads, ticks / _TICKS)
+    return Load(memory + _sockets(first) * _SOCKET, threads, max(ticks, sum(used.values())) / _TICKS)
 
 
 def _below(pid: int) -> Iterator[int]:
@@ -44,6 +51,13 @@ def _below(pid: int) -> Iterator[int]:
                 for child in map(int, (task / "children").read_text().split()):
                     yield child
                     yield from _below(child)
+
+
+def _sockets(pid: int) -> int:
+    """How many sockets the network namespace of a process has, those on their way between processes included."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int((_PROC / f"{pid}/net/sockstat").read_text().split()[2])
+    return 0
 
 
 def _proportional(pid: int) -> int:

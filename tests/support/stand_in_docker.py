@@ -31,6 +31,7 @@ def run(words: list[str]) -> None:
     PID.write_text(str(os.getpid()))
     image = next(at for at, word in enumerate(words) if "@sha256:" in word)
     command = ["bwrap", "--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent", "--clearenv"]
+    command += ["--cap-drop", *options(words, "--cap-drop")]
     for path in sorted(Path("/").iterdir()):
         if path.name not in ("work", "dev", "proc", "tmp", "sys") and not path.is_symlink():
             command += ["--ro-bind", str(path), str(path)]

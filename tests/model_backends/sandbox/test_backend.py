@@ -35,6 +35,24 @@ def test_a_program_that_fails_is_an_answer_with_its_traceback() -> None:
     assert output_of(run_code("import sys; sys.exit(7)")).text.strip() == "[exit status 7]"
 
 
+def test_a_program_that_fails_after_too_many_files_states_both() -> None:
+    response = run_code(
+        "for at in range(9): open(f'output/{at}.txt', 'w').write('x')\nraise ValueError('then')", files=3
+    )
+    assert response.warnings[0] == "exit status 1" and "limit of files" in response.warnings[1]
+    assert "ValueError: then" in response.text
+
+
+def test_the_status_of_a_program_that_was_ended_at_a_bound_is_not_stated() -> None:
+    assert not any(one.startswith("exit") for one in run_code("while True: pass", seconds=1.5).warnings)
+
+
+def test_errors_of_a_program_that_succeeds_are_part_of_its_answer() -> None:
+    response = run_code("import sys\nprint(1)\nprint('a sign', file=sys.stderr)")
+    assert [part.text for part in output_of(response).parts] == ["1\n", "\n[errors of the program]\na sign\n"]
+    assert response.warnings == ("errors of the program: a sign",)
+
+
 def test_a_program_can_import_what_it_writes_and_no_package_unless_asked_for() -> None:
     own = "open('own.py', 'w').write('x = 5')\nimport own\nprint(own.x)\n"
     assert run_code(own).text == "5\n"

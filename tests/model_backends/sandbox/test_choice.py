@@ -60,6 +60,35 @@ def test_each_refusal_has_its_reason_and_the_way_out(
     assert how_to_fix in failure.value.how_to_fix
 
 
+@pytest.mark.parametrize(
+    ("words", "left_out", "note"),
+    [
+        ("Can't mount proc on /newroot/proc: Operation not permitted", "--proc", "empty /proc"),
+        ("cannot open /proc/sys/user/max_user_namespaces: Read-only", "--disable-userns", "by the filter"),
+    ],
+    ids=["proc", "user namespaces"],
+)
+def test_what_a_machine_refuses_is_left_out_and_stated(
+    words: str, left_out: str, note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bubblewrap()
+    refusing = (
+        f"""tr '\\0' '\\n' </proc/self/fd/$2 | grep -qx -- {left_out} && {{ echo "bwrap: {words}" >&2; exit 1; }}"""
+    )
+    stand_in(tmp_path, monkeypatch, f'test $1 = --version || {{ {refusing}; }}\nexec {real} "$@"')
+    assert note in SandboxBackend.check_machine()
+
+
+def test_a_fault_of_another_kind_leads_to_no_weaker_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = bubblewrap()
+    stand_in(tmp_path, monkeypatch, f'echo "$@" >>{tmp_path}/calls\ntest $1 = --version && exec {real} $1\nexit 1')
+    (tmp_path / "calls").touch()
+    (tmp_path / "calls").chmod(0o666)
+    with pytest.raises(MissingDataError):
+        SandboxBackend()
+    assert (tmp_path / "calls").read_text().count("--args") == 1
+
+
 def test_a_runtime_that_does_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bubblewrap()
     open_to_all = tuple(word for word in _ISOLATED if word != "--unshare-net")

@@ -11,6 +11,9 @@ import pytest
 
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.model_backends.sandbox.container import Container
+from mmeval.model_backends.sandbox.limits import Limits
+from mmeval.model_backends.sandbox.program import Program
 from mmeval.testing.media import small_media
 from tests.support.sandbox import bubblewrap, output_of, run_code
 
@@ -60,11 +63,33 @@ def test_a_container_has_no_network_no_rights_and_bounds(docker: Said) -> None:
     line = " ".join(words)
     for wanted in (
         *("--network none", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges", "--pull never"),
-        *("--memory ", "--memory-swap ", "--pids-limit ", "--log-driver none", "--rm", "nr_inodes=", IMAGE),
+        *("--memory ", "--memory-swap ", "--pids-limit ", "--cpus 1", "--log-driver none", "--rm", "nr_inodes=", IMAGE),
     ):
         assert wanted in line
     user = words[words.index("--user") + 1]
     assert not user.startswith("0:")
+
+
+def test_the_folder_of_a_container_is_closed_to_other_users(docker: Said) -> None:
+    cell = Container("docker", IMAGE, PYTHON).begin(Program("print(1)"), Limits())
+    try:
+        assert cell.process.communicate()[0] == b"1\n"
+        [words] = [words for words in docker() if words[0] == "run"]
+        channel = Path(words[words.index("--volume") + 1].partition(":")[0])
+        assert channel.parent.stat().st_mode & 0o077 == 0
+    finally:
+        cell.close()
+
+
+def test_the_first_process_of_a_container_is_closed_to_the_program(docker: Said) -> None:
+    code = (
+        "for name in ('environ', 'maps', 'mem', 'fd/0'):\n"
+        "    try:\n"
+        "        print(name, open(f'/proc/1/{name}', 'rb').read(1))\n"
+        "    except PermissionError:\n"
+        "        print('closed')\n"
+    )
+    assert run_code(code, runtime="docker", image=IMAGE, python=PYTHON).text == "closed\n" * 4
 
 
 def test_without_the_engine_the_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

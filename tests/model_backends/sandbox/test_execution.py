@@ -1,10 +1,12 @@
 """A program and all of its processes end: with the program, with the call, with the run that is killed."""
 
 import asyncio
+import errno
 import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.content import Media
 from mmeval.model_backends.sandbox import SandboxBackend
+from mmeval.model_backends.sandbox.runtime import received
+from mmeval.model_backends.sandbox.watch import load_below
+from mmeval.testing.media import small_media
 from tests.support.cli import wait_for
 from tests.support.hostile_code import in_other_namespaces
 from tests.support.sandbox import asking, bubblewrap, run_code
@@ -60,12 +66,61 @@ def test_a_sandbox_that_fails_is_an_error_and_no_answer(monkeypatch: pytest.Monk
     assert response.error is not None and response.error.kind == "internal"
 
 
+def test_media_that_have_gone_are_an_error_and_leave_no_descriptor(tmp_path: Path) -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+    (tmp_path / "a.csv").write_text("x,y")
+    known = Media.from_path(tmp_path / "a.csv")
+    known.to_json()  # its size and type are known, so that the sandbox is the first to miss it
+    request = asking("print(1)", small_media("image"), known)
+    (tmp_path / "a.csv").unlink()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  a count
+    response = asyncio.run(backend.generate(request))
+    assert response.error is not None and response.error.kind == "bad_request"
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_a_machine_without_descriptors_is_an_error_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    bubblewrap()
+    backend = SandboxBackend()
+
+    def none_left(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("mmeval.model_backends.sandbox.bubblewrap.subprocess.Popen", none_left)
+    response = asyncio.run(backend.generate(asking("print(1)")))
+    assert response.error is not None and response.error.kind == "internal"
+
+
 def test_memory_that_processes_share_counts_once() -> None:
     shared = "import os, time\nheld = bytearray(os.urandom(1 << 20) * 100)\n"
     forked = (
         "pids = [os.fork() for _ in range(3)]\nsum(held[::4096])\ntime.sleep(0.5)\nos._exit(0) if 0 in pids else 0\n"
     )
     assert run_code(f"{shared}{forked}print('done')", memory_mb=300).text == "done\n"
+
+
+def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
+    code = (
+        "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "for _ in range(3):\n"
+        "    if not (child := os.fork()):\n"
+        "        while time.process_time() < 0.1: pass\n"
+        "        print('used', flush=True)\n"
+        "        time.sleep(1000)\n"
+        "    input()\n"
+        "    os.kill(child, 9)\n"
+    )
+    used: dict[tuple[int, str], int] = {}
+    parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdin is not None and parent.stdout is not None
+    with parent:
+        for _ in range(3):
+            parent.stdout.readline()
+            seconds = load_below(parent.pid, 1 << 40, used).seconds
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+    assert seconds >= 0.27
 
 
 def test_what_was_printed_before_the_end_is_kept() -> None:
@@ -85,6 +140,17 @@ def test_descriptors_with_high_numbers_are_not_inherited_either() -> None:
         for one in held:
             os.close(one)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_folders_that_a_sandbox_hands_out_are_not_inherited_by_the_next() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Path("/dev/null").open() as file:
+        socket.send_fds(theirs, [b"1"], [file.fileno()])
+        [descriptor] = received(ours)
+        try:
+            assert not os.get_inheritable(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def test_nothing_is_left_of_many_programs() -> None:

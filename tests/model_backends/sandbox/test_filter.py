@@ -10,8 +10,28 @@ from mmeval.model_backends.sandbox.filter import REFUSED, filter_for
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 CALLS = {
-    "x86_64": {"read": 0, "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "mmap": 9, "ioctl": 16},
-    "aarch64": {"read": 63, "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "mmap": 222, "ioctl": 29},
+    "x86_64": {
+        "read": 0,
+        "clone": 56,
+        "clone3": 435,
+        "socket": 41,
+        "socketpair": 53,
+        "mmap": 9,
+        "ioctl": 16,
+        "setsockopt": 54,
+        "fcntl": 72,
+    },
+    "aarch64": {
+        "read": 63,
+        "clone": 220,
+        "clone3": 435,
+        "socket": 198,
+        "socketpair": 199,
+        "mmap": 222,
+        "ioctl": 29,
+        "setsockopt": 208,
+        "fcntl": 25,
+    },
 }
 DENIED = REFUSE | errno.EPERM
 
@@ -64,6 +84,10 @@ def test_what_no_program_needs_is_refused_and_the_rest_allowed(machine: str) -> 
         ("ioctl", (0, 0x5401), ALLOW),
         ("ioctl", (0, 0x5412), DENIED),
         ("ioctl", (0, 0xFFFFFFFF00005412), DENIED),
+        ("setsockopt", (0, 1, 2), ALLOW),
+        *[("setsockopt", (0, 1, option), DENIED) for option in (7, 8, 32, 33)],
+        ("fcntl", (0, 1030), ALLOW),
+        ("fcntl", (0, 1031), DENIED),
     ],
 )
 def test_some_calls_are_refused_by_an_argument(
