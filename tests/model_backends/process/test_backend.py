@@ -82,6 +82,15 @@ def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(tmp_path: P
     assert (ended.returncode, json.loads(ended.stdout)["type"]) == (0, "hello")
 
 
+def test_a_row_may_fail_without_a_message(tmp_path: Path) -> None:
+    serve = own_worker(tmp_path)
+    ask = "yield number, example(model, row)"
+    serve.write_text(serve.read_text().replace(ask, 'yield number, Failed("too_long")'))
+    (response,) = answers(ProcessBackend(command=[sys.executable, str(serve)]), Request((message("user", "a"),)))
+    assert response.error is not None
+    assert response.error.kind == "too_long"
+
+
 def test_media_have_names_that_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "wrong_answer.png").write_bytes(picture())
     worker = tmp_path / "worker.py"
