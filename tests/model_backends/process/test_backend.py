@@ -78,7 +78,9 @@ def test_a_worker_whose_disk_is_full_fails_the_rows_that_need_it_and_goes_on(tmp
 
 
 def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(tmp_path: Path) -> None:
-    ended = subprocess.run([sys.executable, own_worker(tmp_path)], input=b'{"type": "lo', capture_output=True, timeout=20)
+    ended = subprocess.run(
+        [sys.executable, own_worker(tmp_path)], input=b'{"type": "lo', capture_output=True, timeout=20
+    )
     assert (ended.returncode, json.loads(ended.stdout)["type"]) == (0, "hello")
 
 
