@@ -1,4 +1,4 @@
-"""Dry run: forecasts a run; nothing is started, sent or written.
+"""Dry run: forecasts a run; nothing is loaded, sent or written.
 
 Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
 stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are

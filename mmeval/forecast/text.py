@@ -22,7 +22,7 @@ MAX_CHARS = 500
 def forecast_text(forecast: Forecast) -> str:
     """The whole text: table, facts, warnings, and the first request in full."""
     lines = [
-        "dry run: nothing was started, sent or written",
+        "dry run: nothing was loaded, sent or written",
         "",
         *table_lines(_HEADERS, [*_rows(forecast)], right_aligned=_RIGHT_ALIGNED),
         "",

@@ -276,7 +276,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "dry_run", "", _SHOW, values.switch, False, "command.dry_run",
-        "forecast what the run would ask, send, cost and need, and end; nothing is started, sent or written", "BOOL",
+        "forecast what the run would ask, send, cost and need, and end; nothing is loaded, sent or written", "BOOL",
         "?",
     ),
     Flag(

@@ -95,8 +95,8 @@ class ProcessBackend:
     @property
     def identity(self) -> Mapping[str, Any]:
         """What the worker says of its model, its code and its arguments; nothing of where it runs."""
-        told = {"worker": dict(self._hello.identity), "code": self._code, "args": dict(self._settings.args)}
-        return {"backend": "process", "model": self._name} | {name: value for name, value in told.items() if value}
+        stated = {"worker": dict(self._hello.identity), "code": self._code, "args": dict(self._settings.args)}
+        return {"backend": "process", "model": self._name} | {name: value for name, value in stated.items() if value}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -161,7 +161,7 @@ class ProcessBackend:
                 else:
                     yield row, replace(reader.response(message), fingerprint=self._software)
         finally:
-            if not whole:  # what it still says of this batch would be taken for answers to the next one
+            if not whole:  # what it still says of this batch would be read as answers to the next one
                 program.kill()
                 self._program = None
         if message["type"] == "failed":

@@ -91,7 +91,7 @@ class Program:
         """Write a message. What the program writes meanwhile is read, or both would wait for each other."""
         left, until = memoryview(to_line(message) + b"\n"), time.monotonic() + seconds
         while left:
-            if self._may_write(until):
+            if self._wait(until, sending=True):
                 try:
                     left = left[os.write(self._leash.stdin.fileno(), left) :]
                 except BlockingIOError:
@@ -163,21 +163,18 @@ class Program:
             self._scanned = len(self._read)
             if self._scanned > MAX_LINE_BYTES:
                 raise self.bad(f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}")
-            self._wait(select.POLLIN, until)
+            self._wait(until)
         line = bytes(self._read[:end])
         del self._read[: end + 1]
         self._scanned = 0
         return line
 
-    def _may_write(self, until: float) -> bool:
-        return bool(self._wait(select.POLLIN | select.POLLOUT, until) & (select.POLLOUT | select.POLLERR))
-
-    def _wait(self, events: int, until: float) -> int:
-        """Wait for one of the pipes, and read what there is; what the program's input is ready for."""
+    def _wait(self, until: float, *, sending: bool = False) -> bool:
+        """Wait for one of the pipes, and read what there is; whether the program's input can be written to."""
         poll = select.poll()
         ours, theirs = self._leash.stdin.fileno(), self._leash.stdout.fileno()
         poll.register(theirs, select.POLLIN)
-        if events & select.POLLOUT:
+        if sending:
             poll.register(ours, select.POLLOUT)
         left = until - time.monotonic()
         ready = dict(poll.poll(1000 * max(0.0, min(left, _LOOK_SECONDS))))
@@ -186,11 +183,15 @@ class Program:
             if not piece:
                 raise self._death()
             self._read += piece
+            if len(self._read) > 2 * MAX_LINE_BYTES:  # only what it writes while it is sent a message adds up to that
+                raise self.bad(f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read what it was sent")
         elif not ready and self._leash.has_ended:
             raise self._death()
-        elif not ready and left <= 0:
+        if left <= 0 and sending and ours not in ready:
+            raise self.bad("it has not read what it was sent in time")
+        if left <= 0 and not ready:
             raise self.bad("no line came from it in time")
-        return ready.get(ours, 0)
+        return ours in ready
 
     # --- its end -----------------------------------------------------------------------------------------------------
 

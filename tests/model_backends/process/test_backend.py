@@ -1,5 +1,7 @@
 import ast
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -73,6 +75,22 @@ def test_a_worker_whose_disk_is_full_fails_the_rows_that_need_it_and_goes_on(tmp
         "OSError: [Errno 27] File too large",
         None,
     ]
+
+
+def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, own_worker(tmp_path)], input=b'{"type": "lo', capture_output=True, timeout=20
+    )
+    assert (ended.returncode, json.loads(ended.stdout)["type"]) == (0, "hello")
+
+
+def test_a_row_may_fail_without_a_message(tmp_path: Path) -> None:
+    serve = own_worker(tmp_path)
+    ask = "yield number, example(model, row)"
+    serve.write_text(serve.read_text().replace(ask, 'yield number, Failed("too_long")'))
+    (response,) = answers(ProcessBackend(command=[sys.executable, str(serve)]), Request((message("user", "a"),)))
+    assert response.error is not None
+    assert response.error.kind == "too_long"
 
 
 def test_media_have_names_that_say_nothing(tmp_path: Path) -> None:

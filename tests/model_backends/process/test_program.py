@@ -121,6 +121,19 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
         assert gone({int(line.split()[1]) for line in noted(notes, "children")})
 
 
+@pytest.mark.parametrize(
+    ("much", "timeout", "words"),
+    [("much", 20, "more than 128 MiB"), ("little", 0.01, "has not read")],
+)
+def test_a_worker_that_does_not_read_what_it_is_sent_is_ended(
+    much: str, timeout: float, words: str, notes: Path
+) -> None:
+    backend = bad_worker(f"reads nothing and logs {much}", notes, copies=0, timeout=timeout)
+    backend.start()
+    with pytest.raises(ModelDiedError, match=words):
+        [*backend.generate_batch([request("x" * (1 << 20))])]
+
+
 def test_a_row_that_is_answered_twice_ends_the_worker_and_keeps_the_first_answer(notes: Path) -> None:
     asked = Asked(bad_worker("twice", notes, copies=0))
     assert (asked.right(), "row 0, which is not open" in asked.death) == ([0], True)
