@@ -68,6 +68,7 @@ def shown(output: Interleaved) -> list[str]:
         ("civg", CIVG, {"output": "", "output2": None}, []),
         ("iee", IEE, {"output": {"output_explanation": "e", "output_image": "gen/7.png"}}, ["e", "<image>"]),
         ("iee", IEE, {"output": {"output_explanation": ""}}, [""]),
+        ("iee", IEE, {"output": {"output_explanation": "e", "output_image": None}}, ["e", "<no image>"]),
         ("csq", CSQ, {"output": {"output_choice": "A", "output_image": "gen/7.png"}}, ["A", "<image>"]),
         ("csq", CSQ, {"output": {"output_choice": None, "output_image": ""}}, []),
         ("csq", CSQ, {"output": "A"}, []),
