@@ -11,9 +11,9 @@ from mmeval.report.numbers import NumberRow
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     """One row for each group and task, in the order given; slices have none.
 
-    Totals come first (made of other numbers, and part of none), then the numbers listed first. The first one with a
-    value is taken, also where it lost a part of its trials; of several runs, the one with most values. A partial value
-    is none. Where none has a value it is the first row.
+    Totals come first (made of other numbers, and part of none), and among them those of averages; then the numbers
+    listed first. The first one with a value is taken, also where it lost a part of its trials; of several runs, the one
+    with most values. A partial value is none. Where none has a value it is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -24,7 +24,7 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
     inside = frozenset[str]().union(*(row.pieces for row in rows))
-    totals_first = sorted(rows, key=lambda row: not row.pieces or row.metric in inside)
+    totals_first = sorted(rows, key=lambda row: (not row.pieces or row.metric in inside, not row.of_averages))
     best = max(totals_first, key=_values)
     return best if _values(best) else rows[0]
 

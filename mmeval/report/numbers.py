@@ -42,8 +42,8 @@ class NumberRow:
 
     ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for each run after the first why its
     number does not compare with the first one's, empty where it does; ``absent`` says for each run what stands in the
-    place of a number, empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of, and
-    ``partial`` says for each run whether it lacks some of them.
+    place of a number, empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of, as one
+    number of theirs where it is ``of_averages``, and ``partial`` says for each run whether it lacks some of them.
     """
 
     task: str
@@ -60,6 +60,7 @@ class NumberRow:
     own_notes: tuple[Notes, ...]
     notes: str
     pieces: frozenset[str]
+    of_averages: bool
     partial: tuple[bool, ...]
 
     @property
@@ -95,6 +96,7 @@ def number_rows(
         for table, document in zip(tables, documents, strict=True)
     ]
     pieces = [_pieces(document, "pieces") for document in documents]
+    averages = [_pieces(document, "pieces", only="of_averages") for document in documents]
     left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, pieces)
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
@@ -102,7 +104,14 @@ def number_rows(
         own = [key for key in keys if key.task == task and key not in left_out]
         for key in slice_by_slice(own, every=every_slice) or [Key(task, "")] * empty:
             results = tuple(table.get(key) for table in tables)
-            found.append(_row(key, depth, results, documents, names, members=members, reasons=reasons, pieces=pieces))
+            row = _row(
+                *(key, depth, results, documents, names),
+                members=members,
+                reasons=reasons,
+                pieces=pieces,
+                averages=averages,
+            )
+            found.append(row)
     return found
 
 
@@ -122,14 +131,14 @@ def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
     }
 
 
-def _pieces(document: ResultsDocument, which: str) -> Pieces:
-    """The ``pieces`` of each derived number, or those that it is ``without``."""
+def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pieces:
+    """The ``pieces`` of each derived number, or those that it is ``without``; ``only`` of entries that have a key."""
     return {
         (task, output): tuple(entry[which])
         for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()
         for entry in metrics.values()
         for output in entry.get("outputs", ())
-        if entry.get(which)
+        if entry.get(which) and entry.get(only)
     }
 
 
@@ -154,6 +163,7 @@ def _row(
     members: Mapping[str, Sequence[str]],
     reasons: Sequence[NumberReasons],
     pieces: Sequence[Pieces],
+    averages: Sequence[Pieces],
 ) -> NumberRow:
     known = next((result for result in results if result is not None), None)
     inside = sorted(tasks_inside(key.task, members))
@@ -187,6 +197,7 @@ def _row(
         own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
         pieces=frozenset(() if key.slice else chain.from_iterable(made_of)),
+        of_averages=any((task, key.metric) in own for own in averages for task in inside),
         partial=tuple(
             result is not None and own_reasons.is_partial(result)
             for result, own_reasons in zip(results, reasons, strict=True)

@@ -193,13 +193,14 @@ def _metrics(task: Task) -> dict[str, Any]:
 
 def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     """Numbers of numbers, as metrics that are made of others.
-    One is also without the parts of which no trial could have been scored."""
+    One is also without the parts of which no trial could have been scored, unless it is meant to leave them out."""
     whole = {one.metric: one for one in outcome.results if one.task == task.name and not one.slice}
     profiles = {name: metric.bound.profile for metric in task.metrics for name in metric.bound.metric.outputs}
     found = {}
     for number in task.numbers:
         counted = whole[number.name].weights if number.name in whole else number.of
-        lacking = {part: "no trial has it" for part in number.of if part not in counted} if counted else {}
+        meant = {part for part, one in whole.items() if number.missing == "inapplicable" and one.inapplicable}
+        lacking = {part: "no trial has it" for part in number.of if part not in {*counted, *meant}} if counted else {}
         parts = [metric for metric in task.metrics if not set(metric.bound.metric.outputs).isdisjoint(number.of)]
         needs = [need for metric in parts for need in needs_with_pieces(metric, task.metrics)]
         found[number.name] = {

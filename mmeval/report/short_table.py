@@ -44,7 +44,7 @@ def short_table(
     """The numbers of a run, and below them what a reader has to know.
     ``document`` is the results file's content, ``baseline`` another run's column."""
     rows = [row for row in headline_rows(number_rows([document], [""])) if row.results[0] is not None]
-    shown = [row for row in rows if _has_number(row.results[0])]
+    shown = _shown(rows)
     lines = [_Line.of(row, before, baseline) for row, before in zip(shown, [None, *shown], strict=False)]
     about = " ".join((*_legend(lines), *_about_all(document, rows, shown, outcome)))
     notes = [
@@ -54,6 +54,18 @@ def short_table(
     ]
     table = _table(lines, outcome.model_name, baseline, width) if lines else "There is no number.\n"
     return "\n".join([table, *notes, ""]) if notes else table
+
+
+def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
+    """The rows with a number, each below the groups that it is in, with or without one."""
+    found: list[NumberRow] = []
+    depths: set[int] = set()
+    for row in reversed(rows):
+        if _has_number(row.results[0]) or any(depth > row.depth for depth in depths):
+            found.append(row)
+            depths.add(row.depth)
+        depths = {depth for depth in depths if depth <= row.depth}
+    return found[::-1]
 
 
 def _has_number(result: Result | None) -> bool:

@@ -111,10 +111,11 @@ def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
         for number, entry in numbers.items()
         if not entry.get("of_averages")
     }
-    if SCORE in numbers:
-        parts = [strict.get(part) for part in numbers[SCORE].get("pieces", ())]
-        strict[SCORE] = None if None in parts or not parts else math.fsum(part or 0.0 for part in parts) / len(parts)
     results = {number: result_of(run, task, number) for number in numbers}
+    if (score := results.get(SCORE)) is not None:
+        # a part that does not apply to the answers, such as FID by the script to those of TVG, has no weight
+        parts = [strict.get(part) for part in score.weights or numbers[SCORE].get("pieces", ())]
+        strict[SCORE] = None if None in parts or not parts else math.fsum(part or 0.0 for part in parts) / len(parts)
     return _Task(
         name, {number: _Piece(one, one.value, strict.get(number)) for number, one in results.items() if one is not None}
     )

@@ -6,7 +6,8 @@ What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row'
 that files may have any name; all ``*.json`` of the folder, and of the released folders below it, are read. An answer is
 found by the question that stands in its row, since ids are not unique: by its id, and by its words and the names of its
 media as far as they are there. Paths start from the file, else from the named folder, else from the
-working directory. A row without a field for the answer, or with an ``error``, has none.
+working directory. A row without a field for the answer, or with an ``error``, has an empty one: wrong in understanding
+and the unify tasks, whose scripts count all rows, and dropped in generation.
 
 What the layout has no place for is under our own key ``mmeval`` of a row, which the scripts do not read: the parts of
 an answer that its fields alone do not give back (``parts``, sealed to them by ``of``), a failure (``error``), and the
@@ -141,9 +142,7 @@ class OutputAnswers:
         if "error" in own:
             return error_of(own["error"])
         if row.get("error"):
-            return f"row {entry.number + 1} of {entry.file} has an error"
-        if not any(key in row for key in ANSWER_KEYS):
-            return f"row {entry.number + 1} of {entry.file} has no field {' or '.join(ANSWER_KEYS)}"
+            return Response(output=Interleaved(()))
         left_out = kinds_of(own.get("left_out"))
         if "parts" in own and own.get("of") == seal(row):
             parts = (exact_part(part, lambda name: self._medium(entry.file, name)) for part in own["parts"])

@@ -45,6 +45,16 @@ def test_a_total_stands_for_its_task_else_the_first_number(given: Sequence[dict[
     assert chosen(*given) == [("a", metric, "")]
 
 
+def test_a_number_of_averages_stands_before_another_total() -> None:
+    parts = {"pieces": ["x", "y"]}
+    made_of = {"both": {"outputs": ["both"], **parts}, "mean": {"outputs": ["mean"], "of_averages": True, **parts}}
+    rows = [result(name, metric) for name in "ga" for metric in ("x", "y", "both", "mean")]
+    assert chosen(document(*rows, groups={"g": ["a"]}, metrics={"a": made_of})) == [
+        ("g", "mean", ""),
+        ("a", "mean", ""),
+    ]
+
+
 def test_a_partial_total_is_no_headline_of_a_task_nor_of_its_group() -> None:
     part = {"a": {"total": {"outputs": ["total"], "pieces": ["x", "y"], "without": {"y": "no weights"}}}}
     rows = [result(name, metric) for name in ("g", "a") for metric in ("total", "x")]

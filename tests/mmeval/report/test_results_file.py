@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import pytest
 
@@ -11,6 +11,7 @@ from mmeval.errors import StorageError, UsageError
 from mmeval.metric.bound import Need
 from mmeval.report.results_file import write_results
 from mmeval.settings.report_options import refuse_taken
+from mmeval.task.task import CombinedNumber
 from tests.support.lm_eval_reader import Number, read_numbers
 from tests.support.outcomes import CONTEXT, TASKS, THREE, document, outcome, result
 
@@ -36,6 +37,23 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
     lacks = replace(TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),))
     judged = document(result("a"), tasks=(replace(TASKS[0], metrics=(lacks,)), TASKS[1]))["mmeval"]["metrics"]
     assert [[*judged[task]["half"]["needs"]] for task in "ab"] == [[["role", "judge"]], []]
+
+
+@pytest.mark.parametrize(
+    ("missing", "status", "without"),
+    [("skip", "inapplicable", ["y"]), ("inapplicable", "inapplicable", []), ("inapplicable", "unsupported", ["y"])],
+)
+def test_a_number_that_leaves_out_what_does_not_apply_is_not_without_it(
+    missing: Literal["skip", "inapplicable"], status: str, without: list[str]
+) -> None:
+    made = replace(TASKS[0], numbers=(CombinedNumber("mean", ("half", "y"), (0, 1), missing=missing),))
+    parts = (
+        result("a"),
+        result("a", None, metric="y", **{status: 10}),
+        result("a", metric="mean", weights={"half": 1.0}),
+    )
+    ours = document(*parts, tasks=(made, TASKS[1]))["mmeval"]
+    assert [*ours["metrics"]["a"]["mean"]["without"]] == without
 
 
 def test_a_subset_and_which_samples_were_asked_are_described_without_opening_the_data_set() -> None:

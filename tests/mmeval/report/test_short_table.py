@@ -59,6 +59,19 @@ def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
     assert shown(lost, tasks=(JUDGED,))[0] == "There is no number."
 
 
+def test_a_group_without_a_number_stands_above_its_members_with_one() -> None:
+    inner, other = (
+        Group("i", "Inner", ("b",), (GroupMetric("half"),)),
+        Group("o", "Other", ("c",), (GroupMetric("half"),)),
+    )
+    outer = replace(GROUP, members=("a", "i", "o"))
+    none = [result(name, None, unsupported=10) for name in ("g", "a", "i", "o", "c")]
+    lines = shown(*none, result("b"), tasks=(A, B, task("c")), groups=(outer, inner, other))
+    assert [line[:12].rstrip() for line in lines[1:4]] == ["All of it, h", "  Inner", "    b"]
+    assert [cells(line)[1] for line in lines[1:4]] == ["-", "-", "0.500"]
+    assert not any(cells(line)[0] == "Other" for line in lines)
+
+
 def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None:
     assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == ["a, half", "-", "-", "0/10"]
     assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith("0.400 to 0.600.")

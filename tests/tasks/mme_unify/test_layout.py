@@ -18,7 +18,8 @@ from tests.support.table_scores import Row, stored
 
 PIECES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sipu", "mitiu", "vpu"), ("mme_unify_choice",)),
-    **dict.fromkeys(("civg", "tvg", "vp"), ("mme_unify_fvd",)),
+    **dict.fromkeys(("civg", "vp"), ("mme_unify_fvd",)),
+    "tvg": ("mme_unify_fvd", "mme_unify_fid"),
     **{"fir": ("lpips",), "tie": ("clip_image_similarity", "clip_text_similarity"), "tig": ("clip_image_similarity",)},
     **dict.fromkeys(("csq", "al", "sd"), ("mme_unify_choice", "mme_unify_image")),
     **{"iee": ("mme_unify_explanation", "mme_unify_image"), "vcot": ("mme_unify_action", "mme_unify_location")},
@@ -59,7 +60,7 @@ def tables(folder: Path, tasks: Mapping[str, Sequence[Row]], *, profile: str = "
             Averaged(summarise(task, one, column, how, options), column, how, options)
             for one, column in columns.items()
         ]
-        whole = mean_of(task, "mme_unify_score", parts, skip=False, range=(0, 1))
+        whole = mean_of(task, "mme_unify_score", parts, skip=name == "tvg", range=(0, 1))
         results += [result.to_json() for result in (*(part.result for part in parts), whole)]
         entry = {"profile": profile, "switches": {"tie": "wrong", "of": []}, "range": [0, 1]}
         metrics[task] = {piece: {**entry, "outputs": [piece]} for piece in PIECES[name]}
@@ -114,6 +115,15 @@ def test_what_is_missing_is_dropped_from_generation_and_counts_zero_in_strict(tm
     assert (usual["TIE"], strict["TIE"]) == (pytest.approx(60), pytest.approx(30))
     assert (strict["CSQ"], strict["SIPU"]) == (pytest.approx(100 / 3), 100)
     assert (line(fourth)["Scored"], line(third)["Strict"]) == ("1/2", pytest.approx(100 / 3))
+
+
+def test_a_part_that_does_not_apply_is_left_out_of_strict_too(tmp_path: Path) -> None:
+    lost = ["inapplicable", "inapplicable"]
+    second, fourth = tables(tmp_path / "some", {"tvg": rows("tvg", [0.8, "inapplicable"], lost)})
+    assert (line(second)["TVG"], line(second, 1)["TVG"]) == (pytest.approx(80), pytest.approx(40))
+    assert line(fourth)["Strict"] == pytest.approx(40)
+    second, _ = tables(tmp_path / "none", {"tvg": rows("tvg", lost)})
+    assert (line(second)["TVG"], line(second, 1)["TVG"]) == (None, 0)
 
 
 @pytest.mark.parametrize(("profile", "share"), [("standard", 4 / 6), ("official", 4 / 8)])

@@ -68,6 +68,7 @@ def shown(output: Interleaved) -> list[str]:
         ("civg", CIVG, {"output": "", "output2": None}, []),
         ("iee", IEE, {"output": {"output_explanation": "e", "output_image": "gen/7.png"}}, ["e", "<image>"]),
         ("iee", IEE, {"output": {"output_explanation": ""}}, [""]),
+        ("iee", IEE, {"output": {"output_explanation": "e", "output_image": None}}, ["e", "<no image>"]),
         ("csq", CSQ, {"output": {"output_choice": "A", "output_image": "gen/7.png"}}, ["A", "<image>"]),
         ("csq", CSQ, {"output": {"output_choice": None, "output_image": ""}}, []),
         ("csq", CSQ, {"output": "A"}, []),
@@ -118,13 +119,11 @@ def test_an_id_is_enough_where_the_row_has_nothing_else(tmp_path: Path) -> None:
     assert shown(answer(answers, sample(SIPU, "sipu"))) == ["C"]
 
 
-def test_rows_without_an_answer_and_rows_of_no_task(tmp_path: Path) -> None:
-    rows = [CSQ, {**IEE, "output": {}, "error": "timeout"}, {"id": 1}, 7]
-    answers = opened(tmp_path, *rows)
-    for task, row in (("csq", CSQ), ("iee", IEE)):
-        found = answers.answer("t", sample(row, task), 0)
-        assert isinstance(found, Absent)
-        assert found.place is not None
+def test_rows_without_an_answer_have_an_empty_one_and_rows_of_no_task_none(tmp_path: Path) -> None:
+    failed = {**TIG, "output": "gen/7.png", "error": "timeout"}
+    answers = opened(tmp_path, CSQ, VCOT, SIPU, failed, {"id": 1}, 7)
+    for task, row in (("csq", CSQ), ("vcot", VCOT), ("sipu", SIPU), ("tig", TIG)):
+        assert answer(answers, sample(row, task)) == Interleaved(())
     assert len(answers.remarks) == 1
 
 
