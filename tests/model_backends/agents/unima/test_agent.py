@@ -127,6 +127,13 @@ def test_a_check_that_never_passes_ends_with_the_last_report(ask: Any) -> None:
     assert result["warnings"][-1].startswith("verification_exhausted")
 
 
+@pytest.mark.parametrize("later", [[plan(), *[""] * 3], ["No plan."] * 3], ids=["the check", "the plan"])
+def test_a_repair_that_cannot_be_read_has_not_used_up_the_repairs(ask: Any, later: list[Any]) -> None:
+    result = ask(*FIRST, plan(), FAIL, blame(3), *later, DOCUMENT)
+    assert (kinds(result), result["evidence"]["checks"][-1]["pass"]) == (["image", "document"], False)
+    assert (result["evidence"]["verification_exhausted"], len(result["warnings"])) == (False, 1)
+
+
 BAD_PLANS = {
     "unknown tool": plan(tool_list={"image2": "magic", "document1": "planner"}),
     "no tool": plan(tool_list={"document1": "planner"}),
