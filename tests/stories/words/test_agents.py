@@ -33,7 +33,7 @@ CASES = {
         for words in listed(TRACED)
     },
     "trace of written tags": Case(
-        f"trace runs/toy_agent/default {TRACED.split(' | ')[0]}",
+        "trace runs/toy_agent/default --task t --sample 0",
         {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n'},
         before=(f"{AGENT} --role helper=toy",),
     ),
