@@ -62,10 +62,13 @@ def unima(
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
     sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
     steps = Steps(read_question(request), replace(planner, params=sampled), given, prompts, makers, max_items)
+    assert receiver is not None  # as the planner stands in
+    if receiver.name == planner.name:
+        receiver = replace(receiver, params=sampled)
     report, exhausted = None, False
     answer, error = Interleaved(), None
     try:
-        yield from steps.receive(receiver or planner, detector)
+        yield from steps.receive(receiver, detector)
         if ter:
             cycles = max_cycles if verification else None
             report, exhausted = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.content import Media
 from mmeval.records import GenerationParams
 from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture, wav
@@ -334,13 +335,15 @@ def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds
 def test_how_to_sample_reaches_the_planner_and_options_reach_the_tools() -> None:
     options = {"image.size": "8x8", "audio.voice": "v"}
     drawn = plan(
-        modalities_content={"image": {"image1": "a hare"}},
-        text_content="<<image1>>",
-        tool_list={"image1": "text_to_image"},
+        modalities_content={"image": {"image2": "a hare"}},
+        text_content="<<image2>>",
+        tool_list={"image2": "text_to_image"},
     )
-    said = map(json.dumps, (PARAPHRASE, NO_DATA, drawn, PASS))
+    said = map(json.dumps, (CAPTION, TCDC, PARAPHRASE, NO_DATA, drawn, PASS))
     given = GenerationParams(max_tokens=9, temperature=0.5, stop=("}",), options=options)
-    *planned, tool = calls_of("unima", given, ("text", "image"), *said)
+    media = [Media.from_bytes(picture())]
+    *planned, tool = calls_of("unima", given, ("text", "image"), *said, media=media)
+    assert planned[0].title == "receive"
     assert {call.request.params.temperature for call in planned} == {0.5}
     assert {(call.request.params.max_tokens, call.request.params.stop) for call in planned} == {(None, ())}
     assert tool.request.params == GenerationParams(options={"image.size": "8x8"})
