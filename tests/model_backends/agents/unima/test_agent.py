@@ -332,6 +332,13 @@ def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds
     assert ("text_to_image" in told, "image_edit" in told, "text_to_speech" in told) == (True, False, False)
 
 
+@pytest.mark.parametrize("runs", [None, []], ids=["no interpreter", "an interpreter"])
+def test_the_examples_of_the_steps_are_an_answer_without_warnings(runs: Any) -> None:
+    result = driven("unima", {"code_interpreter": runs}, prompt="How many hares?", wants=["text", "image"])
+    assert (kinds(result), result["warnings"]) == (["image"], [])
+    assert ("code_interpreter" in [step["role"] for step in result["steps"]]) == (runs is not None)
+
+
 def test_how_to_sample_reaches_the_planner_and_options_reach_the_tools() -> None:
     options = {"image.size": "8x8", "audio.voice": "v"}
     drawn = plan(
