@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.cli.parser import Parser
+from mmeval.content.placeholders import render
 from mmeval.errors import EXIT_OK
 from mmeval.report.terminal import print_text
 from mmeval.wording import escaped
 
 if TYPE_CHECKING:
+    from mmeval.content.parts import Interleaved, PartKind
     from mmeval.rescore.trace import TracedStep
 
 
@@ -59,7 +62,7 @@ def _lines(steps: Sequence[TracedStep], indent: str) -> Iterator[str]:
         title = f" ({step.call.title})" if step.call.title else ""
         yield f"{indent}{step.path} {step.call.role}{title}"
         for message in step.call.request.messages:
-            yield from _block(f"{message.role}:", message.content.rendered(), f"{indent}  ")
+            yield from _block(f"{message.role}:", _written(message.content), f"{indent}  ")
         yield from _lines(step.steps, f"{indent}  ")
         response = step.response
         if response is None:
@@ -67,9 +70,20 @@ def _lines(steps: Sequence[TracedStep], indent: str) -> Iterator[str]:
         elif response.error is not None:
             yield f"{indent}  {response.error.kind}: {response.error.message}"
         elif response.output is not None:
-            yield from _block("reply:", response.output.rendered(), f"{indent}  ")
+            yield from _block("reply:", _written(response.output), f"{indent}  ")
         for name, value in step.evidence.items():
             yield f"{indent}  {name}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def _written(content: Interleaved) -> str:
+    """The text as it was written, and a tag for each medium beside it."""
+    seen: Counter[PartKind] = Counter()
+    texts: list[str] = []
+    for part in content.parts:
+        seen[part.kind] += 1
+        beside = "" if part.text is not None else render(part.kind, seen[part.kind])
+        texts += [part.raw or beside] if part.kind != "reasoning" else []
+    return "".join(texts)
 
 
 def _block(head: str, text: str, indent: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.authoring.agent_bench import agent_called, drive, read_agent_case, result_of
-from mmeval.content import PartKind, text_part
+from mmeval.content import Media, PartKind, text_part
 from mmeval.program.calls import Call, Reply, followed
 from mmeval.records import GenerationParams, Request, Response, answered, user
 
@@ -16,7 +16,9 @@ def driven(name: str, replies: Mapping[str, Any], folder: Path = Path(), **case:
     return result_of(drive(agent, name, read_agent_case({"replies": replies, **case}), folder))
 
 
-def calls_of(name: str, params: GenerationParams, wants: Sequence[PartKind], *planner: str) -> list[Call]:
+def calls_of(
+    name: str, params: GenerationParams, wants: Sequence[PartKind], *planner: str, media: Sequence[Media] = ()
+) -> list[Call]:
     """What an agent asks for a request with these parameters; its planner replies, and everything else fails."""
     agent, calls, left = agent_called(name), list[Call](), iter(planner)
     backend = agent()
@@ -27,7 +29,7 @@ def calls_of(name: str, params: GenerationParams, wants: Sequence[PartKind], *pl
         said = call.role == "planner"
         return Reply(answered([text_part(next(left))]) if said else Response.failed("timeout", "too slow"), path)
 
-    followed(backend.program(Request((user("Draw."),), params, tuple(wants))), answer)
+    followed(backend.program(Request((user("Draw.", *media),), params, tuple(wants))), answer)
     return calls
 
 

@@ -36,9 +36,7 @@ class AudioItem(NamedTuple):
 
     @property
     def tool(self) -> str:
-        if self.type == "speech" or self.needs:
-            return "text_to_speech" if self.reference == "" else "clone_speech"
-        return f"text_to_{self.type}"
+        return f"text_to_{self.type}" if self.reference == "" else "clone_speech"
 
     @property
     def needs(self) -> Sequence[int]:

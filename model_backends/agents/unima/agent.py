@@ -62,13 +62,16 @@ def unima(
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
     sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
     steps = Steps(read_question(request), replace(planner, params=sampled), given, prompts, makers, max_items)
-    report: Report | None = None
+    assert receiver is not None  # as the planner stands in
+    if receiver.name == planner.name:
+        receiver = replace(receiver, params=sampled)
+    report, exhausted = None, False
     answer, error = Interleaved(), None
     try:
-        yield from steps.receive(receiver or planner, detector)
+        yield from steps.receive(receiver, detector)
         if ter:
             cycles = max_cycles if verification else None
-            report = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)
+            report, exhausted = yield from _report(steps, code_interpreter, tcdc=tcdc, judger=judger, max_cycles=cycles)
         else:
             yield from steps.condition(tcdc=False)
             yield from steps.plan("generate")
@@ -76,12 +79,11 @@ def unima(
         answer = yield from (steps.answer_in_words() if report is None else generated(report, steps))
     except CallFailed as lost:  # its evidence is kept
         error = lost.error
-    return AgentAnswer(answer, _evidence(steps, report if ter else None), steps.warnings, error)
+    return AgentAnswer(answer, _evidence(steps, report if ter else None, exhausted), steps.warnings, error)
 
 
-def _evidence(steps: Steps, report: Report | None) -> dict[str, Any]:
+def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str, Any]:
     thoughts = steps.thoughts
-    exhausted = bool(thoughts.checks) and not thoughts.checks[-1]["pass"]
     if exhausted:
         steps.warnings.append("verification_exhausted: the last report is used, which did not pass its check")
     return {
@@ -97,11 +99,12 @@ def _evidence(steps: Steps, report: Report | None) -> dict[str, Any]:
 
 def _report(
     steps: Steps, code_interpreter: Tool | None, *, tcdc: bool, judger: bool, max_cycles: int | None
-) -> Program[Report | None]:
+) -> Program[tuple[Report | None, bool]]:
     """Steps 1 to 4, and the check of what they give. Where it fails they are repeated from the step that is at fault.
 
     That is step 3 for a plan in which tags, captions and tools do not agree, which is found without asking. Step 4 is
     code, so that step 3 is repeated where it is blamed. No check where ``max_cycles`` is None; None without any plan.
+    Returned with the report is whether its check failed when no repair was left.
     """
     step = 1
     for cycle in count():
@@ -112,14 +115,14 @@ def _report(
         planned = yield from steps.plan()
         report = steps.report()
         if report is None or max_cycles is None or not planned:
-            return report
+            return report, False
         verdict = Verdict(False, report.faults) if report.faults else (yield from steps.check(report))
         if verdict is None:
-            return report
+            return report, False
         noted: dict[str, Any] = {"pass": verdict.passed, "issues": verdict.issues}
         steps.thoughts.checks.append(noted)
         if verdict.passed or cycle == max_cycles:
-            return report
+            return report, not verdict.passed
         fault = Fault(3 if report.faults else 1, "")
         if judger and not report.faults:
             fault = yield from steps.judge(report, verdict.issues)

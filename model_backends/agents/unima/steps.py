@@ -92,7 +92,8 @@ class Steps:
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
         """Step 2: a report on data where one is needed, with what a program found, where one is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
-        example = {"needs_data_analysis": True, "data_report": report, "code": "print(4)"}
+        example = {"needs_data_analysis": True, "data_report": report}
+        example |= {} if code_interpreter is None else {"code": "print(4)"}
         call = self._call("data", replies.data_analysis, example, runs=int(code_interpreter is not None))
         found = self._read((yield from ask_one(call)), replies.data_analysis, "there is no data report")
         self.thoughts.data_report = None if found is None else found.report

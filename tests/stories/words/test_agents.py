@@ -32,6 +32,11 @@ CASES = {
         f"trace {words}": Case(f"trace runs/toy_agent/default {words}", before=(f"{AGENT} --role helper=toy",))
         for words in listed(TRACED)
     },
+    "trace of written tags": Case(
+        "trace runs/toy_agent/default --task t --sample 0",
+        {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n'},
+        before=(f"{AGENT} --role helper=toy",),
+    ),
     "trace of no run": Case("trace runs --task t --sample 0"),
 }
 

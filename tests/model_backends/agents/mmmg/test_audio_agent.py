@@ -60,18 +60,22 @@ def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(
             place("music", "", '"a slow waltz"'),
             place("speech", "Two.", "0"),
             place("speech", "Three.", "#0"),
+            place("music", "Four.", "0"),
+            place("sound", "Five.", "#1"),
         )
     )
     result = play(plan, prompt="Read.", files=["user.wav"], folder=tmp_path)
-    assert result["evidence"]["rounds"] == [[0, 1, 2, 3], [4]]
+    assert result["evidence"]["rounds"] == [[0, 1, 2, 3, 5], [4, 6]]
     assert [(step["role"], step["text"], len(step["media"])) for step in result["steps"][1:]] == [
         ("text_to_speech", "an old man\nOne.", 0),
         ("text_to_sound", "rain", 0),
         ("text_to_music", "a slow waltz", 0),
         ("clone_speech", "Two.", 1),
+        ("clone_speech", "Four.", 1),
         ("clone_speech", "Three.", 1),
+        ("clone_speech", "Five.", 1),
     ]
-    assert (kinds(result), result["warnings"]) == (["audio"] * 5, [])
+    assert (kinds(result), result["warnings"]) == (["audio"] * 7, [])
 
 
 @pytest.mark.parametrize(

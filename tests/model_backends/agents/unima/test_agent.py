@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.content import Media
 from mmeval.records import GenerationParams
 from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture, wav
@@ -125,6 +126,13 @@ def test_a_check_that_never_passes_ends_with_the_last_report(ask: Any) -> None:
     assert (result["answer"], kinds(result)) == (last["text_content"], ["image", "document"])
     assert result["evidence"]["verification_exhausted"] is True
     assert result["warnings"][-1].startswith("verification_exhausted")
+
+
+@pytest.mark.parametrize("later", [[plan(), *[""] * 3], ["No plan."] * 3], ids=["the check", "the plan"])
+def test_a_repair_that_cannot_be_read_has_not_used_up_the_repairs(ask: Any, later: list[Any]) -> None:
+    result = ask(*FIRST, plan(), FAIL, blame(3), *later, DOCUMENT)
+    assert (kinds(result), result["evidence"]["checks"][-1]["pass"]) == (["image", "document"], False)
+    assert (result["evidence"]["verification_exhausted"], len(result["warnings"])) == (False, 1)
 
 
 BAD_PLANS = {
@@ -324,16 +332,25 @@ def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds
     assert ("text_to_image" in told, "image_edit" in told, "text_to_speech" in told) == (True, False, False)
 
 
+@pytest.mark.parametrize("runs", [None, []], ids=["no interpreter", "an interpreter"])
+def test_the_examples_of_the_steps_are_an_answer_without_warnings(runs: Any) -> None:
+    result = driven("unima", {"code_interpreter": runs}, prompt="How many hares?", wants=["text", "image"])
+    assert (kinds(result), result["warnings"]) == (["image"], [])
+    assert ("code_interpreter" in [step["role"] for step in result["steps"]]) == (runs is not None)
+
+
 def test_how_to_sample_reaches_the_planner_and_options_reach_the_tools() -> None:
     options = {"image.size": "8x8", "audio.voice": "v"}
     drawn = plan(
-        modalities_content={"image": {"image1": "a hare"}},
-        text_content="<<image1>>",
-        tool_list={"image1": "text_to_image"},
+        modalities_content={"image": {"image2": "a hare"}},
+        text_content="<<image2>>",
+        tool_list={"image2": "text_to_image"},
     )
-    said = map(json.dumps, (PARAPHRASE, NO_DATA, drawn, PASS))
+    said = map(json.dumps, (CAPTION, TCDC, PARAPHRASE, NO_DATA, drawn, PASS))
     given = GenerationParams(max_tokens=9, temperature=0.5, stop=("}",), options=options)
-    *planned, tool = calls_of("unima", given, ("text", "image"), *said)
+    media = [Media.from_bytes(picture())]
+    *planned, tool = calls_of("unima", given, ("text", "image"), *said, media=media)
+    assert planned[0].title == "receive"
     assert {call.request.params.temperature for call in planned} == {0.5}
     assert {(call.request.params.max_tokens, call.request.params.stop) for call in planned} == {(None, ())}
     assert tool.request.params == GenerationParams(options={"image.size": "8x8"})
