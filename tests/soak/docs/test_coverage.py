@@ -33,6 +33,7 @@ NOT_OURS = {
     "json",
     "against",
     "gpus",
+    "init",
     "rm",
     "no-capture-output",
 }
