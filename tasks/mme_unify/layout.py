@@ -189,7 +189,11 @@ def _settings(run: StoredRun) -> str:
         for entry in entries.values() if task.startswith("mme_unify_") else ():
             found.setdefault("profile", set()).add(entry.get("profile", "standard"))
             for name, value in {} if entry.get("of_averages") else entry.get("switches", {}).items():
-                if isinstance(value, str | bool | int | float) and name not in _NO_SETTING:
+                has_effect = value != "" and (name, entry.get("switches", {}).get("vcot")) != (
+                    "step_images",
+                    "official",
+                )
+                if isinstance(value, str | bool | int | float) and name not in _NO_SETTING and has_effect:
                     found.setdefault(name, set()).add(value)
     said = (f"{name} {' and '.join(sorted(map(str, values)))}" for name, values in sorted(found.items()))
     return f"Settings: {', '.join(said)}."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Media
-from mmeval.errors import ContentError
+from mmeval.errors import ContentError, MediaLimitError
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
+from mmeval.metrics.produced import undecodable
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
@@ -66,7 +68,8 @@ def mme_unify_maze_image(
     decoded has the similarity 0 to all, so that it is right in the first step, and so has such a state.
 
     The weight of a share is the number of its steps. Unscored where a state is missing or cannot be decoded, unless
-    ``official``. Switches: ``model``, ``tie`` and ``vectors`` as for ``mme_unify_image``. Evidence: the wrong steps.
+    ``official``, and where a picture is above the limits of decoding. Switches: ``model``, ``tie`` and ``vectors`` as
+    for ``mme_unify_image``. Evidence: the wrong steps.
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, vcot, step_images) for trial in trials]
@@ -122,6 +125,9 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
     lost = next((one for one in drawn.values() if isinstance(one, ContentError)), None)
     if lost is not None and vcot == "paper":
         return Score.unscored(f"a state of the maze: {lost}", weight=weight)
+    for step, one in pictures.items():
+        if isinstance(one, MediaLimitError):
+            return replace(undecodable(asked.pictures[step], one), weight=weight)
     nothing = ContentError("the file is missing")
     states = [drawn.get(at, nothing) for at in range(asked.drawn)]
     if vcot == "official":

@@ -47,7 +47,14 @@ def rows(task: str, *answers: Sequence[Value] | str, weights: Sequence[int] = ()
     return found
 
 
-def tables(folder: Path, tasks: Mapping[str, Sequence[Row]], *, profile: str = "standard", **ours: Any) -> list[Table]:
+def tables(
+    folder: Path,
+    tasks: Mapping[str, Sequence[Row]],
+    *,
+    profile: str = "standard",
+    switches: Mapping[str, str] | None = None,
+    **ours: Any,
+) -> list[Table]:
     named = {f"mme_unify_{name}": own for name, own in tasks.items()}
     results: list[Row] = []
     metrics: dict[str, Row] = {}
@@ -62,7 +69,7 @@ def tables(folder: Path, tasks: Mapping[str, Sequence[Row]], *, profile: str = "
         ]
         whole = mean_of(task, "mme_unify_score", parts, skip=name == "tvg", range=(0, 1))
         results += [result.to_json() for result in (*(part.result for part in parts), whole)]
-        entry = {"profile": profile, "switches": {"tie": "wrong", "of": []}, "range": [0, 1]}
+        entry = {"profile": profile, "switches": {"tie": "wrong", "of": [], **(switches or {})}, "range": [0, 1]}
         metrics[task] = {piece: {**entry, "outputs": [piece]} for piece in PIECES[name]}
         made = {**entry, "outputs": ["mme_unify_score"], "of_averages": True, "pieces": list(PIECES[name])}
         metrics[task]["mme_unify_score"] = made
@@ -124,6 +131,16 @@ def test_a_part_that_does_not_apply_is_left_out_of_strict_too(tmp_path: Path) ->
     assert line(fourth)["Strict"] == pytest.approx(40)
     second, _ = tables(tmp_path / "none", {"tvg": rows("tvg", lost)})
     assert (line(second)["TVG"], line(second, 1)["TVG"]) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("vcot", "settings"),
+    [("paper", "step_images before, tie wrong, vcot paper"), ("official", "tie wrong, vcot official")],
+)
+def test_a_switch_without_a_value_or_an_effect_is_no_setting(vcot: str, settings: str, tmp_path: Path) -> None:
+    switches = {"vectors": "", "step_images": "before", "vcot": vcot}
+    second, _ = tables(tmp_path, {"vcot": rows("vcot", [0.5, 0.5])}, switches=switches)
+    assert second.notes[-1] == f"Settings: profile standard, {settings}."
 
 
 @pytest.mark.parametrize(("profile", "share"), [("standard", 4 / 6), ("official", 4 / 8)])

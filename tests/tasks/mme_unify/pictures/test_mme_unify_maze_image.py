@@ -1,8 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from mmeval.content import Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial
@@ -60,6 +63,15 @@ def test_a_picture_that_cannot_be_read_is_wrong_and_in_the_script_right_at_the_f
     official = score_of(mme_unify_maze_image, lacking, "official", vectors=vectors)
     assert official.evidence == {"wrong": [1, 2, 3]}
     assert score_of(mme_unify_maze_image, asked(None), "official", vectors=vectors).value == 0
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+def test_a_picture_above_the_limits_leaves_the_maze_unscored(profile: str, tmp_path: Path) -> None:
+    Image.new("1", (6001, 6001)).save(tmp_path / "huge.png")
+    huge = media_part(Media.from_path(tmp_path / "huge.png"), "image")
+    trial = replace(asked(), output=answer_of([Turn(0, "Up", [0, 0], huge), Turn(1, "Up", [0, 0], picture("red"))]))
+    score = score_of(mme_unify_maze_image, trial, profile, model=tiny("clip", CLIP))
+    assert (told(score), "max_pixels" in score.reason) == (("unscored", 4 if profile == "official" else 2), True)
 
 
 def test_an_exact_tie_of_states_is_wrong_or_the_first_wins(vectors: str) -> None:
