@@ -95,11 +95,14 @@ class Agent:
         """Its prompts, with those of a folder in place of its own. Raises UsageError for one that it cannot use."""
         return find_prompts(self.folder / PROMPTS, folder)
 
+    @property
+    def may_ask(self) -> tuple[str, ...]:
+        """The roles that it asks in some run."""
+        return (*self.signature.roles, *(name for role in self.by_kind for name in variants(role)))
+
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it asks where these are present."""
-        own = [role for role in self.signature.roles if role in present]
-        by_kind = [name for role in self.by_kind for name in variants(role) if name in present]
-        return (*own, *by_kind)
+        return tuple(role for role in self.may_ask if role in present)
 
     def gap(self, kind: str, present: Collection[str]) -> str:
         """The tool without which it does not give a kind; empty where it does."""

@@ -5,7 +5,7 @@
 RUN is the folder of a run. The program of the trial, and those of agents in it, are run again on the kept replies:
 nobody is asked, and nothing is written. --json prints the steps as one JSON document.
 
-exit codes: 0 the steps are shown; 2 usage, or the task or the agent was changed since.
+exit codes: 0 the steps are shown; 2 usage, or the task or the agent was changed since; 4 there is no run.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import skipped_metrics_line
+from mmeval.results.stored_run import run_record
 from mmeval.run.availability import say_unavailable, task_words
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.judging import Judging
@@ -40,12 +41,10 @@ log = logging.getLogger(__name__)
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     """Score every trial of a run folder that its score sets do not cover yet.
 
-    Raises UsageError for a folder that holds no run, MissingError where nothing that is asked for by name can be
-    computed or a judge of the run cannot be asked again as it was, Interrupted when the user stops it.
+    Raises MissingDataError where there is no run, MissingError where nothing that is asked for by name can be computed
+    or a judge of the run cannot be asked again as it was, Interrupted when the user stops it.
     """
-    record = RunFolder.read_record(options.folder)
-    if not record:
-        raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
+    record = run_record(options.folder)
     roles = frozenset((*options.roles_of_run, *options.roles))
     selection = stored_selection(record, options.overrides, roles, metrics=options.metrics)
     if options.metrics:

@@ -18,11 +18,11 @@ from mmeval.program.protocols import Ask
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import stored_selection
+from mmeval.results.stored_run import run_record
 from mmeval.run.backends import backend_args, role_params
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder
 from mmeval.store.task_records import TrialRows, trial_rows
 from mmeval.task.task import Task, TaskOverrides
 
@@ -59,22 +59,21 @@ def traced(
 ) -> list[TracedStep]:
     """The steps of a trial; nothing is asked and nothing written.
 
-    ``specs`` are the backends of the run. Raises UsageError for a trial that the folder does not have, and
-    ReplayMismatchError where a step asks something else than it did, as the task or the agent was changed since.
+    ``specs`` are the backends of the run. Raises MissingDataError where there is no run, UsageError for a trial that it
+    does not have, and ReplayMismatchError where a step asks something else than it did, as the task or the agent was
+    changed since.
     """
-    record = RunFolder.read_record(folder)
-    if not record:
-        raise UsageError(f"{folder}: holds no run (there is no run.json); name the folder that a run printed")
+    record = run_record(folder)
     if task not in record["tasks"]:
         raise UnknownNameError("task of this run", task, record["tasks"])
     selection = stored_selection(record, TaskOverrides(), frozenset(specs))
     (chosen,) = (one for one in selection if one.name == task)
-    rows = _rows(folder, task, sample, repeat)
+    rows = _rows(folder, task, sample, repeat, finished=record["finished"])
     with closing(Journal(folder / "journal", MediaStore(folder / "media"), writable=False)) as journal:
         return _Tracer(journal, _agents(specs, limits)).trial(chosen, rows)
 
 
-def _rows(folder: Path, task: str, sample: str, repeat: int) -> TrialRows:
+def _rows(folder: Path, task: str, sample: str, repeat: int, *, finished: bool) -> TrialRows:
     repeats: list[int] = []
     ids: list[str] = []
     for rows in trial_rows(folder, task):
@@ -88,7 +87,10 @@ def _rows(folder: Path, task: str, sample: str, repeat: int) -> TrialRows:
         raise UsageError(
             f"{task}: the sample {sample!r} has no repeat {repeat} here; it has {', '.join(map(str, repeats))}"
         )
-    raise UsageError(f"{task}: this run has no trial of the sample {sample!r}{did_you_mean(sample, ids)}", name=sample)
+    yet = "" if finished else " yet, as it was stopped before its end"
+    raise UsageError(
+        f"{task}: this run has no trial of the sample {sample!r}{yet}{did_you_mean(sample, ids)}", name=sample
+    )
 
 
 def _agents(specs: Mapping[str, BackendSpec], limits: AnswerLimits) -> dict[str, AgentBackend]:

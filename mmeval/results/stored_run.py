@@ -85,15 +85,21 @@ class StoredTask:
         yield from (None for _ in damaged)
 
 
+def run_record(folder: Path) -> dict[str, Any]:
+    """``run.json``. Raises MissingDataError where there is no run, UsageError for one that is damaged."""
+    record = RunFolder.read_record(folder)
+    if not record:
+        raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
+    return record
+
+
 class StoredRun:
     """A run folder for reading; ``results`` is its newest results file, or empty.
     Raises MissingDataError where there is no run, UsageError for one that is damaged."""
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:
         self.folder = folder
-        self.record = RunFolder.read_record(folder)
-        if not self.record:
-            raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
+        self.record = run_record(folder)
         self.results_file = results or newest_results(folder, self.record)
         self.results: TaskRow = {} if self.results_file is None else read_results(self.results_file)
 

@@ -156,9 +156,11 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     for role in backends:
         if role not in asked:
             others = sorted({*asked} - {MODEL})
+            agents = [backend.agent for backend in backends.values() if isinstance(backend, AgentBackend)]
+            near = did_you_mean(role, {*others, *(name for agent in agents for name in agent.may_ask)})
             asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
             raise UsageError(
-                f"--role {role}: no chosen task asks this role{did_you_mean(role, others)} ({asks})",
+                f"--role {role}: no chosen task asks this role{near} ({asks})",
                 name=role,
                 known=others,
             )
@@ -168,7 +170,7 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
     """Raises UsageError for an unasked role that looks misspelt.
     This happens before its backend is made."""
     check_variants(specs, _by_kind(tasks))
-    of_agents = {role for spec in specs.values() if (agent := _agent(spec)) for role in agent.signature.roles}
+    of_agents = {role for spec in specs.values() if (agent := _agent(spec)) for role in agent.may_ask}
     asked = {*_asked(tasks, specs, lambda role: roles_of(specs, role)), *of_agents}
     for role in specs:
         if role not in asked and (near := did_you_mean(role, asked - {MODEL})):

@@ -114,7 +114,7 @@ def test_a_role_that_neither_a_task_nor_an_agent_asks_is_refused(tmp_path: Path)
     agents: dict[str, Any] = {"model": BackendSpec("toy_agent"), "roles": {"helper": TOY, "text_to_imag": TOY}}
     with pytest.raises(UsageError) as caught:
         run_toy(tmp_path, task(), **agents)
-    assert (caught.value.name, "text_to_image" in str(caught.value)) == ("text_to_imag", False)
+    assert (caught.value.name, "text_to_image" in str(caught.value)) == ("text_to_imag", True)
     assert caught.value.known == ("helper",)
 
 

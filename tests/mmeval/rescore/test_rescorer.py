@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, MissingError, UsageError
 from mmeval.report.numbers import is_subset
 from mmeval.report.progress_bar import Quiet
 from mmeval.rescore.rescorer import rescore
@@ -83,7 +83,7 @@ def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -
 
 
 def test_a_folder_without_a_run_or_a_metric_that_cannot_be_computed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=re.escape(str(tmp_path))):
+    with pytest.raises(MissingDataError, match=re.escape(str(tmp_path))):
         again(tmp_path)
     assert list(tmp_path.glob("run.lock")) == []
     with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):

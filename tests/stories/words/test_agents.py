@@ -17,6 +17,7 @@ DRIVEN = """
     toy_agent --prompt x --cases c.jsonl | toy_agent --cases c.jsonl | toy_agent --prompt x gone.png
 """
 CAST = """
+    --role helper=toy --role text_to_imag=toy
     --role helpr=toy | --role helper=toy --role painter=toy | --role helper=toy_agent
     --role helper=toy --role text_to_image=toy_local | --role helper=toy,gen.temprature=1
     --role helper=toy --model_args prompts=gone | --role helper=toy --max_calls_per_answer 1
@@ -36,6 +37,10 @@ CASES = {
         "trace runs/toy_agent/default --task t --sample 0",
         {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n'},
         before=(f"{AGENT} --role helper=toy",),
+    ),
+    "trace of a run that was stopped": Case(
+        "trace runs/toy_agent/default --task t --sample 2",
+        before=(f"{AGENT} --role helper=toy --budget_calls 2 --max_connections 1",),
     ),
     "trace of no run": Case("trace runs --task t --sample 0"),
 }
