@@ -57,7 +57,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
         found.rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
         official = any(_is_official(run, task) for task in tasks)
         if found.rows or found.lost:
-            yield from _level_tables(found, by, official=official)
+            yield from _level_tables(run.model, found, by, official=official)
         if found.rows and official:
             yield _released_table(found, by)
 
@@ -108,7 +108,7 @@ def _value(found: Found, level: str, score: Mapping[str, Any] | None) -> float |
     return value
 
 
-def _level_tables(found: Found, by: str, *, official: bool) -> Iterator[Table]:
+def _level_tables(model: str, found: Found, by: str, *, official: bool) -> Iterator[Table]:
     categories = roll_up(found.rows)["categories"]
     average = average_of(categories, official=official)
     semantic = roll_up([row for row in found.rows if row["category"] != SEMANTIC])["categories"].get(
@@ -123,12 +123,13 @@ def _level_tables(found: Found, by: str, *, official: bool) -> Iterator[Table]:
         yield Table(
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
             (
+                "Model",
                 f"Avg.{PARTIAL if lacks else ''}",
                 *columns,
                 WITHOUT_SEMANTIC,
                 "Lost",
             ),
-            ((average[level], *values.values(), semantic.get(level), _lost(found, level)),),
+            ((model, average[level], *values.values(), semantic.get(level), _lost(found, level)),),
             (*_notes(found, level, lacks), *([SEMANTIC_NOTE] if level == LEVELS[0] else [])),
             digits=3,
         )

@@ -2,6 +2,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.report.table_formats.layouts import csv_tables
 from mmeval.results import Table
 from mmeval.tasks.isg.layout import JUDGED, layout
 from mmeval.tasks.isg.subtasks import TASKS
@@ -43,21 +44,26 @@ def test_each_level_has_a_table_of_categories_and_decomposition_without_semantic
     found = tables(tmp_path, whole)
     assert ["judge-1" in table.title for table in found] == [False, True, True, True]
     structural, _, image, _ = found
-    assert structural.headers[0] == "Avg."
-    average, *categories, without, lost = structural.rows[0]
-    assert (categories[3], without, lost) == (2 / 3, 1, "0")
+    assert structural.headers[:2] == ("Model", "Avg.")
+    model, average, *categories, without, lost = structural.rows[0]
+    assert (model, categories[3], without, lost) == ("m", 2 / 3, 1, "0")
     assert average == (7 + 2 / 3) / 8
-    assert (image.rows[0][8], image.headers[0]) == (None, "Avg.")
-    assert image.rows[0][0] == (6 * 0.5 + 0.4) / 7
+    assert (image.rows[0][9], image.headers[1]) == (None, "Avg.")
+    assert image.rows[0][1] == (6 * 0.5 + 0.4) / 7
+
+
+def test_each_number_of_a_level_has_a_name_in_csv(tmp_path: Path) -> None:
+    lines = csv_tables(tables(tmp_path, {"howto": rows((1, 5, 0.5, 6))})).splitlines()
+    assert any(",m,Avg. (partial)," in line for line in lines)
 
 
 def test_what_is_lacking_or_lost_is_in_the_table_and_named(tmp_path: Path) -> None:
     given = {"howto": rows((1, "unscored", 1, 4), (1, 4, 0, 8), "failed"), "painting": rows((0, 1, 0, 1), unread=1)}
     structural, block, image, _ = tables(tmp_path, given)
-    assert structural.headers[0] == "Avg. (partial)"
+    assert structural.headers[1] == "Avg. (partial)"
     assert "Style" in structural.notes[0]
     assert [table.rows[0][-1] for table in (structural, block, image)] == ["1 (25.0%)", "2 (50.0%)", "1 (25.0%)"]
-    assert block.rows[0][5:7] == (4, 1)
+    assert block.rows[0][6:8] == (4, 1)
     assert any("1 of 4 block" in note for note in block.notes)
     unscored = {"howto": rows(("unscored", 1, 0, 1), (1, 1, 0, 1))}
     assert tables(tmp_path / "unscored", unscored)[0].rows[0][-1] == "1 (50.0%)"
@@ -80,7 +86,7 @@ def test_the_average_of_the_pictures_is_the_same_in_both_tables_of_the_official_
     whole = {name.removeprefix("isg_"): rows((1, 5, 0.5, 6)) for name in TASKS}
     whole["object_qa"] = whole["historical"] = rows((1, 5, 0, 6))
     _, _, image, _, released = tables(tmp_path, whole, metrics={f"isg_{name}": OFFICIAL for name in whole})
-    assert (image.rows[0][0], image.rows[0][8], released.rows[-1][2]) == (0.5, 0, 0.5)
+    assert (image.rows[0][1], image.rows[0][9], released.rows[-1][2]) == (0.5, 0, 0.5)
 
 
 def test_a_level_whose_scoring_is_suspended_is_blank_in_both_tables(tmp_path: Path) -> None:
@@ -88,7 +94,7 @@ def test_a_level_whose_scoring_is_suspended_is_blank_in_both_tables(tmp_path: Pa
     metrics = {f"isg_{name}": OFFICIAL for name in given}
     suspended = {"task": "isg_howto", "metric": "isg_block", "value": None, "n": 1, "scored": 1, "suspended": True}
     _, block, _, _, released = tables(tmp_path, given, metrics=metrics, results=[suspended])
-    assert (block.rows[0][0], [row[3] for row in released.rows]) == (None, [None] * 9)
+    assert (block.rows[0][1], [row[3] for row in released.rows]) == (None, [None] * 9)
     assert released.rows[-1][1:3] == (2 / 8, 2 / 7)
 
 
