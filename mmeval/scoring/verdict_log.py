@@ -46,9 +46,15 @@ class Served:
 
 
 def served_versions(folder: Path) -> list[Served]:
-    """Every version in a score set's log, in the order of their first verdicts."""
-    found = (row for _, row in read_rows(folder / FILE) if "error" not in row)
-    return list(dict.fromkeys(Served(r["role"], r["asked"], r["served"], r["fingerprint"]) for r in found))
+    """Every version in a score set's log, in the order of their first verdicts.
+    A judge that was asked and gave no reply that can be read has an empty one."""
+    found: dict[Served, bool] = {}
+    for _, row in read_rows(folder / FILE):
+        replied = "error" not in row
+        one = Served(row["role"], row["asked"], *((row["served"], row["fingerprint"]) if replied else ("", "")))
+        found[one] = replied or found.get(one, False)
+    known = {(one.role, one.asked) for one, replied in found.items() if replied}
+    return [one for one, replied in found.items() if replied or (one.role, one.asked) not in known]
 
 
 def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:
