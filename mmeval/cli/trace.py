@@ -80,9 +80,9 @@ def _written(content: Interleaved) -> str:
     seen: Counter[PartKind] = Counter()
     texts: list[str] = []
     for part in content.parts:
-        seen[part.kind] += 1
-        beside = "" if part.text is not None else render(part.kind, seen[part.kind])
-        texts += [part.raw or beside] if part.kind != "reasoning" else []
+        if part.kind != "reasoning":
+            seen[part.kind] += 1
+            texts.append(part.raw or ("" if part.text is not None else render(part.kind, seen[part.kind])))
     return "".join(texts)
 
 

@@ -58,7 +58,11 @@ def changes_between(runs: Sequence[ComparedRun], rows: Sequence[NumberRow]) -> C
         if "definition" in aspects:
             changed.append(Change("definition", other.name, "", ""))
     what_changed = {change.what for change in changed}
-    seen = _OF_MODELS if all(runs[0].asked.isdisjoint(other.asked) for other in runs[1:]) else (*_ASPECTS, "definition")
+    seen = (
+        tuple(_OF_MODELS)
+        if all(runs[0].asked.isdisjoint(other.asked) for other in runs[1:])
+        else (*_ASPECTS, "definition")
+    )
     return Changes(tuple(what for what in seen if what not in what_changed), tuple(changed))
 
 
