@@ -62,7 +62,8 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         return
     yield "LICENSE is a placeholder: put your licence there before you publish"
     yield "next:"
-    yield f"  pip install -e {place if folder.is_absolute() else f'./{place}'}"
+    package = folder if folder.is_absolute() else f"./{folder}"
+    yield f"  pip install -e {shlex.quote(f'{package}[test]')}"
     yield f"  python -m pytest {place}"
     if kind == "benchmark":
         yield f"  mmeval validate {module}"

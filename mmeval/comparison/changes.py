@@ -39,8 +39,10 @@ def changes_between(runs: Sequence[ComparedRun], rows: Sequence[NumberRow]) -> C
     changed: list[Change] = []
     for other in runs[1:]:
         tasks = sorted(inside & runs[0].asked & other.asked)
+        if apart := runs[0].asked.isdisjoint(other.asked):
+            changed.append(Change("no task in common", other.name, "", ""))
         other_words = _prompts(runs[0], tasks) != _prompts(other, tasks)
-        for what, told in _ASPECTS.items():
+        for what, told in (_OF_MODELS if apart else _ASPECTS).items():
             before, now = told(runs[0], tasks), told(other, tasks)
             if what == "data" and other_words:  # which are in the digests of samples
                 before, now = _without_digests(before), _without_digests(now)
@@ -56,7 +58,12 @@ def changes_between(runs: Sequence[ComparedRun], rows: Sequence[NumberRow]) -> C
         if "definition" in aspects:
             changed.append(Change("definition", other.name, "", ""))
     what_changed = {change.what for change in changed}
-    return Changes(tuple(what for what in (*_ASPECTS, "definition") if what not in what_changed), tuple(changed))
+    seen = (
+        tuple(_OF_MODELS)
+        if all(runs[0].asked.isdisjoint(other.asked) for other in runs[1:])
+        else (*_ASPECTS, "definition")
+    )
+    return Changes(tuple(what for what in seen if what not in what_changed), tuple(changed))
 
 
 def _model(run: ComparedRun, _tasks: Sequence[str]) -> str:
@@ -136,9 +143,10 @@ def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
     return _one({task: name for task, name in found.items() if name})
 
 
+_OF_MODELS: Mapping[str, Callable[[ComparedRun, Sequence[str]], Any]] = {"model": _model, "weights": _weights}
+"""What runs without a task in common can be compared by."""
 _ASPECTS: Mapping[str, Callable[[ComparedRun, Sequence[str]], Any]] = {
-    "model": _model,
-    "weights": _weights,
+    **_OF_MODELS,
     "generation": _generation,
     "prompts": _prompts,
     "protocol": _protocol,

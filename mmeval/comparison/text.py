@@ -61,9 +61,10 @@ def _table(found: Comparison) -> list[str]:
     heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
     rows += [_cells(number, several=several) for number in found.numbers]
+    short = _short(found.names, 12 if several else _WIDEST_CELL)
     shown = [
         [
-            printable(cell, limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL)
+            printable(short.get(cell, cell), limit=12 if several and not at else 40 if at > 2 else _WIDEST_CELL)
             for at, cell in enumerate(row)
         ]
         for row in rows
@@ -78,6 +79,17 @@ def _table(found: Comparison) -> list[str]:
         before = name
         lines.append("  ".join(_laid(row, widths, several=several)).rstrip())
     return lines
+
+
+def _short(names: Sequence[str], limit: int) -> dict[str, str]:
+    """Names in short, cut in the middle where they begin alike."""
+    cut = {name: printable(name, limit=limit) for name in names}
+    counts = Counter(cut.values())
+    end = limit // 2
+    return {
+        name: short if counts[short] == 1 else printable(name, limit=limit - end) + printable(name[-end:], limit=end)
+        for name, short in cut.items()
+    }
 
 
 def _heading(number: Number) -> str:

@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.support.stored_run import Told, text, write_run
-from tests.support.words import RUN, Case, shown
+from tests.support.words import RUN, TASK, TINY, Case, shown
 
 A, B, C = (f"runs/{name}/default" for name in ("omni-1", "omni-2", "omni-3"))
 
@@ -25,6 +25,8 @@ def told(folder: Path) -> None:
 
     for name, right, lost in ((A, 10, 0), (B, 25, 3), (C, 11, 0)):
         write_run(folder / name, trials(right, lost), results={}, model=Path(name).parts[1])
+    for name in ("base", "chat"):
+        write_run(folder / name, trials(10), results={}, model=f"my-model-7b-{name}")
     write_run(folder / "episode", trials(10), results={"protocols": {"told": "episode"}}, model="episode")
     write_run(folder / "unfinished", trials(10))
 
@@ -36,7 +38,15 @@ CASES = {
             *(f"{A} {B}", f"{A} {B} --by level --detect 0.05", f"{A} {B} {C}", f"{A} {A}", f"{A} episode"),
             *(f"{B} {A} --fail_if_worse", f"{B} {A} --fail_if_worse 0.1", f"{A} {C} --fail_unless_within 0.05"),
             *(f"{A} {B} --format {name}" for name in ("json", "markdown", "latex", "csv", "jsno")),
-            *(f"{A} {B} {C} --format markdown", f"{A} unfinished", f"{A} nowhere", A, f"{A} {B} --metrics rihgt"),
+            *(
+                f"{A} {B} {C} --format markdown",
+                f"{A} unfinished",
+                "base chat",
+                f"base chat {A}",
+                f"{A} nowhere",
+                A,
+                f"{A} {B} --metrics rihgt",
+            ),
             *(f"{A} {B} --across judges", f"{A} {B} --by lvel", f"{A} {B} --correction holmes"),
             f"{A} {B} --fail_if_worse --fail_unless_within 0.1",
         )
@@ -44,6 +54,11 @@ CASES = {
     "runs of mmeval's own": Case(
         "compare runs/reference/default runs/empty/default --report false",
         before=(RUN, RUN.replace("reference", "empty")),
+    ),
+    "runs of other tasks": Case(
+        "compare runs/reference/default runs/empty/default --report false",
+        {**TINY, "u.yaml": TASK.replace("task: t", "task: u")},
+        before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "u.yaml")),
     ),
 }
 
