@@ -61,7 +61,7 @@ def asked(case: Case) -> list[Request]:
     return requests(prompts, wants=case.wants, params=case.params)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("check", CHECKS.values(), ids=[*CHECKS])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_adapter_keeps_the_contract(case: Case, check: BatchCheck) -> None:
     check(backend(case.model), asked(case))
