@@ -1,17 +1,17 @@
 """An agent that asks tools: parts keep their order, and calls of several samples share batches."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.backend.tool import load_tool
-from mmeval.content.parts import text_part
+from mmeval.agent import AgentProgram, agent
+from mmeval.backend import Tool
+from mmeval.content import Interleaved, text_part
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
-from mmeval.program.calls import Program, Role, ask_one
-from mmeval.records import Request, Response, answered
+from mmeval.program import ask_one
+from mmeval.records import Request, Response
 from tests.support.cli import ROOT, environment, mmeval_process
 from tests.support.task_folder import task, write_distribution, write_files, write_rows
 from tests.support.tiny_models import tiny_model
@@ -21,29 +21,24 @@ TOOLS = IMAGE, SPEECH = ("text_to_image", "text_to_speech")
 QUESTIONS = ("a hare", "a tortoise", "the race", "the end")
 PLUGINS = """
 [mmeval.model_backends]
-illustrator = tests.soak.models.test_tools:Illustrator
+illustrator = tests.soak.models.test_tools:illustrator
 noted_diffusers = tests.soak.models.test_tools:NotedDiffusers
 noted_hf = tests.soak.models.test_tools:NotedHF
 """
 
 
-class Illustrator:
+@agent(takes=("text",), gives=("text", "image", "audio"), version="1")
+def illustrator(
+    request: Request, text_to_image: Tool | None = None, text_to_speech: Tool | None = None
+) -> AgentProgram:
     """Words of its own, then a picture of what is asked, then more words, then what is asked as speech."""
-
-    capabilities = Capabilities.of(("text",), ("text", "image", "audio"))
-    identity: Mapping[str, Any] = {"backend": "illustrator"}
-    provenance: Mapping[str, Any] = {}
-
-    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
-        asked = asked_text(request)
-        drawn = yield from ask_one(load_tool("text_to_image").call(asked, size="32x32", steps=1))
-        spoken = yield from ask_one(load_tool("text_to_speech").call(asked))
-        return answered(
-            (text_part("Look: "), *drawn.require().parts, text_part(" And listen: "), *spoken.require().parts)
-        )
-
-    async def close(self) -> None:
-        pass
+    assert text_to_image is not None and text_to_speech is not None
+    asked = asked_text(request)
+    drawn = yield from ask_one(text_to_image.call(asked, size="32x32", steps=1))
+    spoken = yield from ask_one(text_to_speech.call(asked))
+    return Interleaved(
+        (text_part("Look: "), *drawn.require().parts, text_part(" And listen: "), *spoken.require().parts)
+    )
 
 
 class _Noted:
