@@ -18,9 +18,12 @@ from tests.support.hearing import class_folder
 from tests.support.sounds import tone
 from tests.support.tiny_models import tiny_model
 
-TINY = {
+OF_MMMG = {
     **{BEAT_THIS_NAME: "beat_this", CLAP_NAME: "clap", WHISPER_NAME: "whisper", GENDER_NAME: "wav2vec2_gender"},
     **{SPEAKER_NAME: "wavlm_sv", "BELLE-2/Belle-whisper-large-v3-zh": "whisper", "ssundaram21/dreamsim": "dreamsim"},
+}
+TINY = {
+    **OF_MMMG,
     **{CLIP_L14: "clip", CLIP_B32: "clip", LPIPS_NAME: "lpips"},
     **{RESNET50_NAME: "resnet50", INCEPTION_V3_NAME: "inception_v3"},
 }

@@ -93,7 +93,7 @@ def test_a_killed_run_of_unima_asks_nothing_and_runs_no_program_twice(tmp_path: 
         last = mmeval_process(*command(tmp_path, server.url, "killed"), env=environment())
         stats = server.stats()
     assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), whole.err + last.err
-    assert (stats["repeated_after_answer"], stats["unique"]) == (once["repeated_after_answer"], once["unique"])
+    assert (stats["answered"], stats["unique"]) == (once["answered"], once["unique"])
     assert told(tmp_path, "killed") == told(tmp_path, "whole")
     titles = [step["title"] for row in told(tmp_path, "whole").values() for step in row[2][0][0]["steps"]]
     assert {"judge", "check", "generate"} < set(titles)
