@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.program.calls import Program
@@ -180,3 +181,11 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 def billed_name(identity: Mapping[str, Any]) -> str:
     """The name for the price of a backend's calls: its model, else its own name."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
+
+
+def hosts_of(backend: Backend) -> str:
+    """The hosts that a backend's calls go to; empty where that is this machine."""
+    stated = backend.provenance
+    urls = [str(backend.identity.get("base_url") or ""), *stated.get("replicas", ())]
+    hosts = dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in urls)
+    return ", ".join(filter(None, hosts)) or str(stated.get("host") or "")
