@@ -106,9 +106,17 @@ class Startable(Protocol):
 
 
 @runtime_checkable
+class Logged(Protocol):
+    """A backend that starts a program of its own, which writes a log. ``log_into`` names the file for it in the run
+    folder, before ``start``."""
+
+    def log_into(self, file: Path) -> None: ...
+
+
+@runtime_checkable
 class LocalWork(Protocol):
-    """A model backend whose calls are work for the processors of this machine: they cost nothing.
-    ``usual_connections`` of them are made at a time, unless its role says otherwise."""
+    """A model backend whose calls are work for this machine: they cost nothing.
+    ``usual_connections`` of them are made at a time (0: as many as of any server), unless its role says otherwise."""
 
     @property
     def usual_connections(self) -> int: ...

@@ -19,7 +19,7 @@ from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
 from mmeval.model_backends.process.messages import Hello, failure, read_hello, read_line
 from mmeval.model_backends.process.settings import Settings
-from mmeval.system import Leash, ending, to_line
+from mmeval.system import Leash, ending, last_lines, to_line
 from mmeval.wording import printable
 
 MAX_LINE_BYTES = 2**26
@@ -28,9 +28,7 @@ END_SECONDS = 3.0
 """How long a program may take to end when it is asked to."""
 _LOOK_SECONDS = 0.5
 """How often the program is looked after while nothing comes: what it has started may hold its output open."""
-_LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
-_OURS = " [mmeval."
-"""In the lines of our own log, which stand in the same file."""
+_LOG_CHARS = 600
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
 log = logging.getLogger(__name__)
@@ -110,7 +108,7 @@ class Program:
                 raise self.bad(f"it wrote a line that is no message ({error}): {_shown(line)}") from None
             if message["type"] == "log":
                 level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
-                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LAST_CHARS))
+                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LOG_CHARS))
             elif message["type"] in types:
                 return message
             else:
@@ -205,11 +203,7 @@ class Program:
 
     def _said(self) -> str:
         """The last lines of its error stream."""
-        handle = self._errors if isinstance(self._errors, int) else self._errors.fileno()
-        begin = max(self._from, os.fstat(handle).st_size - _LAST_BYTES)
-        lines = os.pread(handle, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-        last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
-        return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
+        return last_lines(self._errors if isinstance(self._errors, int) else self._errors.fileno(), self._from)
 
     def _close_errors(self) -> None:
         if not isinstance(self._errors, int):
