@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, Ended, results, started, wait_for
+from tests.support.cli import DEADLINE, Ended, kept_answers, results, started, wait_for
 from tests.support.processes import gone
 from tests.support.server_runs import ServerRuns
 
@@ -50,4 +50,5 @@ def test_nothing_answered_is_asked_again_whatever_is_killed(tmp_path: Path) -> N
     assert done.code == 0, done.err
     (number,) = results(tmp_path)["mmeval"]["results"]
     assert (number["value"], number["scored"], number["n"]) == (1.0, len(ROWS), len(ROWS))
+    assert kept_answers(tmp_path) == len(ROWS)
     assert len(runs.noted("asked")) <= len(ROWS) + 2 * kills
