@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mmeval.errors import StorageError
+from mmeval.system.signals import is_alive
 
 _EXCHANGE = 2
 _HERE = -100
@@ -27,7 +28,7 @@ def replaced(folder: Path) -> Iterator[Path]:
     prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
     for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
         number = left.name.removeprefix(prefix)
-        if number.isdigit() and not _alive(int(number)):
+        if number.isdigit() and not is_alive(int(number)):
             shutil.rmtree(left, ignore_errors=True)
     new = folder.with_name(f"{prefix}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
@@ -62,16 +63,6 @@ def own_cache() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
     except RuntimeError:  # the user has no home folder
         raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
 
 
 def _exchange(new: Path, old: Path) -> None:
