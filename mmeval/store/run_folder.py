@@ -113,9 +113,9 @@ class RunFolder:
         )
         self._write()
 
-    def finish(self) -> None:
-        """Note that every trial of the last command was made."""
-        self._record["finished"] = True
+    def note(self, **fields: Any) -> None:
+        """Set fields of ``run.json``; ``finished``: every trial of the last command was made."""
+        self._record.update(fields)
         self._write()
 
     def check_present(self) -> None:
@@ -146,7 +146,7 @@ def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str,
     before = record.get("identity")
     if before is None or not answers:
         return
-    changes = list(_differences(before, json.loads(json.dumps(identity))))
+    changes = list(differences(before, json.loads(json.dumps(identity))))
     if changes:
         raise IdentityChangedError(
             f"{path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
@@ -197,10 +197,11 @@ def set_aside(path: Path) -> Path | None:
     return target
 
 
-def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    """The fields in which two records differ, with both values."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
-            yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+            yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
     elif before != now:
         yield f"{name} {_short(before)} -> {_short(now)}"
 

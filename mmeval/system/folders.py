@@ -1,4 +1,4 @@
-"""Replaces folders as a whole; finds free space and the cache of mmeval."""
+"""Replaces folders and files as a whole; finds free space and the cache of mmeval."""
 
 from __future__ import annotations
 
@@ -41,6 +41,27 @@ def replaced(folder: Path) -> Iterator[Path]:
             new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> bool:
+    """Give a file a second place: a hard link where one can be had, else a copy, whole or not at all.
+    Returns whether it was not there, in its size. Raises StorageError."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        if target.exists() and target.stat().st_size == source.stat().st_size:
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        try:
+            temporary.hardlink_to(source)
+        except OSError:  # another disk, a file system without links, or too many of them
+            shutil.copyfile(source, temporary)
+        temporary.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StorageError(f"{target}: cannot be written ({error.strerror or error}); free space") from None
+    return True
 
 
 def free_bytes(path: Path) -> int:
