@@ -8,10 +8,22 @@ from typing import Any
 import pytest
 
 from tests.support.bad_disks import file_limit
-from tests.support.cli import Ended, mmeval, openai, results, run_folder, score_files, started, wait_for
+from tests.support.cli import (
+    Ended,
+    environment,
+    mmeval,
+    openai,
+    results,
+    run_folder,
+    score_files,
+    started,
+    wait_for,
+)
+from tests.support.judges import judge, judge_server
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import where, write_questions
+from tests.support.task_folder import write_rows
 
 OF_TIME_AND_PLACE = ("date", "start_time", "total_evaluation_time_seconds", "git_hash", "crc", "counts")
 
@@ -233,3 +245,41 @@ def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(sh
     assert (second.code, merged.code, ended.code) == (2, 2, 0), second.err + merged.err + ended.err
     assert "another process is working here" in second.error
     assert "another process is working here" in merged.error
+
+
+def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(shards: Shards, tmp_path: Path) -> None:
+    rubric = {"rubric": ["It greets.", "It is short."]}
+    write_rows(tmp_path / "greet_data", *({"id": f"{i}", "input": f"Greet guest {i}.", **rubric} for i in range(6)))
+    (tmp_path / "tasks" / "ask.yaml").write_text(
+        f"task: ask\ndataset_path: {tmp_path / 'greet_data'}\nmetric_list:\n"
+        "  - metric: rubric_judge\nmetadata: {version: 1}\n"
+    )
+    with judge_server(tmp_path / "kind", {"guest 3": {"met": "no"}}) as kind:
+        whole = shards.whole(*judge(kind))
+        asked = kind.stats()["requests"]
+        codes = shards.ask("1/2", "2/2", more=judge(kind))
+    without_key = {name: value for name, value in environment().items() if name != "OPENAI_API_KEY"}
+    merged = mmeval("merge", shards.run, env=without_key)
+    assert (codes, merged.code, kind.stats()["requests"]) == ([0, 0], 0, 2 * asked), merged.err
+    ours, theirs = document(shards.folder / "runs"), document(whole)
+    assert shards.scores() == score_files(whole)
+    assert (ours["mmeval"], ours["results"]) == (theirs["mmeval"], theirs["results"])
+
+
+def test_what_is_scored_otherwise_on_another_machine_is_refused_by_its_metric(shards: Shards) -> None:
+    shards.ask("1/2")
+    elsewhere(shards, "2/2", "--metric_args", '{"exact_match": {"ignore_case": false}}')
+    refused = shards.merge()
+    assert (refused.code, "tasks.ask.metric_list" in refused.error) == (2, True), refused.err
+
+
+def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> None:
+    shards.server.state.settings.poison = "question 7"
+    fails = ("--retry_on_error", "0")
+    codes = shards.ask("1/2", "2/2", more=fails)
+    merged = shards.merge()
+    row = results(shards.run)["mmeval"]["results"][0]
+    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 40), merged.err
+    shards.server.state.settings.poison = ""
+    assert (shards.ask("2/2"), shards.merge().code) == ([0], 0)
+    assert results(shards.run)["mmeval"]["results"][0]["failed"] == 0
