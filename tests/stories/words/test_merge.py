@@ -25,7 +25,7 @@ CASES = {
             folder / "others/reference/default/shards/2-of-2", folder / "runs/reference/default/shards/2-of-2"
         ),
     ),
-    "a report before the merge": Case("report runs/reference/default", before=(ONE,)),
+    "a score before the merge": Case("score runs/reference/default", before=(ONE,)),
     "a run without shards": Case(MERGE, before=(RUN,)),
     "a folder without a run": Case("merge nothing"),
     "no folder": Case("merge"),
