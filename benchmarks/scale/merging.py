@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Measured, measure
+from mmeval.store.run_folder import RunFolder
 
 MEDIUM_BYTES = 2048
 VIDEO_BYTES = 1_000_000
 DISTINCT = 1000
 """So many videos have bytes of their own; the others are hard links to them, under names and questions of their own."""
+_SAMPLE = re.compile(rb'{"i":(\d+),')
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -41,32 +45,58 @@ metric_list:
 
 
 def merged(shards: int, trials: int) -> Iterator[Figure]:
-    """Shards that commands have made, each trial with a medium of its own that lies in its shard's store."""
+    """The lines of one run dealt out to shards, each trial with a medium of its own that lies in its shard's store."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write(
-            folder,
-            ({"id": str(n), "input": f"question {n}", "reference": str(n), "level": n % 9} for n in range(trials)),
-        )
-        with ThreadPoolExecutor(2) as two:
-            list(two.map(lambda number: _shard(folder, number, shards, trials), range(1, shards + 1)))
+        rows = ({"id": str(n), "input": f"question {n}", "reference": str(n), "level": n % 9} for n in range(trials))
+        _write(folder, rows)
+        subprocess.run(_command(folder), cwd=ROOT, check=True, capture_output=True)
         run = folder / "runs" / "reference" / "default"
+        whole = run.rename(folder / "whole")
+        _deal(whole, [run / "shards" / f"{number}-of-{shards}" for number in range(1, shards + 1)], trials)
         found = measure([sys.executable, "-m", "mmeval", "merge", str(run)], folder)
         linked = sum(path.stat().st_nlink == 2 for path in run.glob("media/*/*"))
-    how = f"{shards} shards of {trials:,} trials, {linked:,} media hard-linked, {found.cpu:.0f} s of CPU"
-    yield Figure("merging", found.wall, 60, " s", note=how)
+        same = all(
+            (run / file.relative_to(whole)).read_bytes() == file.read_bytes() for file in whole.rglob("scores.jsonl")
+        )
+    how = f"{shards} shards of {trials:,} trials, {linked:,} media linked, {found.cpu:.0f} s of CPU"
+    yield Figure("merging", found.wall, 60, " s", note=how if same else "the scores differ")
     yield Figure("peak memory of merging", found.peak, 300, " MiB")
 
 
-def _shard(folder: Path, number: int, of: int, trials: int) -> None:
-    shard = f"{number}/{of}"
-    subprocess.run([*_command(folder), "--shard", shard], cwd=ROOT, check=True, capture_output=True)
-    store = folder / "runs" / "reference" / "default" / "shards" / f"{number}-of-{of}" / "media"
-    for place in range(number - 1, trials, of):
-        data = f"{place}".encode().ljust(MEDIUM_BYTES, b"\0")
-        digest = hashlib.sha256(data).hexdigest()
-        (store / digest[:2]).mkdir(parents=True, exist_ok=True)
-        (store / digest[:2] / f"{digest}.bin").write_bytes(data)
+def _deal(whole: Path, folders: Sequence[Path], trials: int) -> None:
+    """Deal a run's lines out to shards, by the sample where a line has its place."""
+    for file in (
+        path for part in ("journal", "samples", "trials", "scores") for path in whole.glob(f"{part}/**/*.jsonl")
+    ):
+        with ExitStack() as opened, file.open("rb") as lines:
+            outs = [opened.enter_context(_place(whole, file, folder).open("wb")) for folder in folders]
+            for at, line in enumerate(lines):
+                place = _SAMPLE.match(line)
+                outs[(int(place[1]) if place else at) % len(folders)].write(line)
+    sets = {path.parent.name: path.name for path in whole.glob("scores/*/*")}
+    known = {"chosen": {"large": [[0, trials - 1, 1]]}, "subsets": {}, "score_sets": sets, "metric_device": ""}
+    for number, folder in enumerate(folders):
+        for plan in whole.glob("scores/*/*/plan.json"):
+            shutil.copy(plan, folder / plan.relative_to(whole))
+        for place in range(number, trials, len(folders)):
+            _keep_medium(folder / "media", f"{place}".encode().ljust(MEDIUM_BYTES, b"\0"))
+        with closing(RunFolder(folder)) as written:
+            written.note(**RunFolder.read_record(whole), shard=known)
+
+
+def _place(whole: Path, file: Path, folder: Path) -> Path:
+    """Where a shard has its lines of a file; segments have names that no other has."""
+    own = f"-{folder.name}" if file.parent.name == "journal" else ""
+    target = (folder / file.relative_to(whole)).with_stem(f"{file.stem}{own}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _keep_medium(store: Path, data: bytes) -> None:
+    digest = hashlib.sha256(data).hexdigest()
+    (store / digest[:2]).mkdir(parents=True, exist_ok=True)
+    (store / digest[:2] / f"{digest}.bin").write_bytes(data)
 
 
 def _command(folder: Path) -> list[str]:

@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     """Merge, print the tables, and return the exit code."""
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
-    from mmeval.rescore.merge import check_alike, division_of, is_merged, merge, stored_shards
+    from mmeval.rescore.division import check_alike, division_of, stored_shards
+    from mmeval.rescore.merge import is_merged, merge
     from mmeval.settings.flags import FLAGS
     from mmeval.settings.plan import make_plan
     from mmeval.settings.resolve import resolve

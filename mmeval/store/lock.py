@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
-_HELD = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -89,9 +88,9 @@ def _flock(descriptor: int, kind: int) -> bool:
     """Whether the kernel's lock was had; False where the file system has none. Raises HeldError."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise HeldError(os.pread(descriptor, 200, 0).decode(errors="replace").strip()) from None
     except OSError as error:
-        if error.errno in _HELD:
-            raise HeldError(os.pread(descriptor, 200, 0).decode(errors="replace").strip()) from None
         if error.errno in _NO_LOCKS:
             return False
         raise

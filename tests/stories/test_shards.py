@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.bad_disks import file_limit
 from tests.support.cli import (
+    QUIET,
     Ended,
     environment,
     mmeval,
@@ -264,6 +265,14 @@ def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(sha
     ours, theirs = document(shards.folder / "runs"), document(whole)
     assert shards.scores() == score_files(whole)
     assert (ours["mmeval"], ours["results"]) == (theirs["mmeval"], theirs["results"])
+
+
+def test_shards_that_only_ask_are_scored_after_the_merge(shards: Shards) -> None:
+    whole = shards.whole()
+    codes = shards.ask("1/2", "2/2", more=("--predict_only",))
+    merged, scored = shards.merge(), mmeval("score", shards.run, *QUIET)
+    assert (codes, merged.code, scored.code, shards.repeated()) == ([0, 0], 0, 0, 0), merged.err + scored.err
+    assert (document(shards.run)["results"], shards.scores()) == (document(whole)["results"], score_files(whole))
 
 
 def test_what_is_scored_otherwise_on_another_machine_is_refused_by_its_metric(shards: Shards) -> None:
