@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Merge, print the tables, and return the exit code."""
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
-    from mmeval.rescore.division import check_alike, division_of, stored_shards
+    from mmeval.rescore.division import division_of, stored_shards
     from mmeval.rescore.merge import is_merged, merge
     from mmeval.settings.flags import FLAGS
     from mmeval.settings.plan import make_plan
@@ -37,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.store.run_folder import RunFolder
     from mmeval.store.shard import MERGED
 
-    shards = stored_shards(args.folder)
-    division = division_of(args.folder, shards, partial=args.partial)
-    check_alike(args.folder, shards, division)
+    division = division_of(args.folder, stored_shards(args.folder), partial=args.partial)
     if is_merged(args.folder):
         write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold")
         exit_code: int = RunFolder.read_record(args.folder)[MERGED]["exit_code"]

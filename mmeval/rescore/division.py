@@ -38,6 +38,13 @@ class StoredShard(NamedTuple):
         found: Mapping[str, Any] = self.record.get("shard", {})
         return found
 
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What says of which run it is a part."""
+        settings = self.record["settings"]
+        chosen = {name: settings[name] for name in CHOOSING if name in settings}
+        return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
+
     def definition(self, task: str) -> dict[str, Any]:
         """What its score rows of a task depend on; empty where it has none."""
         sets = self.path / "scores" / file_name(task)
@@ -123,17 +130,15 @@ def _check_pair(run: Path, first: StoredShard, other: str, changes: Sequence[str
 def _of_tasks(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """The differences of the tasks that two records have."""
     for name in before["tasks"].keys() & now["tasks"].keys():
-        marks = ({"fingerprint": record["data"][name]["fingerprint"]} for record in (before, now))
-        yield from differences(*marks, f"data.{name}")
+        marks = {"fingerprint": before["data"][name]["fingerprint"]}
+        yield from differences(marks, {"fingerprint": now["data"][name]["fingerprint"]}, f"data.{name}")
         yield from differences(before["tasks"][name], now["tasks"][name], f"tasks.{name}")
 
 
 def _of_choice(first: StoredShard, one: StoredShard) -> Iterator[str]:
     """The differences of two shards of one division in what they are parts of, and in how they are scored."""
-    settings = [{name: shard.record["settings"].get(name) for name in CHOOSING} for shard in (first, one)]
-    yield from differences(*settings, "settings")
-    yield from differences(*({"names": sorted(shard.record["tasks"])} for shard in (first, one)), "tasks")
+    yield from differences(first.choice, one.choice)
     for task in first.record["tasks"]:
-        plans = [shard.definition(task) for shard in (first, one)]
-        if all(plans):
-            yield from differences(*plans, f"scores.{task}")
+        plan, other = first.definition(task), one.definition(task)
+        if plan and other:
+            yield from differences(plan, other, f"scores.{task}")
