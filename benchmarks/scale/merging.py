@@ -72,8 +72,8 @@ def _deal(whole: Path, folders: Sequence[Path], trials: int) -> None:
         with ExitStack() as opened, file.open("rb") as lines:
             outs = [opened.enter_context(_place(whole, file, folder).open("wb")) for folder in folders]
             for at, line in enumerate(lines):
-                place = _SAMPLE.match(line)
-                outs[(int(place[1]) if place else at) % len(folders)].write(line)
+                found = _SAMPLE.match(line)
+                outs[(int(found[1]) if found else at) % len(folders)].write(line)
     sets = {path.parent.name: path.name for path in whole.glob("scores/*/*")}
     known = {"chosen": {"large": [[0, trials - 1, 1]]}, "subsets": {}, "score_sets": sets, "metric_device": ""}
     for number, folder in enumerate(folders):

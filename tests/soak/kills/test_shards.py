@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from tests.soak.kills.test_crash import ENV, command, killed_once
@@ -13,6 +14,11 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 
 ROWS = 12
+
+
+def has_answered(server: MockServer, count: int) -> bool:
+    answered: int = server.stats()["answered"]
+    return answered >= count
 
 
 def test_three_shards_at_once_one_killed_and_run_again_are_merged_to_the_whole_run(tmp_path: Path) -> None:
@@ -28,15 +34,8 @@ def test_three_shards_at_once_one_killed_and_run_again_are_merged_to_the_whole_r
             others = [at_work.enter_context(started(*arguments, "--shard", f"{number}/3")) for number in (1, 3)]
             died = []
             for more in (draw.randint(2, 6), draw.randint(2, 6)):
-                wanted = server.stats()["answered"] + more
-                died.append(
-                    killed_once(
-                        lambda wanted=wanted: server.stats()["answered"] >= wanted,
-                        [*arguments, "--shard", "2/3"],
-                        server,
-                        output,
-                    )
-                )
+                reached = partial(has_answered, server, server.stats()["answered"] + more)
+                died.append(killed_once(reached, [*arguments, "--shard", "2/3"], server, output))
             last = mmeval_process(*arguments, "--shard", "2/3")
             ended = [running.ended() for running in others]
         cut = [sys.executable, "-m", "tests.support.dying", "results", "2", "merge", str(output / "m" / "default")]
@@ -59,16 +58,16 @@ def test_a_shard_that_is_killed_and_not_run_again_is_merged_in_part(tmp_path: Pa
     with MockServer(latency=0.05) as server:
         arguments = [*command(tasks, server.url, tmp_path / "runs"), "--max_connections", "2"]
         one = [*arguments, "--shard", "1/2"]
-        died = killed_once(lambda: server.stats()["answered"] >= 9, one, server, tmp_path / "runs")
+        died = killed_once(partial(has_answered, server, 9), one, server, tmp_path / "runs")
         (segment,) = run.glob("shards/*/journal/*.jsonl")
         with segment.open("ab") as file:
             file.write(b'{"k":"model/torn')
-        refused, partial = mmeval_process("merge", run), mmeval_process("merge", run, "--partial")
+        refused, part = mmeval_process("merge", run), mmeval_process("merge", run, "--partial")
         unfinished = [*results(run)["mmeval"]["unfinished"]]
         last = [mmeval_process(*arguments, "--shard", shard).code for shard in ("1/2", "2/2")]
         merged = mmeval_process("merge", run)
         stats = server.stats()
-    assert (died, refused.code, partial.code) == (-signal.SIGKILL, 2, 3), partial.err
+    assert (died, refused.code, part.code) == (-signal.SIGKILL, 2, 3), part.err
     assert unfinished == ["tale_turns", "tale_first", "tale_again"]
     assert "shard 1/2 is not finished, shard 2/2 is missing" in refused.error
     assert (last, merged.code, stats["repeated_after_answer"]) == ([0, 0], 0, 0), merged.err
