@@ -33,7 +33,8 @@ def figures(quick: bool) -> Iterator[Figure]:
         with serving(LATENCY) as url:
             yield from ServerBench(folder, url, count=200 if quick else 1_000, pairs=1 if quick else 5).figures()
         model = Model(Path(tiny_model("llm")))
-        yield AgentOfLocal(folder, model, pairs=1 if quick else 3).figure(32 if quick else 64)
+        (local := folder / "local").mkdir()
+        yield AgentOfLocal(local, model, pairs=1 if quick else 3).figure(32 if quick else 64)
 
 
 class ServerBench(Bench):
@@ -80,6 +81,8 @@ class ServerBench(Bench):
 
 class AgentOfLocal(LocalBench):
     """The agent with a local planner, beside the bare loop."""
+
+    words = "how many? "  # ten turns of the longer words are more than the model reads
 
     def figure(self, trials: int) -> Figure:
         name = f"{trials} answers of {CALLS} calls of a local planner"

@@ -57,6 +57,8 @@ def figures(quick: bool) -> Iterator[Figure]:
 class LocalBench:
     """Measures in one folder."""
 
+    words = WORDS
+
     def __init__(self, folder: Path, model: Model, *, pairs: int) -> None:
         self._folder, self._model, self._pairs, self._runs = folder, model, pairs, 0
         self._env = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -111,7 +113,7 @@ class LocalBench:
         (self._folder / f"{name}.yaml").write_text(TASK.format(name=name, protocol=protocol, tokens=tokens))
         with (folder / "test.jsonl").open("w") as ours, (folder / "bare.jsonl").open("w") as bare:
             for row in range(count):
-                asked = [f"{row} {turn}: {WORDS}" for turn in range(turns)]
+                asked = [f"{row} {turn}: {self.words}" for turn in range(turns)]
                 messages = [{"role": "user", "content": words} for words in asked]
                 ours.write(json.dumps({"id": str(row), "input": messages, "reference": "none"}) + "\n")
                 bare.write(json.dumps({"turns": asked}) + "\n")
