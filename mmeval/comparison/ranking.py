@@ -136,7 +136,7 @@ def _joint(row: NumberRow, runs: Sequence[ComparedRun]) -> tuple[list[float], Va
                 if value is None:  # a weighted mean without any weight
                     return None
                 values[run] += piece.share / total * value
-                # The draws are the same for every run and piece: their seed is. One of no trial of a piece adds nothing.
+                # All runs and pieces have the same draws, as their seed is. One of no trial of a piece adds nothing.
                 drawn = distribution(drawn_statistic(side, aggregator, {}, clusters), len(clusters), BOOTSTRAP_ITERS)
                 draws[:, run] += piece.share / total * np.nan_to_num(drawn)
     trials = sum(max(len(sides[0]) for _, sides in parts) for parts in by_task.values())
