@@ -154,6 +154,11 @@ class JobQueue:
         """How many trials there will be; an upper limit before a filter is applied."""
         return sum(choice.size * task.repeats for task, choice in zip(self.tasks, self._choices, strict=True))
 
+    @property
+    def counted(self) -> bool:
+        """Whether ``total`` is exact."""
+        return all(choice.counted for choice in self._choices)
+
     def check(self) -> None:
         """Raises UsageError if a task has no sample left, or no sample can be asked.
         Opens the data, and reads them up to the first chosen sample that can be asked; where samples are drawn, all."""

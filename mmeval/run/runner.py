@@ -391,14 +391,13 @@ class _NewTrials(Runner):
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
             self._before = work.kept_before(jobs.readable())
-        # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
-        exact = self._resumed or (len(jobs.tasks) == 1 and not jobs.tasks[0].filter)
         self.progress.note(
             opening(
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
-                exact=exact,
+                exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
+                filtered=not jobs.counted,
                 bad=jobs.bad_ahead and not self._resumed,
             )
         )

@@ -118,6 +118,8 @@ class SampleChoice:
         found: list[Sample] = []
         with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))
+            if len(found) < count:
+                self._counted = len(found)
         return found
 
     def __iter__(self) -> Iterator[tuple[int, Sample]]:
