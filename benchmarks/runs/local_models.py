@@ -57,7 +57,8 @@ def figures(quick: bool) -> Iterator[Figure]:
 class LocalBench:
     """Measures in one folder."""
 
-    words = WORDS
+    words, tokens = WORDS, TOKENS
+    """What a turn asks, and how long its answer is."""
 
     def __init__(self, folder: Path, model: Model, *, pairs: int) -> None:
         self._folder, self._model, self._pairs, self._runs = folder, model, pairs, 0
@@ -102,8 +103,9 @@ class LocalBench:
         print(f"  private memory {sizes[0]:.0f} and {sizes[1]:.0f} MiB", file=sys.stderr)
         return 1024 * (sizes[1] - sizes[0]) / (3 * count)
 
-    def _task(self, count: int, turns: int, *, tokens: int = TOKENS) -> str:
+    def _task(self, count: int, turns: int, *, tokens: int | None = None) -> str:
         """A task of ``count`` samples; returns its name."""
+        tokens = tokens or self.tokens
         name = f"rows{count}x{turns}x{tokens}"
         folder = self._folder / name
         if folder.is_dir():
@@ -159,7 +161,7 @@ class LocalBench:
                 str(model.folder),
                 str(rows),
                 str(BATCH),
-                str(TOKENS),
+                str(self.tokens),
                 model.dtype,
                 model.device,
             ],
