@@ -77,8 +77,8 @@ class SampleChoice:
         there, should = len(self.dataset), self._task.expected.rows
         if should is None or there == should:
             return ""
-        effect = "its numbers are those of a subset" if there < should else "these are not the data it means"
-        return f"its data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
+        effect = "numbers are those of a subset" if there < should else "these are not the data it means"
+        return f"the data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
 
     @property
     def _fewer(self) -> bool:
