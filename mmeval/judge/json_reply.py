@@ -22,8 +22,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+
+from mmeval.records.response import Response
 
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
@@ -107,6 +109,19 @@ def read_objects(text: str) -> list[dict[str, Any]]:
             return found
         end = reader.at
     raise ReplyError("the reply holds no list of JSON objects")
+
+
+def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
+    """``Call.accept`` for what a reader can read: its ReplyError is the fault."""
+
+    def fault(response: Response) -> str:
+        try:
+            read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+    return fault
 
 
 def strict_json(text: str) -> Any:

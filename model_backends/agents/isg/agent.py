@@ -15,9 +15,9 @@ from mmeval.model_backends.agents.isg.dispatch import Tools
 from mmeval.model_backends.agents.isg.execution import Execution, Problem
 from mmeval.model_backends.agents.isg.layout import found_layout, stated_layout
 from mmeval.model_backends.agents.isg.plan import Step
-from mmeval.model_backends.agents.isg.rules import OFFICIAL, STANDARD
+from mmeval.model_backends.agents.isg.profiles import Official, Standard
 from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
-from mmeval.model_backends.agents.isg.team import Team, in_order
+from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import CallFailed, Program, Role, ask_one
 from mmeval.records import ErrorInfo, Request
 from mmeval.system import Checked
@@ -57,8 +57,8 @@ def isg_agent(
     """
     roles = {"select": tool_selector, "caption": captioner, "refine": refiner, "smooth": smoother}
     tools = Tools(text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph)
-    rules = OFFICIAL if profile == "official" else STANDARD
-    team = Team(request, planner, roles, tools, prompts, rules, max_items)
+    decided = Official() if profile == "official" else Standard()
+    team = Team(request, planner, roles, tools, prompts, decided, max_items)
     course = Course()
     error: ErrorInfo | None = None
     try:
@@ -66,7 +66,7 @@ def isg_agent(
             course.layout = stated_layout(team) if structure == "prompt" else (yield from found_layout(team))
         yield from _planned(team, course, refine)
         if course.problems:
-            course.answer = rules.given_up(course.answer) if course.exhausted else course.answer
+            course.answer = decided.given_up(course.answer) if course.exhausted else course.answer
         elif smooth and any(part.kind == "text" for part in course.answer.parts):
             course.smoothing = yield from smoothed(team, course.answer)
             course.answer = course.smoothing.answer
@@ -123,12 +123,12 @@ def _plan(team: Team, course: Course, title: str) -> Program[list[Step] | None]:
     """The steps of a plan, or of another one; None for another one that cannot be had."""
 
     def read(text: str) -> list[Step]:
-        return plan.steps_of(team.rules.rows(text))
+        return plan.steps_of(team.profile.rows(text))
 
     example = partial(plan.example, course.layout, *team.tools.usual(len(team.pictures)))
     told = {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
     if title == "plan":
-        pictures = in_order(team.pictures)
+        pictures = Interleaved(tuple(team.pictures))
         call = team.call("plan", read=read, example=example(sound=False), pictures=pictures, **told)
         return read((yield from ask_one(call)).require().text)
     earlier, problems = plan.written(course.plans[-1]), list(map(str, course.problems))

@@ -1,10 +1,11 @@
-"""The tools of plans: which one a step is given to, with which arguments, and what it has made."""
+"""The tools of plans: which one a step is given to, and with which arguments."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mmeval.backend import Tool
@@ -13,7 +14,7 @@ from mmeval.judge import ReplyError, read_object
 from mmeval.program import Call
 
 Arguments = Mapping[str, Any]
-MOST_FRAMES, USUAL_FRAMES = 8, 4
+MOST_PARTS, USUAL_FRAMES = 8, 4
 FIXED_TURNS = (300 / 360, 330 / 360, 30 / 360, 60 / 360)
 """The views of Fixed3DGeneration as fractions of a turn to the right, in the order that is documented."""
 
@@ -48,50 +49,37 @@ class Selected(NamedTuple):
         words = [self.wanted.text] if self.wanted.text else []
         return self.tool.call(*words, *pictures, title="tool", **how)
 
-    def checked(self, parts: Sequence[Part]) -> Sequence[Part] | str:
-        """The pictures that were asked for, or why these are others. A film may have more, which are cut off."""
-        wanted = self.wanted.parts
-        found = parts if self.tool.parts else parts[:wanted]
-        return found if len(found) == wanted else f"{self.kind.name} gave {len(found)} of {wanted} pictures"
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ReplyError(f"{name} holds no text")
+    return value.strip()
 
 
-def _of_prompt(parts: int) -> Callable[[Arguments], Wanted]:
-    def read(arguments: Arguments) -> Wanted:
-        text = arguments.get("prompt")
-        if not isinstance(text, str) or not text.strip():
-            raise ReplyError("prompt is no text")
-        return Wanted(text.strip(), parts)
-
-    return read
+def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
+    return Wanted(_text(arguments.get("prompt"), "prompt"), parts)
 
 
 def _film(arguments: Arguments) -> Wanted:
     prompts, frames = arguments.get("prompt_list"), arguments.get("num_screenshot", USUAL_FRAMES)
-    first = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
-    text = first.get("content") if isinstance(first, dict) and first.get("type") == "text" else None
-    if not isinstance(text, str) or not text.strip():
-        raise ReplyError("prompt_list does not hold exactly one text")
-    if type(frames) is not int or not 1 <= frames <= MOST_FRAMES:
-        raise ReplyError(f"num_screenshot is no number from 1 to {MOST_FRAMES}")
-    return Wanted(text.strip(), frames)
-
-
-def _fixed(_arguments: Arguments) -> Wanted:
-    return Wanted("", len(FIXED_TURNS), FIXED_TURNS)
+    only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
+    text = _text(only.get("content") if isinstance(only, dict) and only.get("type") == "text" else None, "prompt_list")
+    if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
+        raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
+    return Wanted(text, frames)
 
 
 def _free(arguments: Arguments) -> Wanted:
     turns = arguments.get("time_stamps")
-    if not isinstance(turns, list) or not 1 <= len(turns) <= MOST_FRAMES:
-        raise ReplyError(f"time_stamps is no list of 1 to {MOST_FRAMES} fractions")
-    if not all(type(turn) in (int, float) and 0 <= turn <= 1 for turn in turns):
-        raise ReplyError("time_stamps holds what is no fraction from 0 to 1")
-    return Wanted(" ".join(f"{turn:g}" for turn in turns), len(turns), tuple(turns))
+    listed = turns if isinstance(turns, list) else []
+    if not 1 <= len(listed) <= MOST_PARTS or not all(type(t) in (int, float) and 0 <= t <= 1 for t in listed):
+        raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
+    return Wanted(" ".join(f"{turn:g}" for turn in listed), len(listed), tuple(listed))
 
 
 KINDS = (
-    Kind("ImageGeneration", "text_to_image", 0, '{"prompt": "<what the picture shows>"}', _of_prompt(1)),
-    Kind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _of_prompt(1)),
+    Kind("ImageGeneration", "text_to_image", 0, '{"prompt": "<what the picture shows>"}', _prompt),
+    Kind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt),
     Kind(
         "VideoGeneration",
         "image_to_video",
@@ -99,9 +87,9 @@ KINDS = (
         '{"prompt_list": [{"type": "text", "content": "<what happens>"}], "num_screenshot": 4}',
         _film,
     ),
-    Kind("Fixed3DGeneration", "fixed_views", 1, "{}", _fixed),
+    Kind("Fixed3DGeneration", "fixed_views", 1, "{}", lambda _: Wanted("", len(FIXED_TURNS), FIXED_TURNS)),
     Kind("Free3DGeneration", "free_views", 1, '{"time_stamps": [0.125, 0.875]}', _free),
-    Kind("ImageMorph", "image_morph", 2, '{"prompt": "a photo of <a thing>"}', _of_prompt(4)),
+    Kind("ImageMorph", "image_morph", 2, '{"prompt": "a photo of <a thing>"}', partial(_prompt, parts=4)),
 )
 _NAMED = re.compile(rf"\b({'|'.join(name for kind in KINDS for name in (kind.name, kind.role))})\b", re.IGNORECASE)
 
@@ -120,35 +108,28 @@ class Tools:
             for name, (kind, tool) in self._found.items()
         ]
 
-    def named(self, text: str) -> list[str]:
-        """The tools of the run that a step names. Raises ReplyError where it names others alone, or there are none."""
-        if not self._found:
-            raise ReplyError("no tool has a backend")
+    def unplayed(self, text: str) -> str:
+        """Why nothing of the run can do a step; empty where a tool may."""
         words = {word.lower() for word in _NAMED.findall(text)}
-        kinds = [kind for kind in KINDS if {kind.name.lower(), kind.role} & words]
-        found = [kind.name for kind in kinds if kind.name in self._found]
-        if kinds and not found:
-            raise ReplyError(f"nobody plays the tool {kinds[0].name} (--role {kinds[0].role}=BACKEND)")
-        return found
+        named = [kind for kind in KINDS if words & {kind.name.lower(), kind.role}]
+        if any(kind.name in self._found for kind in named) or (self._found and not named):
+            return ""
+        return f"nobody plays {named[0].name} (--role {named[0].role}=BACKEND)" if named else "no tool has a backend"
 
     def selected(self, reply: str) -> Selected:
         """The tool of a selector's reply, with its arguments. Raises ReplyError."""
         found = read_object(reply, ("tool", "arguments"))
-        name, arguments = found["tool"], found["arguments"]
-        names = [own for own, (kind, _) in self._found.items() if name in (own, kind.role)]
-        if not names or not isinstance(arguments, dict):
-            known = ", ".join(self._found)
-            raise ReplyError("arguments is no object" if names else f"{name!r:.40} is none of the tools {known}")
-        kind, tool = self._found[names[0]]
-        return Selected(kind, tool, kind.read(arguments))
+        chosen = next((one for one in self._found.values() if found["tool"] in (one[0].name, one[0].role)), None)
+        if chosen is None or not isinstance(found["arguments"], dict):
+            raise ReplyError(f"it is no tool of {', '.join(self._found)} with an object as arguments")
+        return Selected(*chosen, chosen[0].read(found["arguments"]))
 
     def example(self, text: str) -> str:
         """A reply of the selector for a step, for a dry run."""
-        named = [name for name in self._found if name in text] or [*self._found]
-        return json.dumps({"tool": named[0], "arguments": json.loads(self._found[named[0]][0].form)})
+        name = next((name for name in self._found if name in text), next(iter(self._found)))
+        return json.dumps({"tool": name, "arguments": json.loads(self._found[name][0].form)})
 
     def usual(self, pictures: int) -> tuple[str, list[str]]:
         """A tool that makes one picture, for a task with so many, and what it needs; without one empty."""
-        fit = (kind for kind, tool in self._found.values() if tool.parts == 1 and kind.pictures <= pictures)
-        kind = next(fit, None)
-        return ("", []) if kind is None else (kind.name, [f"#image{at}#" for at in range(1, kind.pictures + 1)])
+        fit = [kind for kind, tool in self._found.values() if tool.parts == 1 and kind.pictures <= pictures]
+        return (fit[0].name, [f"#image{at}#" for at in range(1, fit[0].pictures + 1)]) if fit else ("", [])

@@ -8,10 +8,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import ReplyError
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.model_backends.agents.isg.plan import ADD, CALL, CAPTION, LABELS, Step, made_number, task_number
-from mmeval.model_backends.agents.isg.team import Team, in_order, shown, words
+from mmeval.model_backends.agents.isg.team import Team, bare, words
 from mmeval.program import Program, ask_all
 
 
@@ -25,6 +24,13 @@ class Problem(NamedTuple):
         return f"step {self.step}: {self.what}"
 
 
+class Made(NamedTuple):
+    """A picture, and which of the steps that call tools has made it, from 0."""
+
+    part: Part
+    at: int
+
+
 @dataclass
 class Execution:
     """A plan that is carried out; ``made`` are the pictures by the numbers of ``<GEN_k>``."""
@@ -32,9 +38,7 @@ class Execution:
     team: Team
     steps: Sequence[Step]
     log: list[Problem] = field(default_factory=list)
-    made: dict[int, Part] = field(default_factory=dict)
-    makers: dict[int, int] = field(default_factory=dict)
-    """Which of the steps that call tools has made each picture."""
+    made: dict[int, Made] = field(default_factory=dict)
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -42,162 +46,132 @@ class Execution:
         return (yield from self._put_together())
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools."""
+        """The first pass: steps that call tools, each with its place among these."""
         calls = [number for number, step in enumerate(self.steps, 1) if step.label == CALL]
-        if len(calls) > self.team.max_items:
-            self._note(calls[self.team.max_items], f"a plan calls tools in {self.team.max_items} steps at most")
-            calls = calls[: self.team.max_items]
-        for now in self.team.rules.order([self.steps[number - 1].needs for number in calls]):
-            failed = len(self.log)
-            sources = {at: found for at in now if (found := self._sources(calls[at], at)) is not None}
-            chosen = yield from self._select({at: calls[at] for at in sources}, sources, len(calls))
-            yield from self._draw(chosen, calls, sources)
-            if self.team.rules.stops(len(self.log) > failed):
+        for number in calls[self.team.max_items :][:1]:
+            self._note(number, f"a plan calls tools in {self.team.max_items} steps at most")
+        calls = calls[: self.team.max_items]
+        for now in self.team.profile.order([self.steps[number - 1].needs for number in calls]):
+            problems = len(self.log)
+            ready = {at: parts for at in now if (parts := self._pictures(calls[at], at)) is not None}
+            chosen = yield from self._select(ready, calls)
+            yield from self._draw(ready, chosen, calls)
+            if self.team.profile.stops(len(self.log) > problems):
                 return
 
-    def _sources(self, number: int, at: int) -> list[Part] | None:
-        """The pictures that a step is given, the one at this place among those that call tools. None without them."""
-        step = self.steps[number - 1]
-        found = [self._picture(name) if self._maker(name) < at else None for name in step.images]
-        for name, part in zip(step.images, found, strict=True):
-            if part is None:
-                self._note(number, f"{name:.40} is no picture of the task, and none that was made before")
-        pictures = [part for part in found if part is not None]
-        return pictures if len(pictures) == len(found) else None
-
-    def _select(
-        self, numbers: Mapping[int, int], sources: Mapping[int, Sequence[Part]], calls: int
-    ) -> Program[dict[int, Selected]]:
-        """The tools of steps, with their arguments."""
-        team, asked = self.team, {}
-        for at, number in numbers.items():
-            text = self.steps[number - 1].text
-            try:
-                team.tools.named(text)
-            except ReplyError as error:
-                self._note(number, str(error))
+    def _select(self, ready: Mapping[int, Sequence[Part]], calls: Sequence[int]) -> Program[dict[int, Selected]]:
+        """The tools of steps that have their pictures."""
+        team, asked, chosen = self.team, {}, dict[int, Selected]()
+        for at, pictures in ready.items():
+            text = self.steps[calls[at] - 1].text
+            if what := team.tools.unplayed(text):
+                self._note(calls[at], what)
                 continue
-            values = {"step": text, "pictures": len(sources[at]), "tools": team.tools.to_json()}
+            values = {"step": text, "pictures": len(pictures), "tools": team.tools.to_json()}
             example = team.tools.example(text)
             asked[at] = team.call("select", read=team.tools.selected, example=example, **values)
-        replies = (yield from ask_all(list(asked.values()))) if asked else []
-        chosen: dict[int, Selected] = {}
+        replies = (yield from ask_all([*asked.values()])) if asked else []
         for at, reply in zip(asked, replies, strict=True):
-            what = team.problem(reply)
-            if not what:
-                found = team.tools.selected(reply.text)
-                needed, given = found.kind.pictures, len(sources[at])
-                crowded = team.rules.crowded(found.tool, calls)
-                what = crowded and f"{found.kind.name}: {crowded}"
-                if needed != given:
-                    what = f"{found.kind.name} takes {needed} pictures, and the step has {given}"
-                chosen |= {} if what else {at: found}
+            if what := team.problem(reply):
+                self._note(calls[at], f"no tool is chosen: {what}")
+                continue
+            found = team.tools.selected(reply.text)
+            needed, given = found.kind.pictures, len(ready[at])
+            what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
+            what = what or team.profile.crowded(found.tool, len(calls), at, 0)
             if what:
-                self._note(numbers[at], what)
+                self._note(calls[at], f"{found.kind.name}: {what}")
+            else:
+                chosen[at] = found
         return chosen
 
     def _draw(
-        self, chosen: Mapping[int, Selected], calls: Sequence[int], sources: Mapping[int, Sequence[Part]]
+        self, ready: Mapping[int, Sequence[Part]], chosen: Mapping[int, Selected], calls: Sequence[int]
     ) -> Program[None]:
-        """The pictures of tools that were chosen."""
-        rules, options = self.team.rules, self.team.request.params.options_of("image")
-        asked = [selected.call(sources[at], options) for at, selected in chosen.items()]
+        """The pictures of steps whose tool is chosen."""
+        profile, options = self.team.profile, self.team.request.params.options_of("image")
+        asked = [selected.call(ready[at], options) for at, selected in chosen.items()]
         replies = (yield from ask_all(asked)) if asked else []
         for (at, selected), reply in zip(chosen.items(), replies, strict=True):
             self.team.problem(reply)
             found = selected.tool.all_made(reply)
-            parts = found if isinstance(found, str) else rules.taken(selected, found)
-            if isinstance(parts, str):
-                self._note(calls[at], parts)
-                continue
-            if what := rules.discarded(at, len(parts)):
+            parts = found if isinstance(found, str) else profile.taken(selected, found)
+            what = parts if isinstance(parts, str) else profile.crowded(selected.tool, len(calls), at, len(parts))
+            if what:
                 self._note(calls[at], f"{selected.kind.name}: {what}")
                 continue
-            first = rules.first_number(at, len(self.made))
-            for number, part in enumerate(parts, first):
-                self.made[number], self.makers[number] = shown(part), at
+            for number, part in enumerate(parts, profile.first_number(at, len(self.made))):
+                self.made[number] = Made(bare(part), at)
 
     def _put_together(self) -> Program[Interleaved]:
         """The second pass: steps that add pictures and texts."""
         steps = self._of_answer()
-        texts = yield from self._captions([(number, step) for number, step in steps if step.label == CAPTION])
+        texts = yield from self._captions([number for number, step in steps if step.label == CAPTION])
         blocks: list[Part] = []
         for number, step in steps:
             if step.label == CAPTION:
-                text = texts[number]
-                if isinstance(text, Problem):
-                    self.log.append(text)
-                    text = self.team.rules.failed_caption(text.what)
-                blocks.append(text_part(text))
+                blocks.append(text_part(texts[number]))
             for name in step.images if step.label == ADD else ():
-                part = self._picture(name)
-                if part is not None:
+                if (part := self._picture(name)) is not None:
                     blocks.append(part)
-                elif what := self.team.rules.absent(name):
+                elif what := self.team.profile.absent(name):
                     self._note(number, what)
-        return self._joined(blocks)
+        parts: list[Part] = []
+        for is_text, run in groupby(blocks, key=lambda part: part.kind == "text"):
+            text = self.team.profile.joined([part.text or "" for part in (run if is_text else ())])
+            parts += ([text_part(text)] if text else []) if is_text else run
+        return Interleaved(tuple(parts))
 
     def _of_answer(self) -> list[tuple[int, Step]]:
         """The steps that add pictures and texts, up to one with another label, and to the most that an answer holds."""
         found: list[tuple[int, Step]] = []
         blocks = 0
         for number, step in enumerate(self.steps, 1):
-            if step.label not in LABELS:
-                self._note(number, f"{step.label:.40} is none of {', '.join(LABELS)}")
-                break
             blocks += len(step.images) if step.label == ADD else step.label == CAPTION
-            if blocks > self.team.max_items:
-                self._note(number, f"an answer has {self.team.max_items} texts and pictures at most")
+            if step.label not in LABELS or blocks > self.team.max_items:
+                most = f"an answer has {self.team.max_items} texts and pictures at most"
+                self._note(number, most if step.label in LABELS else f"{step.label:.40} is none of {', '.join(LABELS)}")
                 break
             found += [(number, step)] if step.label != CALL else []
         return found
 
-    def _captions(self, steps: Sequence[tuple[int, Step]]) -> Program[dict[int, str | Problem]]:
-        """The texts of steps, or what went wrong."""
-        found: dict[int, str | Problem] = {}
+    def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
+        """The texts of steps."""
+        texts = dict.fromkeys(numbers, "")
         asked = {}
-        for number, step in steps:
-            absent = next((name for name in step.images if self._picture(name) is None), "")
-            if absent:
-                found[number] = Problem(number, f"{absent:.40} is no picture of the task, and none that was made")
+        for number in numbers:
+            pictures = self._pictures(number)
+            if pictures is None:
+                texts[number] = self.team.profile.failed_caption(self.log[-1].what)
                 continue
-            pictures = [part for name in step.images if (part := self._picture(name)) is not None]
-            asked[number] = self.team.call(
-                "caption",
-                read=words,
-                example="This picture shows a thing.",
-                step=step.text,
-                pictures=in_order(pictures),
-            )
-        numbers = [*asked]
-        for now in self.team.rules.order([()] * len(numbers)):
-            replies = yield from ask_all([asked[numbers[at]] for at in now])
+            values = {"step": self.steps[number - 1].text, "pictures": Interleaved(tuple(pictures))}
+            asked[number] = self.team.call("caption", read=words, example="This picture shows a thing.", **values)
+        left = [*asked]
+        for now in self.team.profile.order([()] * len(left)):
+            replies = yield from ask_all([asked[left[at]] for at in now])
             for at, reply in zip(now, replies, strict=True):
                 what = self.team.problem(reply)
-                found[numbers[at]] = Problem(numbers[at], what) if what else reply.text
+                texts[left[at]] = self.team.profile.failed_caption(what) if what else reply.text
+                if what:
+                    self._note(left[at], what)
+        return texts
+
+    def _pictures(self, number: int, before: int | None = None) -> list[Part] | None:
+        """The pictures that a step names, of those that were made ``before`` a place; None where one is not there."""
+        found: list[Part] = []
+        for name in self.steps[number - 1].images:
+            part = self._picture(name, before)
+            if part is None:
+                self._note(number, f"{name:.40} is no picture of the task, and none that was made before")
+                return None
+            found.append(part)
         return found
 
-    def _joined(self, blocks: Sequence[Part]) -> Interleaved:
-        parts: list[Part] = []
-        for is_text, run in groupby(blocks, key=lambda part: part.kind == "text"):
-            members = list(run)
-            if is_text:
-                text = self.team.rules.joined([part.text or "" for part in members])
-                members = [text_part(text)] if text else []
-            parts += members
-        return Interleaved(tuple(parts))
-
-    def _maker(self, name: str) -> int:
-        """The place of the step that has made a picture, before all for those of the task."""
-        number = made_number(name)
-        return -1 if number is None else self.makers.get(number, -1)
-
-    def _picture(self, name: str) -> Part | None:
-        made, given = made_number(name), task_number(name)
+    def _picture(self, name: str, before: int | None = None) -> Part | None:
+        given, made = task_number(name), self.made.get(made_number(name))
         if made is not None:
-            return self.made.get(made)
-        pictures = self.team.pictures
-        return pictures[given] if given is not None and 0 <= given < len(pictures) else None
+            return made.part if before is None or made.at < before else None
+        return self.team.pictures[given] if 0 <= given < len(self.team.pictures) else None
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))

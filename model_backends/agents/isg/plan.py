@@ -32,23 +32,23 @@ class Step(NamedTuple):
     @property
     def needs(self) -> set[int]:
         """The numbers of the made pictures that it names."""
-        return {number for name in self.images if (number := made_number(name)) is not None}
+        return {number for name in self.images if (number := made_number(name)) >= 0}
 
     def to_json(self) -> dict[str, Any]:
         own = {"Input_text": self.text} if self.text else {}
         return {"Task": self.label, **own, "Input_images": list(self.images)}
 
 
-def made_number(name: str) -> int | None:
-    """0 for ``<GEN_0>``; None for another name."""
+def made_number(name: str) -> int:
+    """0 for ``<GEN_0>``, -1 for another name."""
     found = _MADE.fullmatch(name)
-    return None if found is None else int(found[1])
+    return -1 if found is None else int(found[1])
 
 
-def task_number(name: str) -> int | None:
-    """0 for ``#image1#``; None for another name."""
+def task_number(name: str) -> int:
+    """0 for ``#image1#``, -1 for another name."""
     found = _OF_TASK.fullmatch(name)
-    return None if found is None else int(found[1]) - 1
+    return -1 if found is None else int(found[1]) - 1
 
 
 def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
@@ -32,7 +32,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
 
     A reply with another number of pictures is asked for again; one with other places is dropped at once.
     """
-    marked = MARK.join(_texts(answer))
+    marked = "".join(MARK if part.kind == "image" else part.text or "" for part in answer.parts)
     pictures = [part for part in answer.parts if part.kind == "image"]
     kept, retried = "", 0
     for retried in range(_TRIES):
@@ -52,19 +52,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
     return Smoothed(answer, kept, retried)
 
 
-def _texts(answer: Interleaved) -> Iterator[str]:
-    """The text before each picture, and the one after the last."""
-    text = ""
-    for part in answer.parts:
-        if part.kind == "image":
-            yield text
-            text = ""
-        else:
-            text = part.text or ""
-    yield text
-
-
-def _woven(texts: list[str], pictures: list[Part]) -> Iterator[Part]:
+def _woven(texts: Sequence[str], pictures: Sequence[Part]) -> Iterator[Part]:
     for at, text in enumerate(texts):
         if text.strip():
             yield text_part(text.strip())

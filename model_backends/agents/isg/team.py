@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Interleaved, Part
-from mmeval.judge import ReplyError
+from mmeval.content import Part, text_part
+from mmeval.judge import ReplyError, accepts
 from mmeval.model_backends.agents.isg.dispatch import Tools
-from mmeval.model_backends.agents.isg.rules import Rules
+from mmeval.model_backends.agents.isg.profiles import Standard
 from mmeval.program import Call, Reply, Role
-from mmeval.records import HOPELESS, GenerationParams, Request, Response
+from mmeval.records import HOPELESS, GenerationParams, Request
 
 if TYPE_CHECKING:  # Jinja is slow to import
     from mmeval.program import Value
@@ -29,30 +30,37 @@ class Team:
     roles: Mapping[str, Role | None]
     tools: Tools
     prompts: Prompts
-    rules: Rules
+    profile: Standard
     max_items: int
     warnings: list[str] = field(default_factory=list)
 
     @cached_property
     def pictures(self) -> list[Part]:
         """Those of the task, in order."""
-        parts = (part for message in self.request.messages for part in message.content.parts)
-        return [shown(part) for part in parts if part.kind == "image" and part.media is not None]
+        return [bare(part) for part in self._asked if _is_picture(part)]
 
     @cached_property
     def task(self) -> str:
-        """The words of the task."""
-        return "\n\n".join(words for message in self.request.messages if (words := message.content.words.strip()))
+        """The words of the task; a picture whose tag stands in them is called as plans call it."""
+        numbers = count(1)
+        shown = [(f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part) for part in self._asked]
+        return "".join(name if part.raw else "" for name, part in shown).strip()
+
+    @property
+    def _asked(self) -> list[Part]:
+        contents = [message.content.parts for message in self.request.messages]
+        parts = [part for content in contents for part in (text_part("\n\n"), *content)]
+        return [part for part in parts if part.kind != "reasoning"]
 
     def call(self, title: str, *, read: Callable[[str], object], example: str, **values: Value) -> Call:
         """The call of a step, whose reply is one that ``read`` takes."""
         role = self.roles.get(title) or self.planner
         given = self.request.params
         own = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
-        params = self.rules.sampling(title, own if role.name == self.planner.name else GenerationParams())
+        params = self.profile.sampling(title, own if role.name == self.planner.name else GenerationParams())
         messages = self.prompts.messages(title, task=self.task, **values)
         return role.send(
-            messages, params=params, title=title, accept=_accepts(read), example=example, convert=TO_DESCRIBE
+            messages, params=params, title=title, accept=accepts(read), example=example, convert=TO_DESCRIBE
         )
 
     def problem(self, reply: Reply) -> str:
@@ -63,13 +71,13 @@ class Team:
         return "" if error is None else f"{error.kind}: {error.message:.200}"
 
 
-def shown(part: Part) -> Part:
+def bare(part: Part) -> Part:
     """A picture as it is sent, and as it stands in an answer: without a tag."""
     return Part(part.kind, media=part.media)
 
 
-def in_order(pictures: Sequence[Part]) -> Interleaved:
-    return Interleaved(tuple(pictures))
+def _is_picture(part: Part) -> bool:
+    return part.kind == "image" and part.media is not None
 
 
 def words(text: str) -> str:
@@ -77,14 +85,3 @@ def words(text: str) -> str:
     if not text.strip():
         raise ReplyError("the reply is empty")
     return text.strip()
-
-
-def _accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
-    def fault(response: Response) -> str:
-        try:
-            read(response.text)
-        except ReplyError as error:
-            return str(error)
-        return ""
-
-    return fault

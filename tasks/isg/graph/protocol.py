@@ -14,10 +14,9 @@ from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import ReplyError
+from mmeval.judge import accepts
 from mmeval.metrics.judged.isg.rows import BLOCK_QUESTIONS, CATEGORY, IMAGE_QUESTIONS, tokens_between
 from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, ask_all, ask_one
-from mmeval.records import Response
 from mmeval.system import Checked
 from mmeval.tasks.isg.graph import stages
 from mmeval.tasks.isg.graph.examples import Example, examples_for
@@ -64,7 +63,7 @@ class Stages:
         shown = [{"query": one.query, "reply": one.replies[stage], **_given(stage, one)} for one in rows]
         given = {"query": "", "structure": "", "triples": "", "requirement": requirement_of(self.subtask), **values}
         call = self._ask(stage, {**given, "examples": shown, "form": FORMS[stage]})
-        return replace(call, accept=_accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
+        return replace(call, accept=accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
 
     def captions(self) -> Program[dict[str, str]]:
         """The pictures of the task in words, by their tokens."""
@@ -174,17 +173,6 @@ def _given(stage: str, example: Example) -> dict[str, str]:
     """What an example has before its reply, besides its task."""
     before = {"block_questions": "relations", "image_questions": "tuples"}.get(stage)
     return {"structure": example.replies["structure"], "triples": example.replies[before] if before else ""}
-
-
-def _accepts(read: Callable[[str], Any]) -> Callable[[Response], str]:
-    def fault(response: Response) -> str:
-        try:
-            read(response.text)
-        except ReplyError as error:
-            return str(error)
-        return ""
-
-    return fault
 
 
 def _text(reply: Reply) -> str:
