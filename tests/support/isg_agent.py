@@ -1,4 +1,4 @@
-"""Drives the agent of ISG-Bench on scripted plans: steps are written by the functions here, and drawn by small pictures."""
+"""Drives the agent of ISG-Bench on scripted plans, whose pictures are small ones."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,6 +31,9 @@ def select(tool: str, **arguments: Any) -> str:
 DRAW, EDIT = call("Use ImageGeneration tool: a hare"), "Use ImageEdit tool: at night"
 DRAWN, EDITED = select("ImageGeneration"), select("ImageEdit", prompt="at night")
 GOOD = [DRAW, caption("<GEN_0>"), add("<GEN_0>")]
+BAD = [*GOOD, {"Task": "Draw"}]
+OFFICIAL = {"profile": "official"}
+MARK = "<boi><eoi>"
 
 
 def plan(*steps: Step) -> str:

@@ -100,7 +100,7 @@ def _not_comparable(ours: TaskRow) -> Iterator[str]:
 
 def _uses_reference(ours: TaskRow) -> Iterator[str]:
     if tasks := list(ours.get("uses_reference", ())):
-        yield f"The model was told what the references of {_listed(tasks)} say: these numbers use reference information."
+        yield f"Uses reference information: {_listed(tasks)}, whose prompts state what the references say."
 
 
 def _partial(ours: TaskRow) -> Iterator[str]:
