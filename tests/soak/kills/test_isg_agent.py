@@ -19,7 +19,7 @@ def command(folder: Path, url: str, name: str) -> list[str]:
 
 def test_a_killed_run_of_the_agent_asks_nothing_twice(tmp_path: Path) -> None:
     once, stats = kill_and_go_on(tmp_path, "isg_agent", StumblingState, command, KILLS)
-    assert (stats["answered"], stats["unique"]) == (once["answered"], once["unique"])
+    assert (stats["repeated_after_answer"], stats["answered"]) == (0, once["answered"])
     whole = told(tmp_path, "isg_agent", "whole")
     assert (told(tmp_path, "isg_agent", "killed"), len(whole)) == (whole, 21)
     evidence = [row[2][0][0]["evidence"] for row in whole.values()]
