@@ -74,7 +74,7 @@ def isg_agent(
         error = lost.error
     warnings = [*team.warnings, *map(str, course.problems)]
     if course.exhausted:
-        warnings.append("refine_exhausted: the last plan is used, which has problems too")
+        warnings.append("refine_exhausted: the last plan has problems too")
     return AgentAnswer(course.answer, course.evidence(), warnings, error)
 
 

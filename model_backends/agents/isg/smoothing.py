@@ -34,14 +34,15 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
     """
     marked = "".join(MARK if part.kind == "image" else part.text or "" for part in answer.parts)
     pictures = [part for part in answer.parts if part.kind == "image"]
-    kept, retried = "", 0
+    kept = ""
     for retried in range(_TRIES):
         call = team.call("smooth", read=words, example=marked, answer=marked, mark_of_picture=MARK, count=len(pictures))
         reply = yield from ask_one(call)
         kept = team.problem(reply)
         if kept:
             break
-        found = reply.text.rpartition(_ANSWER)[2].split(MARK)
+        before, marker, after = reply.text.partition(_ANSWER)
+        found = (after if marker else before).split(MARK)
         if len(found) == len(pictures) + 1:
             again = Interleaved(tuple(_woven(found, pictures)))
             if [part.kind for part in again.parts] == [part.kind for part in answer.parts]:

@@ -177,6 +177,19 @@ def test_the_released_agent_has_parameters_of_its_own() -> None:
         assert by_title["smooth"] == (own and {"temperature": 0.0, "max_tokens": 4096})
 
 
+@pytest.mark.parametrize("profile", ["standard", "official"])
+@pytest.mark.parametrize("absent", [(), ("text_to_image",)])
+def test_the_examples_of_its_calls_lead_through_every_step(
+    absent: tuple[str, ...], profile: str, given: dict[str, Any]
+) -> None:
+    tools = dict.fromkeys(absent)
+    result = driven("isg_agent", tools, given["folder"], prompt="Draw.", files=["user.png"], args={"profile": profile})
+    made = ["select", "tool", "caption"]
+    assert titles(result) == ["structure", "plan", *made, "refine", *made, "smooth"]
+    assert {step["role"] for step in result["steps"]} == {"planner", "image_edit" if absent else "text_to_image"}
+    assert (result["error"], result["warnings"], len(result["evidence"]["log"])) == (None, [], 1)
+
+
 @pytest.mark.parametrize("args", [{"structure": "golden"}, {"refine": -1}, {"max_items": 0}, {"profile": "x"}])
 def test_an_argument_that_is_none_is_refused(args: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

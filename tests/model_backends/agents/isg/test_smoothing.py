@@ -12,7 +12,7 @@ TWICE = [caption(), DRAW, add("<GEN_0>"), caption(), add("<GEN_0>")]
     ("replies", "expected", "outcome"),
     [
         ([f"A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
-        ([f"Sure. Result: A{MARK}B{MARK}"], ["A", "image", "B", "image"], (True, 0)),
+        ([f"Sure. Result: A{MARK}Result: B{MARK}"], ["A", "image", "Result: B", "image"], (True, 0)),
         ([f"A{MARK}B", f"A{MARK}B{MARK}"], ["A", "image", "B", "image"], (True, 1)),
         ([f"A{MARK}B"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
         ([f"A{MARK * 2}B{MARK}"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
