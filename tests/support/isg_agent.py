@@ -32,7 +32,7 @@ DRAW, EDIT = call("Use ImageGeneration tool: a hare"), "Use ImageEdit tool: at n
 DRAWN, EDITED = select("ImageGeneration"), select("ImageEdit", prompt="at night")
 GOOD = [DRAW, caption("<GEN_0>"), add("<GEN_0>")]
 BAD = [*GOOD, {"Task": "Draw"}]
-OFFICIAL = {"profile": "official"}
+OFFICIAL: dict[str, Any] = {"profile": "official"}
 MARK = "<boi><eoi>"
 
 

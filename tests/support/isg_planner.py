@@ -24,15 +24,15 @@ def structure_of(words: str) -> str:
     return json.dumps(row["predict"].get("structure") or row["predict"]["structural"])
 
 
-def plan_for(tokens: list[str], *, label: str = "") -> str:
-    """A plan for an answer of these blocks; with a ``label`` that is none a last step has it."""
+def plan_for(tokens: list[str], about: str, label: str = "") -> str:
+    """A plan for an answer of these blocks, in words of its own; with a ``label`` that is none a last step has it."""
     steps: list[Mapping[str, Any]] = []
     made = 0
     for token in tokens:
         if "_text" in token:
-            steps.append(caption())
+            steps.append({**caption(), "Input_text": f"Write of {about}."})
         else:
-            steps += [call(f"Use ImageGeneration tool: {token}"), add(f"<GEN_{made}>")]
+            steps += [call(f"Use ImageGeneration tool: {token} of {about}"), add(f"<GEN_{made}>")]
             made += 1
     return plan(*steps, *([{"Task": label}] if label else []))
 
@@ -40,13 +40,16 @@ def plan_for(tokens: list[str], *, label: str = "") -> str:
 class FollowingState(State):
     """Every plan is sound."""
 
+    def __init__(self, settings: Any) -> None:
+        State.__init__(self, settings)
+
     def message(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         number, words = int(key, 16), last_text(body)
         if "The blocks of the task" in words:
             said = structure_of(words)
         elif "three labels" in words or "failed plan begins" in words:
             (stated,) = _STATED.findall(words)
-            said = plan_for(stated.split(), label=self.label(number, again="failed plan begins" in words))
+            said = plan_for(stated.split(), key, self.label(number, again="failed plan begins" in words))
         elif "The step comes with" in words:
             said = DRAWN.replace("a hare", f"a hare, {key}")
         elif "the answer stands for a picture" in words:

@@ -126,7 +126,7 @@ def _plan(team: Team, course: Course, title: str) -> Program[list[Step] | None]:
         return plan.steps_of(team.profile.rows(text))
 
     example = partial(plan.example, course.layout, *team.tools.usual(len(team.pictures)))
-    told = {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
+    told: dict[str, Any] = {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
     if title == "plan":
         pictures = Interleaved(tuple(team.pictures))
         call = team.call("plan", read=read, example=example(sound=False), pictures=pictures, **told)

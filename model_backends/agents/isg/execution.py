@@ -67,9 +67,14 @@ class Execution:
             if what := team.tools.unplayed(text):
                 self._note(calls[at], what)
                 continue
-            values = {"step": text, "pictures": len(pictures), "tools": team.tools.to_json()}
-            example = team.tools.example(text)
-            asked[at] = team.call("select", read=team.tools.selected, example=example, **values)
+            asked[at] = team.call(
+                "select",
+                read=team.tools.selected,
+                example=team.tools.example(text),
+                step=text,
+                pictures=len(pictures),
+                tools=team.tools.to_json(),
+            )
         replies = (yield from ask_all([*asked.values()])) if asked else []
         for at, reply in zip(asked, replies, strict=True):
             if what := team.problem(reply):
@@ -96,9 +101,10 @@ class Execution:
             self.team.problem(reply)
             found = selected.tool.all_made(reply)
             parts = found if isinstance(found, str) else profile.taken(selected, found)
-            what = parts if isinstance(parts, str) else profile.crowded(selected.tool, len(calls), at, len(parts))
-            if what:
-                self._note(calls[at], f"{selected.kind.name}: {what}")
+            if not isinstance(parts, str):
+                parts = profile.crowded(selected.tool, len(calls), at, len(parts)) or parts
+            if isinstance(parts, str):
+                self._note(calls[at], f"{selected.kind.name}: {parts}")
                 continue
             for number, part in enumerate(parts, profile.first_number(at, len(self.made))):
                 self.made[number] = Made(bare(part), at)
@@ -144,8 +150,9 @@ class Execution:
             if pictures is None:
                 texts[number] = self.team.profile.failed_caption(self.log[-1].what)
                 continue
-            values = {"step": self.steps[number - 1].text, "pictures": Interleaved(tuple(pictures))}
-            asked[number] = self.team.call("caption", read=words, example="This picture shows a thing.", **values)
+            step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
+            example = "This picture shows a thing."
+            asked[number] = self.team.call("caption", read=words, example=example, step=step, pictures=shown)
         left = [*asked]
         for now in self.team.profile.order([()] * len(left)):
             replies = yield from ask_all([asked[left[at]] for at in now])

@@ -7,17 +7,18 @@ import re
 from functools import partial
 
 from mmeval.content import Interleaved
-from mmeval.metrics.judged.isg.rows import tokens_between
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
-from mmeval.tasks.isg.graph.protocol import named_blocks
-from mmeval.tasks.isg.graph.stages import Structure, read_structure
 
 _TOKENS = re.compile(r"<gen_(?:text|img)\d{1,4}>(?:\s*<gen_(?:text|img)\d{1,4}>)*")
 
 
 def found_layout(team: Team) -> Program[tuple[str, ...]]:
     """The blocks that the task asks for, as the first stage of ISG-Bench's question generation finds them."""
+    from mmeval.metrics.judged.isg.rows import tokens_between  # listing the agent imports no metric
+    from mmeval.tasks.isg.graph.protocol import named_blocks
+    from mmeval.tasks.isg.graph.stages import Structure, read_structure
+
     asked = Interleaved(tuple(part for message in team.request.messages for part in message.content.parts))
     query = tokens_between(asked, None)
     read = partial(read_structure, query=[*query])

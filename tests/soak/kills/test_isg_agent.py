@@ -24,4 +24,4 @@ def test_a_killed_run_of_the_agent_asks_nothing_twice(tmp_path: Path) -> None:
     assert (told(tmp_path, "isg_agent", "killed"), len(whole)) == (whole, 21)
     evidence = [row[2][0][0]["evidence"] for row in whole.values()]
     assert {one["rounds"] for one in evidence} == {0, 1, 2}
-    assert {(one["smoothing"] or {}).get("retried") for one in evidence} > {None, 0}
+    assert {one["smoothing"]["retried"] for one in evidence if one["smoothing"]} >= {0, 1}

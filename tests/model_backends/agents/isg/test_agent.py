@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from mmeval.authoring.agent_bench import agent_called
 from mmeval.errors import UsageError
-from tests.support.agent_cases import agent_called, driven, titles
+from tests.support.agent_cases import driven, titles
 from tests.support.isg_agent import (
     BAD,
     DRAW,

@@ -44,12 +44,13 @@ def test_the_released_agent_reads_a_plan_with_prose_around_it() -> None:
     [
         plan(*GOOD)[:-30],
         plan(*GOOD)[:60],
+        plan(*GOOD).replace("}, {", "}, and then {"),
         "No plan.",
         "[1, 2]",
         '[{"Step": 1}]',
         '[{"Task": "Caption", "Input_images": 3}]',
     ],
-    ids=["cut off", "cut off early", "prose", "numbers", "no label", "no list"],
+    ids=["cut off", "cut off early", "prose inside", "prose", "numbers", "no label", "no list"],
 )
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_reply_without_a_plan_is_asked_for_again(written: str, profile: str) -> None:
