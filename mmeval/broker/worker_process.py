@@ -104,7 +104,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
             asyncio.run(backend.close())
     finally:
         segment.close()
-        os.close(lock)
+        lock.close()
 
 
 def _settle(job: WorkerJob) -> None:

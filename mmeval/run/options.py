@@ -16,6 +16,7 @@ from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.records.score import Result
 from mmeval.scoring.verdict_log import Served
 from mmeval.store.paths import Wanted
+from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class RunOptions(ScoringOptions):
     """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
     stratify: tuple[str, ...] = ()
     """Labels over whose values a draw is spread evenly."""
+    shard: Shard | None = None
+    """The part of the chosen samples that is asked, in a folder of its own; None: all of them."""
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
     use_cache: Path | None = None

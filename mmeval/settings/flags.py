@@ -90,6 +90,11 @@ FLAGS: tuple[Flag, ...] = (
         "with --limit: samples drawn in proportion to the values of these labels: domain,difficulty", "LABEL", "+",
     ),
     Flag(
+        "shard", "", _DATA, values.shard, None, "options.shard",
+        "ask every N-th chosen sample, beginning with the I-th: I/N, or auto (from SLURM, or RANK and WORLD_SIZE); "
+        "'mmeval merge' makes the results", "I/N|auto",
+    ),
+    Flag(
         "repeats", "n", _DATA, values.integer(1), None, "overrides.repeats",
         "answers a sample (the task's own number)", "N",
     ),

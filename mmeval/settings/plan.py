@@ -15,6 +15,7 @@ from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
 from mmeval.settings.role_flags import model_spec, role_specs
+from mmeval.store.shard import Shard
 from mmeval.task.task import TaskOverrides
 
 
@@ -132,7 +133,7 @@ def _plain(name: str, value: Any) -> Any:
         return "none"
     if isinstance(value, BatchSize):
         value = value.rows or str(value)
-    if isinstance(value, Path):
+    if isinstance(value, Path | Shard):
         return str(value)
     if isinstance(value, Mapping):
         return {str(key): _plain("", item) for key, item in value.items()}

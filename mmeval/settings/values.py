@@ -6,6 +6,7 @@ Each returns the typed value, or raises UsageError with what was expected. The c
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.metric.device import device_fault
+from mmeval.settings.job import shard_of_job
+from mmeval.store.shard import Shard
 from mmeval.wording import split_names
 
 Reader = Callable[[Any], Any]
@@ -242,6 +245,16 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
         if not numbers:
             raise UsageError(f"{task!r} needs a list of indices from 0 on, not {indices!r}")
     return {task: tuple(indices) for task, indices in found.items()}
+
+
+def shard(value: Any) -> Shard:
+    """``I/N``, I from 1 to N, or ``auto``: what the job says that this process is a part of."""
+    if value == "auto":
+        return shard_of_job(os.environ)
+    number, _, of = str(value).partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise UsageError(f"I/N with I from 1 to N is expected, as in 1/8, or auto, not {value!r}")
+    return Shard(int(of), int(number))
 
 
 def switches(value: Any) -> dict[str, dict[str, Any]]:

@@ -31,6 +31,7 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "limit": ("--limit 2", asked, QUESTIONS[:2]),
     "offset": ("--offset 2", asked, QUESTIONS[2:]),
     "samples": ('--samples {"tiny":[1]}', asked, QUESTIONS[1:2]),
+    "shard": ("--shard 1/2", asked, QUESTIONS[::2]),
     "repeats": ("--repeats 2", asked, sorted(QUESTIONS * 2)),
     "config": ("--config FOLDER/run.yaml", asked, QUESTIONS[:1]),
     "data": ("--data bundled", asked, ["bundled question"]),

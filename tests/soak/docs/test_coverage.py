@@ -37,6 +37,7 @@ NOT_OURS = {
     "init",
     "rm",
     "no-capture-output",
+    *("array", "dependency", "parsable", "wrap"),
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
