@@ -106,11 +106,12 @@ class Backends:
         """The copies of a backend; None where it answers in this process."""
         if not workers_of(backend):
             return None
-        from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
+        from mmeval.broker.worker import WorkerProcess  # with what it needs of multiprocessing
+        from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 
         spec = self.specs[role]
         jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
-        return WorkerPool(jobs, journal)
+        return WorkerPool([WorkerProcess(job) for job in jobs], journal)
 
 
 def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:

@@ -385,8 +385,8 @@ class _NewTrials(Runner):
     def begin(self) -> Coroutine[Any, Any, None]:
         jobs = self._jobs
         # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
-        lanes = self.broker.roles[MODEL].width
-        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lanes)
+        model = self.broker.roles[MODEL]
+        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lambda: model.width)
         self.work, self.tally, self.suspension = work, work.tally, work.suspension
         self._before = Counter({"open": jobs.total()})
         if self._resumed:

@@ -107,7 +107,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
         served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
         itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
     assert third_party(itself | workers) & LOCAL == set()
-    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_process"} & itself == set()
+    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_desk"} & itself == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])
