@@ -6,7 +6,7 @@
     python -m benchmarks --json before.json      # keeps the figures ...
     python -m benchmarks --against before.json   # ... and prints those of another commit beside them
 
-Each benchmark is a module of benchmarks/runs/ or benchmarks/metrics/ with a function ``figures(quick)``, run in a
+Each benchmark is a module of benchmarks/runs/, scale/ or metrics/ with a function ``figures(quick)``, run in a
 process of its own; those of metrics/ have one thread. The exit code is 1 when a figure misses its goal or a benchmark
 fails. The column ``others`` has the processors that other programs took while a figure was made: most goals are of
 ratios and of processor time, but a machine whose processors are all taken is slower in these, too.
@@ -31,7 +31,8 @@ RUNS = (
     *("unim_data", "unim_layout", "ueval", "isg", "process_models", "sandbox"),
 )
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
-BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
+SCALE = ("scale_out",)
+BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(SCALE, "scale"), **dict.fromkeys(METRICS, "metrics")}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 

@@ -105,6 +105,8 @@ class RayWorker:
             (segment,) = filter(
                 None, [heard(message, self.job) for message in await self._call(self._actor.open.remote())]
             )
+        except PlaceLostError:
+            raise
         except ModelDiedError as death:
             raise WorkerStartError(f"{death}. It died while its model was loaded") from None
         except WorkerStartError as error:
@@ -140,7 +142,7 @@ class RayWorker:
         if not done:
             log.warning("%s waits for room in the Ray cluster", self.job.name)
         found = await asked
-        self._node = next((node for node in self._cluster.nodes() if node.id == found), None)
+        self._node = self._cluster.node(found)
 
     async def _call(self, answer: Awaitable[Any]) -> Any:
         """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
@@ -177,7 +179,6 @@ class RayPool(WorkerPool):
         if self._watching is not None:
             self._watching.cancel()
         await super().close()
-        await self._thread.do(self._cluster.close)
         self._thread.end()
 
     async def _grow(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from mmeval.backend.contract import AnyBackend, ModelDiedError, workers_of
+from mmeval.backend.contract import AnyBackend, ModelDiedError, PlaceLostError, workers_of
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_of
@@ -42,7 +42,7 @@ class Worker(Protocol):
     """What it was given and has not told of yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again. Raises MmevalError or OSError."""
+        """Start it, or start it again. Raises MmevalError or OSError, and PlaceLostError where its machine is gone."""
 
     async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
         """Answer a batch; ``told`` is called in the loop's thread, for each row.
@@ -180,6 +180,10 @@ class WorkerPool:
         first = worker.segment == Path()
         try:
             await worker.start()
+        except PlaceLostError as lost:
+            log.warning("%s. It is started again", lost)
+            self._begin(worker)
+            return
         except (MmevalError, OSError) as error:
             del self._starts[worker]
             why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"

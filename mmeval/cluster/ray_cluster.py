@@ -76,6 +76,7 @@ class RayCluster:
         self._ray: Any = None
         self._is_ours = False
         self._head = ("", 0)
+        self._seen: dict[str, RayNode] = {}
         self._looked_at: dict[str, str] = {}
         """By node, why it is left out; empty for one that is not."""
 
@@ -100,6 +101,12 @@ class RayCluster:
     def nodes(self) -> list[RayNode]:
         """The nodes that are there, those left out included."""
         return [_node(row) for row in self._ray.nodes() if row["Alive"]]
+
+    def node(self, id: str) -> RayNode | None:
+        """A node by its id; None for one that was gone before it was seen."""
+        if id not in self._seen:
+            self._seen.update((node.id, node) for node in self.nodes())
+        return self._seen.get(id)
 
     def places(self) -> int:
         """How many workers find room. Those that score take the CPU of one each where workers take CPUs alone."""

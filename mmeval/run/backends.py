@@ -110,7 +110,6 @@ class Backends:
         """Raises UsageError for an engine that cannot answer for these backends, and MissingExtraError without it."""
         if engine is None:
             return
-        check_installed()
         local = {role: backend for role, backend in self.named.items() if isinstance(backend, BatchBackend)}
         if not local and not engine.score_workers:
             raise UsageError(
@@ -126,6 +125,7 @@ class Backends:
                     name=role,
                 )
             _check_elsewhere(role, self.specs[role])
+        check_installed()
 
     def _pool(self, role: str, backend: AnyBackend, journal: Journal, cluster: RayCluster | None) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""

@@ -16,7 +16,7 @@ from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[3]
-LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
+LOCAL = {"torch", "ray", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
 """What local models need, and takes seconds to import."""
 HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
 RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
