@@ -21,6 +21,7 @@ from mmeval.broker.worker_desk import AnswerRow, WorkerJob
 from mmeval.broker.worker_pool import WorkerPool
 from mmeval.run.backends import Backends
 from mmeval.run.options import BackendSpec
+from mmeval.store.journal import Journal
 from mmeval.system.json_lines import from_line
 from tests.support.cli import command
 from tests.support.parallel import ToyParallel
@@ -84,7 +85,7 @@ def _rate(folder: Path, places: int) -> float:
     """Rows a second, after the first of each place."""
     files = folder.rglob("journal/*.jsonl")
     times = sorted(row["t"] for file in files for row in map(from_line, file.read_bytes().splitlines()) if "r" in row)
-    return (len(times) - places) / (times[-1] - times[places - 1])
+    return float((len(times) - places) / (times[-1] - times[places - 1]))
 
 
 def _simulated(places: int, each: int) -> Cost:
@@ -93,9 +94,11 @@ def _simulated(places: int, each: int) -> Cost:
 
 def simulated(places: int, each: int) -> Cost:
     """A run whose places have so many rows each, and half as many before, for what a start costs."""
-    Backends._pool = lambda _self, _role, _backend, journal, _cluster: WorkerPool(  # type: ignore[method-assign]
-        [_Sleeper(number) for number in range(places)], journal
-    )
+
+    def pool(_self: Backends, _role: str, _backend: object, journal: Journal, _cluster: object) -> WorkerPool:
+        return WorkerPool([_Sleeper(number) for number in range(places)], journal)
+
+    Backends._pool = pool  # type: ignore[method-assign, assignment]
     spent = []
     for rows in (places * each // 2, places * each):
         with tempfile.TemporaryDirectory() as name:

@@ -26,6 +26,8 @@ SHORT_WAIT = 0.02
 """Seconds that a call waits for company when some trials are busy elsewhere."""
 WINDOW = 4
 """So many batches' worth of calls are wanted: one that is answered, and some to choose rows of like length from."""
+AHEAD = 8
+"""A batch for so many places is wanted ahead, since many of them may be free at the same moment."""
 GROW_AFTER = 16
 """So many batches in a row must have fitted before a larger one is tried again."""
 
@@ -117,7 +119,8 @@ class Batcher:
     @property
     def width(self) -> int:
         """How many calls keep it busy."""
-        return (self._answerer.places + WINDOW - 1) * self.size
+        places = self._answerer.places
+        return (places + max(WINDOW - 1, places // AHEAD)) * self.size
 
     def _more_places(self) -> None:
         self._consider()

@@ -186,8 +186,11 @@ class RayCluster:
         return ray
 
     def _share(self, run: Path) -> None:
-        token, secret = (run / "workers" / f"token-{secrets.token_hex(4)}").absolute(), secrets.token_hex(16)
-        token.parent.mkdir(parents=True, exist_ok=True)
+        folder = (run / "workers").absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob("token-*"):  # by a process that was killed
+            left.unlink()
+        token, secret = folder / f"token-{secrets.token_hex(4)}", secrets.token_hex(16)
         token.write_text(secret)
         backends = tuple(sorted(self.backends))
         self._shared = Shared(str(Path.cwd()), token, secret, backends, code_digest(backends))

@@ -6,6 +6,7 @@ import queue
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from mmeval.cluster.node import Shared, enter
@@ -25,8 +26,8 @@ class Scores:
         settle_signals()
         settle(setup)
 
-    def do(self, work: Callable[..., T], *args: Any) -> T:
-        return work(*args)
+    def do(self, work: Callable[[], T]) -> T:
+        return work()
 
 
 class RayExecutor(ThreadPoolExecutor):
@@ -42,21 +43,21 @@ class RayExecutor(ThreadPoolExecutor):
             self._free.put(None)
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return super().submit(self._call, work, *args, **kwargs)
+        return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         for actor in self._actors:  # what is at work is not waited for
             self._cluster.kill(actor)
         super().shutdown(wait, cancel_futures=cancel_futures)
 
-    def _call(self, work: Callable[..., T], *args: Any) -> T:
+    def _call(self, work: Callable[[], T]) -> T:
         ray = self._cluster.connect()
         actor = self._free.get()
         try:
             if actor is None:
                 actor = ray.remote(Scores).options(**self._cluster.options(1)).remote(self._setup, self._cluster.shared)
                 self._actors.add(actor)
-            found: T = ray.get(actor.do.remote(work, *args))
+            found: T = ray.get(actor.do.remote(work))
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend.contract import ModelDiedError
+from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.broker.worker_pool import WorkerPool, worker_jobs
@@ -31,7 +31,8 @@ class Worker:
     made: list["Worker"]
 
     def __init__(self, job: WorkerJob) -> None:
-        self.job, self.segment, self.open_rows = job, Path(), dict[int, BatchRow]()
+        self.job, self.segment = job, Path()
+        self.open_rows: Mapping[int, BatchRow] = {}
         self.batches: list[list[str]] = []
         self.started = 0
         self.load_seconds, self.always = 1.0, ""
@@ -171,6 +172,15 @@ async def test_a_place_that_dies_again_and_again_is_left_out_and_the_others_go_o
     assert sum(-1 in answers for answers in found) == 10
     assert (Worker.made[0].started, made.places) == (10, 1)
     assert ("worker 1 of 2" in caplog.messages[-1], "10 times" in caplog.messages[-1]) == (True, True)
+
+
+async def test_a_worker_whose_machine_is_lost_while_it_loads_is_started_again(tmp_path: Path, caplog: Any) -> None:
+    made = pool(tmp_path, Notes())
+    Worker.made[0].starts = [PlaceLostError("its node is gone"), PlaceLostError("its node is gone")]
+    await made.start()
+    assert (await answered(made, "question 1"), Worker.made[0].started) == ({0: "answer 1"}, 3)
+    assert [message.partition(".")[0] for message in caplog.messages] == ["its node is gone"] * 2
+    await made.close()
 
 
 async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path) -> None:

@@ -46,6 +46,19 @@ def test_two_nodes_answer_and_score_and_nothing_is_asked_again(nodes: Nodes, tmp
         assert runs.whole(broken="missing").code == EXIT_OK, "nothing is loaded"
 
 
+def test_nodes_and_their_places_are_shown(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 2)
+    with nodes.node(cpus=3, node_name="big-node"):
+        engine = f"ray,address={nodes.address},gpus=0,cpus=1.5"
+        shown = [
+            mmeval_process(*runs.command(), "--engine", engine, "--dry_run", env=nodes.env, cwd=tmp_path),
+            mmeval_process("doctor", "--engine", engine, env=nodes.env, cwd=tmp_path),
+        ]
+    assert [ended.code for ended in shown] == [EXIT_OK, EXIT_OK]
+    assert all("big-node: 3 CPU, 0 GPU, room for 2 workers" in ended.out for ended in shown)
+    assert answered(tmp_path) == []
+
+
 def test_a_tiny_model_scores_as_on_this_machine(nodes: Nodes, tmp_path: Path) -> None:
     run = ("--tasks", "unim_hard", "--data", "bundled", "--model", "hf", "--model_args", "pretrained=tiny", *QUIET)
     with nodes.node(cpus=2), nodes.node(cpus=2):
