@@ -31,7 +31,7 @@ RUNS = (
     *("process_models", "sandbox"),
 )
 REPORTS = ("report", "report_page", "compare", "unim_layout")
-SCALE = ("merging",)
+SCALE = ("merging", "scale_out")
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
 BENCHMARKS = {
     name: folder

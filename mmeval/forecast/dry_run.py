@@ -21,6 +21,7 @@ from mmeval.backend.contract import AnyBackend, billed_name
 from mmeval.backend.sendable import foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
@@ -90,6 +91,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             spent=tuple(bills(journal.spending, prices)),
             free_bytes=free_bytes(path),
             first=ahead.walk.first,
+            nodes=() if options.engine is None else RayCluster(options.engine).seen(),
             cannot_read=ahead.cannot_read,
         )
     finally:

@@ -31,6 +31,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
+from mmeval.wording import some
 
 log = logging.getLogger(__name__)
 
@@ -161,6 +162,11 @@ class JobQueue:
         """How many trials there will be; an upper limit before a filter is applied."""
         return sum(self.size(position) * task.repeats for position, task in enumerate(self.tasks))
 
+    @property
+    def counted(self) -> bool:
+        """Whether ``total`` is exact."""
+        return all(choice.counted for choice in self._choices)
+
     def check(self) -> None:
         """Raises UsageError if a task has no sample left, or no sample can be asked.
         Opens the data, and reads them up to the first chosen sample that can be asked; where samples are drawn, all."""
@@ -178,9 +184,14 @@ class JobQueue:
     def doubts(self, *, scoring: bool) -> Iterator[str]:
         """What looks wrong in a task's data: another size than its file states,
         first samples that cannot be asked, others without what it counts on, a label or a rubric, say."""
+        sizes: dict[str, list[Task]] = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
-                yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+                sizes.setdefault(amiss, []).append(task)
+        for amiss, (task, *others) in sizes.items():  # tasks of one data set have one size
+            names = some([task.name, *(other.name for other in others)], 3)
+            yield f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+        for task, choice in zip(self.tasks, self._choices, strict=True):
             first = choice.first(LOOKED_AT)
             if bad := [sample for sample in first if sample.fault]:
                 self.bad_ahead = True

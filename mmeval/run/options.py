@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.cluster.engine import RayEngine
 from mmeval.costs.prices import Bill
 from mmeval.dataset.sampling import Subset
 from mmeval.metric.device import AUTO as AUTO_DEVICE
@@ -53,6 +54,8 @@ class ScoringOptions:
     """Calls of one answer of an agent."""
     max_tokens_per_answer: int | None = None
     score_workers: int = 1
+    engine: RayEngine | None = None
+    """The cluster that answers batches and scores; None: processes of this machine."""
     metric_device: str = AUTO_DEVICE
     """Where the models of metrics go."""
     strict: bool = False

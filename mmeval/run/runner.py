@@ -19,6 +19,7 @@ from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
@@ -145,13 +146,17 @@ class Runner(ABC):
         """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError, Interrupted."""
         options, started = self.options, time.time()
         plans = [scoring_plan(task, self.path / "media") for task in self.selection]
+        cluster = None if options.engine is None else RayCluster(options.engine, self.path)
         with ExitStack() as stack:
+            if cluster is not None:
+                stack.callback(cluster.close)
             if self.scores:
                 self.scorer = Scorer(
                     plans,
                     options.score_workers,
                     lambda position, rows: self.runs[position].deliver(rows),
                     options.metric_device,
+                    cluster,
                 )
                 stack.callback(self.scorer.close)
                 self.scorer.start()
@@ -174,6 +179,7 @@ class Runner(ABC):
                 retries=options.retry_on_error,
                 batch_size=self.batch_size,
                 journal=journal,
+                cluster=cluster,
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
@@ -299,6 +305,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     try:
         specs = {MODEL: options.model, **options.roles}
         backends = Backends(specs, options.answer_limits)
+        backends.check_engine(options.engine)
     except MissingError:  # for a misspelt role no key is needed
         check_role_names(specs, selection.tasks)
         raise
@@ -416,20 +423,19 @@ class _NewTrials(Runner):
     def begin(self) -> Coroutine[Any, Any, None]:
         jobs = self._jobs
         # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
-        lanes = self.broker.roles[MODEL].width
-        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lanes)
+        model = self.broker.roles[MODEL]
+        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lambda: model.width)
         self.work, self.tally, self.suspension = work, work.tally, work.suspension
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
             self._before = work.kept_before(jobs.readable())
-        # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
-        exact = self._resumed or (len(jobs.tasks) == 1 and not jobs.tasks[0].filter)
         self.progress.note(
             opening(
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
-                exact=exact,
+                exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
+                filtered=not jobs.counted,
                 bad=jobs.bad_ahead and not self._resumed,
             )
         )

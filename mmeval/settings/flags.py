@@ -276,6 +276,11 @@ FLAGS: tuple[Flag, ...] = (
         "largest batch of a local model; auto:N tries N times again what ran out of memory (auto)", "auto[:N]|N",
     ),
     Flag(
+        "engine", "", _HOW, values.engine, None, "options.engine",
+        "who answers batches of a local model: local (processes here), or actors of a Ray cluster, as in "
+        "ray,workers=8,gpus=1 (also address=HOST:PORT, cpus, score_workers) (local)", "local|ray[,k=v]",
+    ),
+    Flag(
         "device", "", _HOW, values.text, "", "options.model",
         "where a local model runs, as in cuda:0 or cpu; its argument device", "DEVICE",
     ),

@@ -9,6 +9,7 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import BatchSize
+from mmeval.cluster.engine import RayEngine
 from mmeval.errors import UsageError
 from mmeval.run.options import RunOptions
 from mmeval.secrets import without_secrets
@@ -133,7 +134,7 @@ def _plain(name: str, value: Any) -> Any:
         return "none"
     if isinstance(value, BatchSize):
         value = value.rows or str(value)
-    if isinstance(value, Path | Shard):
+    if isinstance(value, Path | Shard | RayEngine):
         return str(value)
     if isinstance(value, Mapping):
         return {str(key): _plain("", item) for key, item in value.items()}

@@ -14,7 +14,8 @@ from typing import Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.cluster.engine import LOCAL, RAY, RayEngine
+from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
 from mmeval.settings.job import shard_of_job
 from mmeval.store.shard import Shard
@@ -321,6 +322,16 @@ def device(value: Any) -> str:
     if wanted := device_fault(spelt):
         raise UsageError(f"{wanted} is expected, not {value!r}")
     return spelt
+
+
+def engine(value: Any) -> RayEngine | None:
+    """``local``, which is None, or ``ray`` with its arguments."""
+    name, args = _backend("", value)
+    if name == LOCAL and not args:
+        return None
+    if name != RAY:
+        raise UsageError(f"local, or ray[,k=v...], is expected, not {value!r}{did_you_mean(name, (LOCAL, RAY))}")
+    return RayEngine.of(args)
 
 
 def level(value: Any) -> str:

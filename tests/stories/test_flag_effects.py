@@ -71,6 +71,7 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "dry_run": ("--dry_run", lambda left: (left.code, left.asked, left.runs.exists()), (0, [], False)),
     "write_out": ("--write_out", lambda left: (left.code, "[user]\nquestion 0\n" in left.err), (0, True)),
     "show_config": ("--show_config", lambda left: ("model: noting\n" in left.out, left.runs.exists()), (True, False)),
+    "engine": ("--engine ray,gpus=0", lambda left: (left.code, left.asked), (2, [])),
     "retry_on_error": ("--retry_on_error 2 --tasks failing", asked, ["failing"] * 3),
     "protocol": (
         "--protocol independent_passes --tasks both",
