@@ -108,6 +108,7 @@ class RayWorker:
         self._is_loaded = False
 
     async def start(self) -> None:
+        self.kill()  # where its model is gone and it is not
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
         made = cluster.connect().remote(Desk).options(**cluster.options(engine.cpus, engine.gpus))
@@ -164,7 +165,7 @@ class RayWorker:
         except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
             self.kill()
             node = self._node
-            if node is not None and await OwnThread("mmeval-node").do(lambda: self._cluster.is_gone(node)):
+            if node is not None and await asyncio.to_thread(self._cluster.is_gone, node):
                 raise PlaceLostError(f"{self.job.name}: its node {node.name} is gone") from None
             where = f" on {node.name}" if node else ""
             raise ModelDiedError(

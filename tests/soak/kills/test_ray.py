@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_USAGE
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from tests.support.cli import QUIET, ROOT, mmeval_process, wait_for
 from tests.support.parallel import answered, notes
 from tests.support.processes import gone
@@ -182,4 +182,18 @@ def test_the_run_is_killed_and_the_same_command_comes_at_once(nodes: Nodes, tmp_
             (tmp_path / "go").touch()
             assert runs.whole(delay=0.01).code == EXIT_OK
         assert gone(before)
+    runs.check()
+
+
+def test_ctrl_c_keeps_every_answer_and_ends_the_actors(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 12)
+    with nodes.node(cpus=2):
+        with runs.begun(delay=0.1, most=6) as running:
+            wait_for(lambda: runs.at_least(6), "answers")
+            os.killpg(running.process.pid, signal.SIGINT)
+            running.read_until("in flight")
+            (tmp_path / "go").touch()
+            assert running.ended().code == EXIT_INTERRUPTED
+        assert gone(pids(tmp_path, "start"))
+        assert runs.whole().code == EXIT_OK
     runs.check()
