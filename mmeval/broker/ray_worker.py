@@ -10,13 +10,16 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
+import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
-from mmeval.broker.batcher import BatchRow
+from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.worker_desk import (
     AnswerRow,
     BatchDone,
@@ -32,6 +35,7 @@ from mmeval.cluster.node import OtherCodeError, Shared, enter
 from mmeval.cluster.ray_cluster import RayCluster, RayNode, in_a_line
 from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
 from mmeval.store.journal import Journal
+from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.threads import OwnThread
 from mmeval.wording import file_name
 
@@ -64,6 +68,7 @@ class Desk:
         except (UsageError, OtherCodeError) as error:
             return [WorkerStartError(str(error), EXIT_USAGE)]
         settle(self._job)
+        threading.Thread(target=self._end_with_run, name="mmeval-run", daemon=True).start()
         self._desk = WorkerDesk(self._job, self._told.append)
         self._desk.open()
         return self._taken()
@@ -73,8 +78,16 @@ class Desk:
         return self._taken()
 
     def end(self) -> None:
-        """Give back what it holds, and end the process: also where no head is left to end it."""
+        """Give back what it holds, and end the process."""
         self._desk.close()
+        os._exit(0)
+
+    def _end_with_run(self) -> None:
+        """Once the run has ended, finish the answers at hand and end: where the head is lost, Ray ends nothing."""
+        while self._shared.token.exists():
+            time.sleep(WATCH_SECONDS)
+        signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
+        time.sleep(ORPHAN_SECONDS)
         os._exit(0)
 
     def _taken(self) -> list[FromWorker]:
@@ -95,6 +108,7 @@ class RayWorker:
         self._is_loaded = False
 
     async def start(self) -> None:
+        self.kill()  # where its model is gone and it is not
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
         made = cluster.connect().remote(Desk).options(**cluster.options(engine.cpus, engine.gpus))
@@ -151,7 +165,7 @@ class RayWorker:
         except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
             self.kill()
             node = self._node
-            if node is not None and await OwnThread("mmeval-node").do(lambda: self._cluster.is_gone(node)):
+            if node is not None and await asyncio.to_thread(self._cluster.is_gone, node):
                 raise PlaceLostError(f"{self.job.name}: its node {node.name} is gone") from None
             where = f" on {node.name}" if node else ""
             raise ModelDiedError(
@@ -168,12 +182,27 @@ class RayPool(WorkerPool):
         self._job, self._role, self._cluster, self._share = job, role, cluster, share
         self._thread = OwnThread("mmeval-ray")
         self._watching: asyncio.Task[None] | None = None
+        self._headless = asyncio.Event()
 
     async def start(self) -> None:
         await self._thread.do(self._cluster.connect)
         await self._grow()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await super().start()
+
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
+        """As every pool does. Without a head nobody learns of deaths: what is at work gets a moment to arrive."""
+        answering = asyncio.ensure_future(super().answer(batch, deliver))
+        headless = asyncio.ensure_future(self._headless.wait())
+        try:
+            await asyncio.wait({answering, headless}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answering}, timeout=END_SECONDS)
+            if not answering.done() and self._lost is not None:
+                raise self._lost
+            return answering.result()
+        finally:
+            answering.cancel()
+            headless.cancel()
 
     async def close(self) -> None:
         if self._watching is not None:
@@ -204,6 +233,7 @@ class RayPool(WorkerPool):
                 await self._grow()
             except BackendDownError as error:
                 self._lose(error)
+                self._headless.set()
                 return
             except MmevalError as error:  # of a node that is new
                 log.warning("%s", error)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_USAGE
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from tests.support.cli import QUIET, ROOT, mmeval_process, wait_for
 from tests.support.parallel import answered, notes
 from tests.support.processes import gone
@@ -159,13 +159,13 @@ def test_a_node_that_does_not_see_the_run_folder_is_named_before_anything_is_ask
 
 def test_the_head_is_lost_and_the_same_command_goes_on_with_another(tmp_path: Path) -> None:
     first = Nodes(tmp_path / "first")
-    runs = RayRuns(tmp_path, first, 12)
+    runs, address = RayRuns(tmp_path, first, 12), first.address
     with closing(first), first.node(), runs.begun("workers=1", delay=0.1, most=6) as running:
         wait_for(lambda: runs.at_least(5), "answers")
         first.lose_head()
         ended = running.ended()
     assert ended.code == EXIT_INCOMPLETE
-    assert all(words in ended.error for words in ("head", first.address, "run the same command"))
+    assert [words for words in ("head", address, "run the same command") if words not in ended.error] == [], ended.error
     other = Nodes(tmp_path / "other")
     with closing(other), other.node():
         assert runs.moved(other).whole("workers=1").code == EXIT_OK
@@ -182,4 +182,18 @@ def test_the_run_is_killed_and_the_same_command_comes_at_once(nodes: Nodes, tmp_
             (tmp_path / "go").touch()
             assert runs.whole(delay=0.01).code == EXIT_OK
         assert gone(before)
+    runs.check()
+
+
+def test_ctrl_c_keeps_every_answer_and_ends_the_actors(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 12)
+    with nodes.node(cpus=2):
+        with runs.begun(delay=0.1, most=6) as running:
+            wait_for(lambda: runs.at_least(6), "answers")
+            os.killpg(running.process.pid, signal.SIGINT)
+            running.read_until("in flight")
+            (tmp_path / "go").touch()
+            assert running.ended().code == EXIT_INTERRUPTED
+        assert gone(pids(tmp_path, "start"))
+        assert runs.whole().code == EXIT_OK
     runs.check()
