@@ -265,7 +265,8 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    flags = {item.removeprefix("--"): item for item in known}  # dashes would make all flags look alike
+    near = [flags[one] for one in difflib.get_close_matches(name.removeprefix("--"), list(flags), n=3, cutoff=0.6)]
     if not near:
         return ""
     return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
