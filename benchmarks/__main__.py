@@ -6,8 +6,8 @@
     python -m benchmarks --json before.json      # keeps the figures ...
     python -m benchmarks --against before.json   # ... and prints those of another commit beside them
 
-Each benchmark is a module of benchmarks/runs/ or benchmarks/metrics/ with a function ``figures(quick)``, run in a
-process of its own; those of metrics/ have one thread. The exit code is 1 when a figure misses its goal or a benchmark
+Each benchmark is a module of benchmarks/runs/, reports/, scale/ or metrics/ with a function ``figures(quick)``, run in
+a process of its own; those of metrics/ have one thread. The exit code is 1 when a figure misses its goal or a benchmark
 fails. The column ``others`` has the processors that other programs took while a figure was made: most goals are of
 ratios and of processor time, but a machine whose processors are all taken is slower in these, too.
 """
@@ -27,11 +27,17 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = (
-    *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "report", "report_page", "compare"),
-    *("unim_data", "unim_layout", "ueval", "isg", "process_models", "sandbox"),
+    *("ratio", "listing", "retries", "overlap", "local_models", "agents", "scale", "unim_data", "ueval", "isg"),
+    *("process_models", "sandbox"),
 )
+REPORTS = ("report", "report_page", "compare", "unim_layout")
+SCALE = ("merging", "scale_out")
 METRICS = ("ssim", "niqe", "audio_quality", "pitch", "quality_3d", "documents", "mmmg", "mme_unify")
-BENCHMARKS = {**dict.fromkeys(RUNS, "runs"), **dict.fromkeys(METRICS, "metrics")}
+BENCHMARKS = {
+    name: folder
+    for folder, names in (("runs", RUNS), ("reports", REPORTS), ("scale", SCALE), ("metrics", METRICS))
+    for name in names
+}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 

@@ -43,6 +43,7 @@ SHOWN_NUMBERS = 3
 
 COMMAND_LINE_ONLY = {
     "dry_run": "it prints; use the command line",
+    "shard": "a shard makes no results; use the command line",
     "show_config": "it prints; found.document['mmeval']['settings'] has the settings of a run",
     "verbosity": "set the level of logging.getLogger('mmeval')",
 }

@@ -17,7 +17,7 @@ MmevalError                 1   something unexpected; the message still has an i
 │       ├── NotFetchedError     a data set of the hub that is not here yet, and fetching is off
 │       ├── WeightsError            in mmeval.metric.model_files_error: a model that cannot be used
 │       └── OutOfReachError         in mmeval.dataset.hub: the hub could not be asked
-├── WorkerStartError        1   in mmeval.broker.worker_process: a worker that does not start
+├── WorkerStartError        1   in mmeval.broker.worker_desk: a worker that does not start
 ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
 ├── ContentError            1   a medium that cannot be read, or is larger than its limit
 │   ├── CorruptMediaError
@@ -265,7 +265,8 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    flags = {item.removeprefix("--"): item for item in known}  # dashes would make all flags look alike
+    near = [flags[one] for one in difflib.get_close_matches(name.removeprefix("--"), list(flags), n=3, cutoff=0.6)]
     if not near:
         return ""
     return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, measure
-from benchmarks.runs.local_models import TOKENS, LocalBench, Model
+from benchmarks.runs.local_models import LocalBench, Model
 from benchmarks.runs.ratio import LATENCY, TASK, Bench
 from benchmarks.server import serving
 from tests.support.task_folder import write_distribution
@@ -33,7 +33,8 @@ def figures(quick: bool) -> Iterator[Figure]:
         with serving(LATENCY) as url:
             yield from ServerBench(folder, url, count=200 if quick else 1_000, pairs=1 if quick else 5).figures()
         model = Model(Path(tiny_model("llm")))
-        yield AgentOfLocal(folder, model, pairs=1 if quick else 3).figure(32 if quick else 64)
+        (local := folder / "local").mkdir()
+        yield AgentOfLocal(local, model, pairs=1 if quick else 3).figure(32 if quick else 64)
 
 
 class ServerBench(Bench):
@@ -81,11 +82,13 @@ class ServerBench(Bench):
 class AgentOfLocal(LocalBench):
     """The agent with a local planner, beside the bare loop."""
 
+    words, tokens = "how many? ", 64  # ten turns of more are longer than the model reads
+
     def figure(self, trials: int) -> Figure:
         name = f"{trials} answers of {CALLS} calls of a local planner"
         return Figure(name, self._ratio(trials, CALLS), 0.8, at_least=True)
 
-    def _task(self, count: int, turns: int, *, tokens: int = TOKENS) -> str:
+    def _task(self, count: int, turns: int, *, tokens: int | None = None) -> str:
         name = super()._task(count, turns, tokens=tokens)
         file = self._folder / f"{name}.yaml"
         file.write_text(file.read_text().replace("protocol: episode", "protocol: single"))
@@ -95,6 +98,11 @@ class AgentOfLocal(LocalBench):
         planner = f"hf,pretrained={self._model.folder},dtype={self._model.dtype},device={self._model.device}"
         return [
             *(sys.executable, "-m", "mmeval", "--tasks", str(self._folder / f"{name}.yaml"), "--model", "chain"),
-            *("--model_args", "history=true", "--role", f"planner={planner},gen.temperature=0,gen.max_tokens={TOKENS}"),
+            *(
+                "--model_args",
+                "history=true",
+                "--role",
+                f"planner={planner},gen.temperature=0,gen.max_tokens={self.tokens}",
+            ),
             *("--output_path", str(output), *flags),
         ]

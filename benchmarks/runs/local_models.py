@@ -57,6 +57,9 @@ def figures(quick: bool) -> Iterator[Figure]:
 class LocalBench:
     """Measures in one folder."""
 
+    words, tokens = WORDS, TOKENS
+    """What a turn asks, and how long its answer is."""
+
     def __init__(self, folder: Path, model: Model, *, pairs: int) -> None:
         self._folder, self._model, self._pairs, self._runs = folder, model, pairs, 0
         self._env = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -100,8 +103,9 @@ class LocalBench:
         print(f"  private memory {sizes[0]:.0f} and {sizes[1]:.0f} MiB", file=sys.stderr)
         return 1024 * (sizes[1] - sizes[0]) / (3 * count)
 
-    def _task(self, count: int, turns: int, *, tokens: int = TOKENS) -> str:
+    def _task(self, count: int, turns: int, *, tokens: int | None = None) -> str:
         """A task of ``count`` samples; returns its name."""
+        tokens = tokens or self.tokens
         name = f"rows{count}x{turns}x{tokens}"
         folder = self._folder / name
         if folder.is_dir():
@@ -111,7 +115,7 @@ class LocalBench:
         (self._folder / f"{name}.yaml").write_text(TASK.format(name=name, protocol=protocol, tokens=tokens))
         with (folder / "test.jsonl").open("w") as ours, (folder / "bare.jsonl").open("w") as bare:
             for row in range(count):
-                asked = [f"{row} {turn}: {WORDS}" for turn in range(turns)]
+                asked = [f"{row} {turn}: {self.words}" for turn in range(turns)]
                 messages = [{"role": "user", "content": words} for words in asked]
                 ours.write(json.dumps({"id": str(row), "input": messages, "reference": "none"}) + "\n")
                 bare.write(json.dumps({"turns": asked}) + "\n")
@@ -157,7 +161,7 @@ class LocalBench:
                 str(model.folder),
                 str(rows),
                 str(BATCH),
-                str(TOKENS),
+                str(self.tokens),
                 model.dtype,
                 model.device,
             ],

@@ -87,7 +87,7 @@ def numbers() -> Iterator[Figure]:
         chance = random.Random(1)
         with (folder / "rows.jsonl").open("w") as file:
             file.writelines(json.dumps(_score_row(at, chance)) + "\n" for at in range(SAMPLES))
-        program = [sys.executable, "-m", "benchmarks.runs.large_results", str(folder)]
+        program = [sys.executable, "-m", "benchmarks.reports.large_results", str(folder)]
         found = measure(program)
         (written,) = folder.glob("results_*.json")
         made = len(json.loads(written.read_text())["mmeval"]["results"])

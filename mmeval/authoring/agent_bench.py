@@ -107,8 +107,8 @@ def asked_players(agent: Agent, specs: Mapping[str, BackendSpec]) -> Iterator[Ma
 def drive(agent: Agent, name: str, case: AgentCase, folder: Path, asked: Mapping[str, Player] | None = None) -> Driven:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
-    Every role that it needs and every tool is there, and the others that have replies. A tool without replies gives a
-    small medium of its kind, any other role the example of the call; those of ``asked`` are really asked. Raises
+    Every role that it needs and every tool is there, and the others that have replies. A tool without replies gives
+    small media of its kind, any other role the example of the call; those of ``asked`` are really asked. Raises
     UsageError for a case that cannot be used.
     """
     players = {**_players(agent, case, folder), **(asked or {})}
@@ -183,7 +183,9 @@ class _Player:
         if self._left:
             return self._left.pop(0)
         if self._tool is not None:
-            return Response(Interleaved((self._small(self._tool.makes),)))
+            kind = self._tool.makes
+            parts = self._tool.parts or call.request.params.options_of(kind).get("n", 1)
+            return Response(Interleaved(tuple(self._small(kind) for _ in range(parts))))
         if not self._given and call.example:
             return Response(Interleaved.from_text(call.example))
         return Response.failed("no_answer", f"the case has no more replies of the role {self._role!r}")

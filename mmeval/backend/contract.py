@@ -63,6 +63,10 @@ class ModelDiedError(Exception):
     """
 
 
+class PlaceLostError(ModelDiedError):
+    """The machine is gone on which the model was answering, whatever it was asked: no row is at fault."""
+
+
 class ServerBatches(Protocol):
     """How a server answers many requests at once, within hours and for less money.
 

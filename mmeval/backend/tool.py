@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # it decodes, which programs do not
 class Tool:
     """A tool; its ``name`` is also that of its role: ``--role text_to_image=...``.
 
-    It makes one part of the kind ``makes`` out of parts of the kinds ``takes``. ``about`` is one sentence for a
-    planner's prompt; ``backend`` names a backend for it.
+    It makes ``parts`` of the kind ``makes`` out of parts of the kinds ``takes``; 0: as many as a call's option ``n``.
+    ``about`` is one sentence for a planner's prompt; ``backend`` names a backend for it.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Tool:
     about: str
     backend: str
     takes: tuple[PartKind, ...] = ("text",)
+    parts: int = 1
 
     def call(
         self,
@@ -59,12 +60,17 @@ class Tool:
 
     def made(self, reply: Reply) -> Part | str:
         """What the tool has made: the first part of its kind in a reply, or why there is none."""
+        found = self.all_made(reply)
+        return found if isinstance(found, str) else found[0]
+
+    def all_made(self, reply: Reply) -> list[Part] | str:
+        """All parts of its kind in a reply, or why there is none."""
         if reply.response.output is None:
             error = reply.response.error
             return f"{self.name} failed" + ("" if error is None else f" ({error.kind}: {error.message:.200})")
         parts = [part for part in reply.response.output.parts if part.kind != "reasoning" and not part.dangling]
         kinds = " and ".join(sorted({part.kind for part in parts})) or "nothing"
-        return next((part for part in parts if part.kind == self.makes), f"{self.name} gave {kinds}, no {self.makes}")
+        return [part for part in parts if part.kind == self.makes] or f"{self.name} gave {kinds}, no {self.makes}"
 
 
 def load_tool(name: str) -> Tool:

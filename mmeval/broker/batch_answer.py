@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmeval.backend.contract import BatchBackend, ModelDiedError, Startable
@@ -27,6 +27,7 @@ class ThisProcess:
     def __init__(self, backend: BatchBackend) -> None:
         self._backend = backend
         self._thread = OwnThread("mmeval-batch")
+        self.on_places: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         if isinstance(self._backend, Startable):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
-from mmeval.backend.contract import ModelDiedError
+from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.errors import Caught, MmevalError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
@@ -26,6 +26,8 @@ SHORT_WAIT = 0.02
 """Seconds that a call waits for company when some trials are busy elsewhere."""
 WINDOW = 4
 """So many batches' worth of calls are wanted: one that is answered, and some to choose rows of like length from."""
+AHEAD = 8
+"""A batch for so many places is wanted ahead, since many of them may be free at the same moment."""
 GROW_AFTER = 16
 """So many batches in a row must have fitted before a larger one is tried again."""
 
@@ -42,7 +44,10 @@ Deliver: TypeAlias = Callable[[int, Response], None]
 
 
 class Answerer(Protocol):
-    """What answers batches, up to ``places`` of them at once."""
+    """What answers batches, up to ``places`` of them at once, at least one.
+    It calls ``on_places`` when there are more."""
+
+    on_places: Callable[[], None]
 
     @property
     def places(self) -> int: ...
@@ -102,6 +107,9 @@ class Batcher:
         self._free_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        answerer.on_places = self._more_places
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when more calls would keep it busy."""
 
     @property
     def in_flight(self) -> int:
@@ -111,7 +119,12 @@ class Batcher:
     @property
     def width(self) -> int:
         """How many calls keep it busy."""
-        return (self._answerer.places + WINDOW - 1) * self.size
+        places = self._answerer.places
+        return (places + max(WINDOW - 1, places // AHEAD)) * self.size
+
+    def _more_places(self) -> None:
+        self._consider()
+        self.on_room()
 
     async def start(self) -> None:
         """Get ready to answer. Raises what keeps the backend from it."""
@@ -225,7 +238,7 @@ class Batcher:
                 self._learn(len(batch), most)
             self._lost(batch, failure.reason if failure else "the backend gave no answer")
         except ModelDiedError as death:
-            self._ask_again(batch, str(death))
+            self._ask_again(batch, death)
         except MmevalError as error:
             for call in batch:
                 self._fail(call, error)
@@ -238,15 +251,16 @@ class Batcher:
         for call in batch:
             self._settle(call, Response.failed("internal", why))
 
-    def _ask_again(self, batch: Sequence[_Waiting], death: str) -> None:
+    def _ask_again(self, batch: Sequence[_Waiting], death: ModelDiedError) -> None:
         """Ask the rows once more, one by one, so that a fatal row is lost alone."""
+        is_rows = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:
                 continue
-            if call.died:
+            if call.died and is_rows:
                 self._lost([call], f"{death}; it was answering this request, as it was when it died before")
             else:
-                call.died, call.sent = death, False
+                call.died, call.sent = call.died or (str(death) if is_rows else ""), False
                 self._open_rows -= 1
                 self._again.append(call)
 

@@ -112,11 +112,13 @@ class BackendRuntime:
         self.retries = retries
         self.resting = 0
         """Calls that wait before they are sent again; they hold no connection meanwhile."""
-        self.on_rest: Callable[[], None] = lambda: None
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when there is room for another call: one rests, or ``width`` has grown."""
         self.batcher: Batcher | ServerBatcher | None = None
         if isinstance(backend, BatchBackend):
             rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
             self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
+            self.batcher.on_room = self._has_room
         elif batches is not None and notes is not None and self.model is not None:
             own = notes / self.mark  # another backend has other answers to the same requests
             self.batcher = ServerBatcher(batches, self.model.generate, own, live, limit=limit, report=self._waits_for)
@@ -140,6 +142,9 @@ class BackendRuntime:
 
     def _waits_for(self, what: str) -> None:
         self.on_outage(what)
+
+    def _has_room(self) -> None:
+        self.on_room()
 
     def plays(self, roles: Sequence[str]) -> None:
         """Name the roles that it plays, for messages."""
@@ -287,7 +292,7 @@ class BackendRuntime:
     async def _rest(self, seconds: float) -> None:
         self.resting += 1
         try:
-            self.on_rest()
+            self.on_room()
             await self._wait(seconds)
         finally:
             self.resting -= 1

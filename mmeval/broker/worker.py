@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -13,20 +12,10 @@ from pathlib import Path
 
 from mmeval.backend.contract import ModelDiedError
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_process import (
-    AnswerRow,
-    BatchDone,
-    FromWorker,
-    WorkerJob,
-    WorkerMessage,
-    WorkerStartError,
-    work,
-)
-from mmeval.errors import MmevalError
+from mmeval.broker.worker_desk import AnswerRow, BatchDone, FromWorker, WorkerJob, WorkerStartError, heard
+from mmeval.broker.worker_process import work
 from mmeval.system.processes import FreshContext, ending
 from mmeval.system.threads import OwnThread
-
-log = logging.getLogger(__name__)
 
 END_SECONDS = 5.0
 """How long a worker may take to give back what it holds when the run is over."""
@@ -104,7 +93,7 @@ class WorkerProcess:
             elif isinstance(message, BatchDone):
                 return message.most
 
-    def _heard(self) -> FromWorker:
+    def _heard(self) -> Path | AnswerRow | BatchDone:
         """The worker's next message; warnings are passed on. Raises its errors, and ModelDiedError."""
         assert self._line is not None
         while True:
@@ -120,15 +109,11 @@ class WorkerProcess:
                     f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
-            if isinstance(message, MmevalError):
-                raise message
-            if isinstance(message, ModelDiedError):
+            if isinstance(message, ModelDiedError):  # it ends with that
                 assert self._process is not None
                 self._process.join(END_SECONDS)
-                raise ModelDiedError(f"{self.job.name}: {message}; its log is {self.job.log}")
-            if not isinstance(message, WorkerMessage):
-                return message
-            _log_once(message)
+            if (found := heard(message, self.job)) is not None:
+                return found
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""
@@ -149,13 +134,3 @@ class WorkerProcess:
             self._process.kill()
             self._process.join()
         self._line.close()
-
-
-_logged: set[str] = set()
-
-
-def _log_once(said: WorkerMessage) -> None:
-    """Copies of one backend warn of the same."""
-    if said.text not in _logged:
-        _logged.add(said.text)
-        log.log(said.level, "%s", said.text)

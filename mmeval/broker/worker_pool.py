@@ -1,7 +1,9 @@
-"""Worker processes: copies of a local model that answer batches from one queue.
+"""Workers: copies of a local model that answer batches from one queue, each at a place of its own.
 
-The core knows nothing of what a worker loads: a backend declares by its ``workers`` in which arguments the copies
-differ. A worker that dies is started again, and the rows that it had not answered are asked once more.
+A worker is a process of this machine (:mod:`mmeval.broker.worker`) or an actor of Ray
+(:mod:`mmeval.broker.ray_worker`). The core knows nothing of what it loads: a backend declares by its ``workers`` in
+which arguments the copies differ. A worker that dies is started again, and the rows that it had not answered are asked
+once more; a place where that does not help is left out.
 """
 
 from __future__ import annotations
@@ -10,15 +12,15 @@ import asyncio
 import atexit
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from mmeval.backend.contract import AnyBackend, ModelDiedError, workers_of
+from mmeval.backend.contract import AnyBackend, ModelDiedError, PlaceLostError, workers_of
 from mmeval.broker.batcher import BatchRow, Deliver
-from mmeval.broker.worker import WorkerProcess
-from mmeval.broker.worker_process import AnswerRow, WorkerJob
-from mmeval.errors import BackendDownError, MmevalError, StoppedError
+from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
+from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_of
 from mmeval.records.digests import digest
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
@@ -27,12 +29,35 @@ from mmeval.wording import file_name
 log = logging.getLogger(__name__)
 
 DEATHS_IN_A_ROW = 10
-"""So many workers that die without one answer in between mean that no worker can answer."""
+"""So many deaths without one answer in between mean that no worker can answer at a place."""
+
+
+class Worker(Protocol):
+    """One place of a pool: a copy of the backend, which has one batch at a time."""
+
+    job: WorkerJob
+    segment: Path
+    """Where it writes its answers, once it is started."""
+    open_rows: Mapping[int, BatchRow]
+    """What it was given and has not told of yet."""
+
+    async def start(self) -> None:
+        """Start it, or start it again. Raises MmevalError or OSError, and PlaceLostError where its machine is gone."""
+
+    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
+        """Answer a batch; ``told`` is called in the loop's thread, for each row.
+        Raises ModelDiedError, and StorageError where the worker cannot write."""
+
+    async def end(self) -> None:
+        """Let it end, or end it where its work was given up."""
+
+    def kill(self) -> None:
+        """End it, at once and for good."""
 
 
 def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path) -> list[WorkerJob]:
-    """What the copies of a backend are, in a run folder."""
-    entries = workers_of(backend)
+    """What the copies of a backend are, in a run folder; one where it declares none."""
+    entries = workers_of(backend) or [{}]
     threads = max(1, _processors() // len(entries))
     return [
         WorkerJob(
@@ -56,37 +81,35 @@ def _processors() -> int:
 
 
 class WorkerPool:
-    """Answers batches by worker processes, as many at once as there are of them."""
+    """Answers batches by workers, as many at once as are ready."""
 
-    def __init__(self, jobs: Sequence[WorkerJob], journal: Journal) -> None:
-        self._workers = [WorkerProcess(job) for job in jobs]
+    def __init__(self, workers: Sequence[Worker], journal: Journal) -> None:
+        self.on_places: Callable[[], None] = lambda: None
+        """Called when a place is ready."""
+        self._workers = list(workers)
         self._journal = journal
-        self._free: asyncio.Queue[WorkerProcess | None] = asyncio.Queue()
+        self._ready: set[Worker] = set()
+        self._free: asyncio.Queue[Worker | None] = asyncio.Queue()
+        self._starts: dict[Worker, asyncio.Task[None]] = {}
+        self._deaths: Counter[Worker] = Counter()
+        """By place, how many in a row without an answer."""
+        self._left_out: list[str] = []
+        """Why places are, as far as that is not reported."""
         self._lost: MmevalError | None = None
-        self._deaths = 0
-        self._restarts: set[asyncio.Task[None]] = set()
         atexit.register(self._kill)  # whatever way this process leaves by, Python's own would wait for them
 
     @property
     def places(self) -> int:
-        return len(self._workers)
+        return max(1, len(self._ready))
 
     async def start(self) -> None:
-        """Start all workers. Raises WorkerStartError when one of them cannot."""
-        starts = [asyncio.create_task(worker.start()) for worker in self._workers]
-        started = False
-        try:
-            await asyncio.wait(starts, return_when=asyncio.FIRST_EXCEPTION)
-            for start in starts:
-                if start.done():
-                    start.result()
-            started = True
-        finally:
-            if not started:
-                self._kill()
-                await asyncio.gather(*starts, return_exceptions=True)
+        """Start all workers, and wait for the first. Raises the last one's error where none can be started."""
         for worker in self._workers:
-            self._free.put_nowait(worker)
+            self._begin(worker)
+        while not self._ready and self._lost is None:
+            await asyncio.wait(self._starts.values(), return_when=asyncio.FIRST_COMPLETED)
+        if self._lost is not None:
+            raise self._lost
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Have the next free worker answer a batch.
@@ -96,7 +119,7 @@ class WorkerPool:
 
         def told(row: AnswerRow) -> None:
             asked = open_rows.pop(row.position)
-            self._deaths = 0
+            self._deaths[worker] = 0
             if row.written is not None:
                 self._journal.adopt(asked.ticket, asked.request.digest, worker.segment, row.written)
             deliver(row.position, row.response)
@@ -105,6 +128,7 @@ class WorkerPool:
             most = await worker.answer(batch, told)
         except ModelDiedError as death:
             self._recover(worker, open_rows, deliver)
+            self._ready.discard(worker)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))
             raise
@@ -117,12 +141,12 @@ class WorkerPool:
     async def close(self) -> None:
         """End the workers: at once those whose work was given up."""
         self._lose(StoppedError("stopped before the call was made"))
-        for restart in self._restarts:
-            restart.cancel()
+        for start in self._starts.values():
+            start.cancel()
         await asyncio.gather(*(worker.end() for worker in self._workers), return_exceptions=True)
         atexit.unregister(self._kill)
 
-    async def _next(self) -> WorkerProcess:
+    async def _next(self) -> Worker:
         while self._lost is None:
             worker = await self._free.get()
             if worker is not None:
@@ -130,7 +154,7 @@ class WorkerPool:
             self._free.put_nowait(None)  # for the others that wait
         raise self._lost
 
-    def _recover(self, worker: WorkerProcess, open_rows: dict[int, BatchRow], deliver: Deliver) -> None:
+    def _recover(self, worker: Worker, open_rows: dict[int, BatchRow], deliver: Deliver) -> None:
         """Deliver what the dead worker had written and not told."""
         calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
         found = self._journal.recover(worker.segment, calls)
@@ -139,27 +163,52 @@ class WorkerPool:
                 del open_rows[position]
                 deliver(position, found[asked.ticket.key])
 
-    def _replace(self, worker: WorkerProcess, death: str, rows: int) -> None:
-        self._deaths += 1
-        if self._deaths >= DEATHS_IN_A_ROW:
-            self._give_up(f"{death}. {self._deaths} workers in a row have died without an answer")
+    def _replace(self, worker: Worker, death: str, rows: int) -> None:
+        self._deaths[worker] += 1
+        if self._deaths[worker] >= DEATHS_IN_A_ROW:
+            in_a_row = f"{death}. It has died {self._deaths[worker]} times in a row without an answer"
+            self._leave_out(f"{worker.job.name} is left out: {in_a_row}", BackendDownError(in_a_row, "mend that"))
             return
         again = f"; {rows} call{' is' if rows == 1 else 's are'} asked again" if rows else ""
         log.warning("%s. It is started again%s", death, again)
-        restart = asyncio.get_running_loop().create_task(self._restart(worker))
-        self._restarts.add(restart)
-        restart.add_done_callback(self._restarts.discard)
+        self._begin(worker)
 
-    async def _restart(self, worker: WorkerProcess) -> None:
+    def _begin(self, worker: Worker) -> None:
+        self._starts[worker] = asyncio.get_running_loop().create_task(self._start(worker))
+
+    async def _start(self, worker: Worker) -> None:
+        first = worker.segment == Path()
         try:
             await worker.start()
+        except PlaceLostError as lost:
+            log.warning("%s. It is started again", lost)
+            self._begin(worker)
+            return
         except (MmevalError, OSError) as error:
-            self._give_up(f"{worker.job.name} cannot be started again: {error}")
-        else:
-            self._free.put_nowait(worker)
+            del self._starts[worker]
+            why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
+            if not first:
+                error = BackendDownError(why, "mend that")
+            self._leave_out(why, error if isinstance(error, MmevalError) else WorkerStartError(message_of(error)))
+            return
+        del self._starts[worker]
+        self._ready.add(worker)
+        self._free.put_nowait(worker)
+        self._report()
+        self.on_places()
 
-    def _give_up(self, why: str) -> None:
-        self._lose(BackendDownError(why, "mend that"))
+    def _leave_out(self, why: str, error: MmevalError) -> None:
+        """Go on without a place; where it was the last, no batch is answered any more."""
+        self._left_out.append(why)
+        if self._ready:
+            self._report()
+        elif not self._starts:
+            self._lose(error)
+
+    def _report(self) -> None:
+        for why in self._left_out:
+            log.warning("%s. The others go on without it", why)
+        self._left_out.clear()
 
     def _lose(self, error: MmevalError) -> None:
         """From now on no batch is answered."""

@@ -36,7 +36,7 @@ _FLAGS = tuple(
     BY_NAME[name]
     for name in (
         *("tasks", "model", "model_args", "device", "trust_remote_code", "include_path", "data", "data_dir"),
-        *("role", "judge", "judge_args", "judge_base_url", "captioner", "strict", "output_path", "verbosity"),
+        *("role", "judge", "judge_args", "judge_base_url", "captioner", "strict", "output_path", "verbosity", "engine"),
     )
 )
 MODELS = "Models"
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     named = (*settings["tasks"].value, *values.words(args.words))
     asked = _asked(named, settings, frozenset(specs) - {tasks.MODEL})
     sections = list(_sections(settings, specs, asked, look=args.devices))
-    is_sound = sound(sections, asked=bool(asked or specs))
+    is_sound = sound(sections, asked=bool(asked or specs or settings["engine"].value))
     if args.format == "json":
         print_text(as_json(sections, is_sound=is_sound, version=__version__))
     else:
@@ -110,6 +110,8 @@ def _sections(
     yield section("Packages", partial(packages.extras, extras))
     yield section("Devices", devices.devices if look or local else devices.unlooked)
     yield section("Programs", machine.programs)
+    if (engine := settings["engine"].value) is not None:
+        yield section("Engine", partial(machine.nodes, engine), required=True)
     yield section("Disks", partial(machine.disks, output))
     yield section("Plugins", registered.loaded, registered.clashes, partial(registered.task_files, include))
     yield made

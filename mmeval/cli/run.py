@@ -87,7 +87,7 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.prompts import write_prompts
-    from mmeval.report.publish import Publication
+    from mmeval.report.publish import Publication, end_of_shard
     from mmeval.run.runner import run as run_tasks
     from mmeval.settings.plan import make_plan
     from mmeval.task.selection import select
@@ -95,9 +95,12 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; mmeval ls tasks '*' lists them")
     plan = make_plan(settings, command=command)
-    publication = Publication.prepared(
-        plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
-    )
+    shard = plan.options.shard
+    publication = None
+    if shard is None:
+        publication = Publication.prepared(
+            plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+        )
     selection = select(
         plan.tasks,
         include_path=plan.include_path,
@@ -112,7 +115,10 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         return _look_ahead(selection, plan.options)
     with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)
-    publication.finish(outcome, plan.report, show=print_text)
+    if publication is None:
+        end_of_shard(outcome, str(shard), show=print_text)
+    else:
+        publication.finish(outcome, plan.report, show=print_text)
     return outcome.exit_code
 
 

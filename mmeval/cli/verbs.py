@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "metric": "compute one metric on given files or answers",
     "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
+    "merge": "join the shards of a run (--shard) into it and make its results",
     "trace": "show what each step of an answer was asked and said",
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: what differs beyond chance, and what would have been seen",
@@ -34,7 +35,6 @@ _COMPONENTS = ("agent", "check-backend", "metric")
 """Verbs whose module is in ``mmeval.cli.components``."""
 
 REFUSED_VERBS: dict[str, str] = {
-    "merge": "it does not exist yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
 """Verbs of other harnesses, with what to do instead."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from mmeval.aggregate.resampling import Values, distribution
+from mmeval.aggregate.resampling import Values, distribution, drawn_statistic
+from mmeval.aggregate.scores import Scores
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.comparison.pairing import TrialName
 from mmeval.comparison.run_pair import Compared, ComparedRun, Piece
-from mmeval.comparison.statistics import Rank, ranks
+from mmeval.comparison.statistics import ranks
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
 
@@ -77,16 +79,12 @@ def ranking_of(
         task=row.task,
         metric=row.metric,
         pairs=trials,
-        runs=tuple(_ranked(runs[run].name, values[run], places[run]) for run in order),
+        runs=tuple(RankedRun(runs[run].name, values[run], *places[run]) for run in order),
         groups=tuple(tuple(runs[run].name for run in group) for group in _groups(order, seen)),
         differences=tuple(
             tuple(None if i == j else _cell(i, j, tests, adjusted, row) for j in range(count)) for i in range(count)
         ),
     )
-
-
-def _ranked(name: str, value: float, place: Rank) -> RankedRun:
-    return RankedRun(name, value, place.rank, (place.low, place.high))
 
 
 def _cell(
@@ -121,58 +119,40 @@ def _groups(order: Sequence[int], seen: set[tuple[int, int]]) -> list[list[int]]
 
 def _joint(row: NumberRow, runs: Sequence[ComparedRun]) -> tuple[list[float], Values, int] | None:
     """Each run's value, joint draws of clusters (a row a draw), and how many trials all runs have scored."""
-    pieces = list(runs[0].pieces(row.task, row.metric))
-    parts = [(piece, found) for piece in pieces if (found := _shared(piece, runs)) is not None]
-    if not parts:
+    by_task: dict[str, list[tuple[Piece, list[Scores]]]] = {}
+    for piece in runs[0].pieces(row.task, row.metric):
+        if shared := _shared(piece, runs):
+            by_task.setdefault(piece.task, []).append((piece, shared))
+    total = math.fsum(piece.share for parts in by_task.values() for piece, _ in parts)
+    if not total:
         return None
-    total = sum(piece.share for piece, _ in parts) or 1.0
-    values = sum(piece.share / total * scores.mean(axis=0) for piece, (_, scores) in parts)
-    strata = {piece.task for piece, _ in parts}
-    by_task = [_drawn([(piece, own) for piece, own in parts if piece.task == task], total) for task in sorted(strata)]
-    trials = sum(max(len(own[0]) for piece, own in parts if piece.task == task) for task in strata)
-    return np.asarray(values).tolist(), np.sum(by_task, axis=0), trials
+    values, draws = np.zeros(len(runs)), np.zeros((BOOTSTRAP_ITERS, len(runs)))
+    for parts in by_task.values():
+        clusters = [*dict.fromkeys(cluster for _, sides in parts for side in sides for cluster in side.clusters)]
+        for piece, sides in parts:
+            aggregator, _ = runs[0].aggregator(piece.task, piece.number)
+            for run, side in enumerate(sides):
+                value = aggregator(side).value
+                if value is None:  # a weighted mean without any weight
+                    return None
+                values[run] += piece.share / total * value
+                # All runs and pieces have the same draws, as their seed is. One of no trial of a piece adds nothing.
+                drawn = distribution(drawn_statistic(side, aggregator, {}, clusters), len(clusters), BOOTSTRAP_ITERS)
+                draws[:, run] += piece.share / total * np.nan_to_num(drawn)
+    trials = sum(max(len(sides[0]) for _, sides in parts) for parts in by_task.values())
+    return values.tolist(), draws, trials
 
 
-def _shared(piece: Piece, runs: Sequence[ComparedRun]) -> tuple[list[str], Values] | None:
-    """The clusters of the trials that have a score in all runs, and the scores, a column a run."""
-    columns: list[dict[tuple[TrialName, str], float]] = []
-    clusters: dict[tuple[TrialName, str], str] = {}
+def _shared(piece: Piece, runs: Sequence[ComparedRun]) -> list[Scores]:
+    """The scores of each run, of the trials that have one in all runs."""
+    found: list[tuple[Scores, dict[tuple[TrialName, str], int]]] = []
     for run in runs:
         scores = run.scores(piece.task)
         if scores is None or piece.number not in scores.columns:
-            return None
-        rows = zip(scores.names, scores.digests, scores.columns[piece.number], strict=True)
-        columns.append({})
-        for name, digest, one in rows:
-            if one.value is not None:
-                columns[-1][name, digest] = one.value
-                clusters.setdefault((name, digest), one.cluster)
-    shared = [trial for trial in columns[0] if all(trial in column for column in columns)]
-    if not shared:
-        return None
-    return [clusters[trial] for trial in shared], np.array([[column[trial] for column in columns] for trial in shared])
-
-
-def _drawn(parts: Sequence[tuple[Piece, tuple[list[str], Values]]], total: float) -> Values:
-    """What a task adds to the value of each run, in each draw of its clusters."""
-    places: dict[str, int] = {}
-    for _, (names, _) in parts:
-        for name in names:
-            places.setdefault(name, len(places))
-    sums = []
-    for piece, (names, scores) in parts:
-        at = np.array([places[name] for name in names])
-        columns = [np.bincount(at, scores[:, run], len(places)) for run in range(scores.shape[1])]
-        sums.append((piece.share / total, np.stack(columns), np.bincount(at, minlength=len(places))))
-    rows = []
-    for run in range(len(sums[0][1])):
-        # The draws are the same for every run: their seed is.
-        def value(drawn: Any, run: int = run) -> Values:
-            added: Values = sum(
-                share * columns[run][drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1)
-                for share, columns, counts in sums
-            )
-            return added
-
-        rows.append(distribution(value, len(places), BOOTSTRAP_ITERS))
-    return np.stack(rows, axis=1)
+            return []
+        trials = zip(scores.names, scores.digests, strict=True)
+        known = zip(trials, scores.values[piece.number], strict=True)
+        places = {trial: at for at, (trial, value) in enumerate(known) if value is not None}
+        found.append((scores.columns[piece.number], places))
+    shared = [trial for trial in found[0][1] if all(trial in places for _, places in found)]
+    return [column.at([places[trial] for trial in shared]) for column, places in found] if shared else []

@@ -353,8 +353,7 @@ class Rank(NamedTuple):
     """A place among some runs, 1 the best, and its 95 % interval."""
 
     rank: int
-    low: int
-    high: int
+    ci95: tuple[int, int]
 
 
 def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
@@ -372,5 +371,5 @@ def ranks(values: Sequence[float], draws: Values) -> list[Rank]:
             largest = np.nan_to_num(np.abs(drawn) / errors).max(axis=1)
         reach = float(np.quantile(largest, 0.95)) * errors
         before, behind = int((apart > reach).sum()), int((apart < -reach).sum())
-        found.append(Rank(1 + int((apart > 0).sum()), 1 + before, len(values) - behind))
+        found.append(Rank(1 + int((apart > 0).sum()), (1 + before, len(values) - behind)))
     return found

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from mmeval import plugins
+from mmeval.cluster.engine import RayEngine
+from mmeval.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingError, PluginError
 from mmeval.system.folders import existing, free_bytes, own_cache
@@ -45,6 +47,17 @@ def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
     return Finding(
         "note", f"{package} is not installed; it is for {purpose}", f"apt install {package}, on Debian or Ubuntu"
     )
+
+
+def nodes(engine: RayEngine) -> Iterator[Finding]:
+    """The nodes of a Ray cluster, and the places that an engine has there."""
+    check_installed()
+    found = RayCluster(engine).seen()
+    yield from (Finding("ok", str(node)) for node in found)
+    if not any(node.places for node in found):
+        yield Finding(
+            "missing", "no node has room for a worker", "give fewer to each, as in --engine ray,cpus=1,gpus=0"
+        )
 
 
 def disks(output_path: Path) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
 from mmeval.backend.sendable import foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
@@ -36,11 +37,11 @@ from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import limits_and_prices, prepared, run_identity, run_path
+from mmeval.run.runner import check_folders, limits_and_prices, prepared, read_too, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder, check_identity
+from mmeval.store.run_folder import RunFolder
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
@@ -67,9 +68,10 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     backends, jobs = prepared(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
     record = {} if options.fresh else RunFolder.read_record(path)
-    journal = Journal(path / ("journal" if record else "nothing"), media, writable=False)
+    own = path / ("journal" if record else "nothing")
+    journal = Journal(own, media, writable=False, others=read_too(options))
     try:
-        check_identity(path, record, run_identity(backends, options), len(journal))
+        check_folders(options, record, run_identity(backends, options), len(journal))
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
@@ -88,6 +90,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             spent=tuple(bills(journal.spending, prices)),
             free_bytes=free_bytes(path),
             first=ahead.walk.first,
+            nodes=() if options.engine is None else RayCluster(options.engine).seen(),
             cannot_read=ahead.cannot_read,
         )
     finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from mmeval.cluster.ray_cluster import NodePlaces
 from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
@@ -77,6 +78,8 @@ class Forecast:
     spent: tuple[Bill, ...]
     free_bytes: int
     first: First | None = None
+    nodes: tuple[NodePlaces, ...] = ()
+    """Of the cluster that would answer."""
     cannot_read: BaseException | None = None
 
     @property

@@ -70,6 +70,7 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     yield f"run folder: {forecast.folder} ({kept})"
     for role, place in forecast.places.items():
         yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
+    yield from (f"node {_shown(str(node))}" for node in forecast.nodes)
     yield from _money(forecast)
     too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
     yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"

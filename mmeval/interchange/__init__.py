@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
+    from mmeval.interchange.by_id import AnswersById, Entry, EntryFile, files_of, medium_of, read_entries
     from mmeval.interchange.contract import (
         MANIFEST,
         Absent,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         StoredAnswer,
         open_answers,
     )
+    from mmeval.interchange.export_folder import ExportFolder, stem_of
     from mmeval.interchange.recorded import error_of, kinds_of
     from mmeval.interchange.sidecar import (
         DAMAGED,
@@ -43,6 +45,10 @@ __all__ = [
     "AnswerPlace",
     "AnsweredRun",
     "AnsweredTask",
+    "AnswersById",
+    "Entry",
+    "EntryFile",
+    "ExportFolder",
     "Exported",
     "KeptLines",
     "ScoredTrial",
@@ -52,15 +58,19 @@ __all__ = [
     "exact_part",
     "exact_parts",
     "files_digest",
+    "files_of",
     "kinds_of",
     "line_at",
     "lines_of",
     "list_of",
     "medium_inside",
+    "medium_of",
     "model_of",
     "open_answers",
     "own_of",
+    "read_entries",
     "read_manifest",
+    "stem_of",
 ]
 
 __getattr__, __dir__ = door(__name__)

@@ -6,7 +6,7 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.judge.form import MAX_TEXT_CHARS, NOT_SURE, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
-    from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object, strict_json
+    from mmeval.judge.json_reply import MAX_CHARS, ReplyError, accepts, read_object, read_objects, strict_json
     from mmeval.judge.question_graph import AnsweredGraph, Dependencies, GraphQuestion, GraphVerdict, ask_graph
     from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, ask_verdicts, combined, shown
 
@@ -31,10 +31,12 @@ __all__ = [
     "Verdict",
     "Vote",
     "YesNo",
+    "accepts",
     "ask_graph",
     "ask_verdicts",
     "combined",
     "read_object",
+    "read_objects",
     "shown",
     "strict_json",
 ]

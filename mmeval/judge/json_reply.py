@@ -1,4 +1,4 @@
-"""Reads the JSON object of a model's reply, with prose and fences around it.
+"""Reads the JSON object of a model's reply, or its list of objects, with prose and fences around it.
 
 Models wrap their answer in fences and prose, and write it as Python does. All of these are read:
 
@@ -22,8 +22,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+
+from mmeval.records.response import Response
 
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
@@ -39,6 +41,7 @@ _BRACE_OR_TEXT = re.compile(
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
 """The beginning of an intended object, unlike braces in prose: a key that may lack either of its quotation marks, or
 have backslashes before them."""
+_LISTED = re.compile(r"\[\s*+" + _KEYED.pattern)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
 _WORD = re.compile(r"\w+")
@@ -80,6 +83,45 @@ def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
     if others:
         raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, wanted))}")
     raise ReplyError("the reply holds no JSON object")
+
+
+def read_objects(text: str) -> list[dict[str, Any]]:
+    """The first list of objects of a reply; brackets in prose, and lists of anything else, are passed over.
+
+    Raises ReplyError when there is none, when one that was meant is malformed, and when the text ends inside a list.
+
+    >>> read_objects("Plan [1, 2]: [{'step': 1,}]")
+    [{'step': 1}]
+    """
+    if len(text) > MAX_CHARS:
+        raise ReplyError(f"the reply has more than {MAX_CHARS} characters")
+    end = 0
+    while (at := text.find("[", end)) >= 0:
+        reader = _Reader(text, at)
+        try:
+            found = reader.items(0)
+        except _NotJsonError:
+            if _LISTED.match(text, at):
+                raise ReplyError(_MALFORMED) from None
+            end = max(reader.at, at + 1)
+            continue
+        if found and all(isinstance(item, dict) for item in found):
+            return found
+        end = reader.at
+    raise ReplyError("the reply holds no list of JSON objects")
+
+
+def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
+    """``Call.accept`` for what a reader can read: its ReplyError is the fault."""
+
+    def fault(response: Response) -> str:
+        try:
+            read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+    return fault
 
 
 def strict_json(text: str) -> Any:
@@ -159,7 +201,7 @@ class _Reader:
         self.at += 1
         return found
 
-    def _list(self, depth: int) -> list[Any]:
+    def items(self, depth: int) -> list[Any]:
         self.at += 1
         found: list[Any] = []
         while self._next() != "]":
@@ -175,7 +217,7 @@ class _Reader:
         if start == "{":
             return self.object(depth)
         if start == "[":
-            return self._list(depth)
+            return self.items(depth)
         if start in "\"'":
             return self._string()
         return self._number() if start in "-0123456789" else self._word()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.metric.contract import Metric
 from mmeval.metric.model import bound_model, lacking, missing_model_message
+from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt_file import PromptTexts, bound_prompts
@@ -81,24 +84,39 @@ class BoundMetric:
         """The switches as scores depend on them.
 
         A prompt counts by its words, whatever its place and name; a model by its files, and as empty where it is not
-        needed.
+        needed; another file by its content.
         """
         models = {switch: self.models[switch]["fingerprint"] if self._needs(switch) else "" for switch in self.models}
-        return {**self.params, **{switch: prompt["sha256"] for switch, prompt in self.prompts.items()}, **models}
+        prompts = {switch: prompt["sha256"] for switch, prompt in self.prompts.items()}
+        return {**self.params, **prompts, **models, **self.files}
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of the file that a switch names, where it is here; models and prompts have their own."""
+        return {switch: file_mark(Path(written)) for switch, written in self._paths.items() if Path(written).is_file()}
+
+    @property
+    def _paths(self) -> dict[str, str]:
+        """The switches that are set to a path, or to a name where they take either."""
+        written = {switch: self.params[switch] for switch in self.metric.paths}
+        return {switch: value for switch, value in written.items() if isinstance(value, str) and value}
 
     @property
     def described(self) -> dict[str, Any]:
         """The switches for people to read.
 
         A prompt by its name and sha256 (its words are in the run's record), a model by its name, revision and
-        fingerprint.
+        fingerprint, another file by its name and fingerprint.
         """
         short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
         models = {
             switch: {key: value for key, value in model.items() if key != "folder"}
             for switch, model in self.models.items()
         }
-        return {**self.params, **short, **models}
+        files = {
+            switch: {"name": Path(self._paths[switch]).name, "fingerprint": mark} for switch, mark in self.files.items()
+        }
+        return {**self.params, **short, **models, **files}
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
@@ -157,7 +175,14 @@ class BoundMetric:
         if lacking := [*self.missing()]:
             extras = dict.fromkeys(error.extra for error in lacking if error.extra)
             return str(MissingExtraError(lacking[0].package, ",".join(extras)))
-        return self._without_roles(roles) or self.without_models(task)
+        return self._without_roles(roles) or self.without_models(task) or self._without_files()
+
+    def _without_files(self) -> str:
+        """The first path that a switch names where nothing is; empty without any."""
+        for switch, path in self._paths.items():
+            if path.startswith(("/", ".")) and not Path(path).exists():
+                return f"its switch {switch!r} names {path}, which is not there; put it there, or name another"
+        return ""
 
     def missing_needs(self, roles: Collection[str]) -> tuple[Need, ...]:
         """All that has to be supplied for a run with these roles; empty when nothing is missing."""

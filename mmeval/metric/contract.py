@@ -28,7 +28,7 @@ from mmeval.metric.signature import SCORES, signature_of
 from mmeval.program.prompt_file import JudgePrompt, prompt_kinds
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
+from mmeval.system.arguments import FilePath, fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code of a named model. No file can set it: the user consents, by the flag."""
@@ -118,6 +118,12 @@ class Metric:
         """The switches that name models, with the files of them that it opens."""
         found = {switch: marks_of(hint_of(self.function, switch), HubModel) for switch in self.switches}
         return {switch: marks[0] for switch, marks in found.items() if marks}
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The other switches that may name a file or a folder."""
+        found = (switch for switch in self.switches if marks_of(hint_of(self.function, switch), FilePath))
+        return tuple(switch for switch in found if switch not in self.models and switch not in self.prompts)
 
     def switch_fault(self, switch: str, value: Any) -> str:
         """Why a switch cannot have a value, by its annotation; empty when it can."""

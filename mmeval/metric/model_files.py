@@ -120,11 +120,12 @@ def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
 
 def _mark(folder: Path, name: str) -> str | list[list[str | int]]:
     if "*" not in name:
-        return _sha256(folder / name)
+        return file_mark(folder / name)
     return [[path.relative_to(folder).as_posix(), path.stat().st_size] for path in sorted(folder.glob(name))]
 
 
-def _sha256(path: Path) -> str:
+def file_mark(path: Path) -> str:
+    """The SHA-256 of a file, which is read once as long as it is not changed."""
     if path.is_symlink():
         blob = path.readlink()
         if blob.parent.name == "blobs" and _SHA256.fullmatch(blob.name):

@@ -6,7 +6,7 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.program.calls import Call, CallFailed, Program, Reply, Role, ask_all, ask_one
-    from mmeval.program.prompt import PromptError
+    from mmeval.program.prompt import FromReference, PromptError
     from mmeval.program.prompt_file import JudgePrompt, PromptFile
     from mmeval.program.protocols import Ask, join, single
     from mmeval.program.route import Route
@@ -16,6 +16,7 @@ __all__ = [
     "Ask",
     "Call",
     "CallFailed",
+    "FromReference",
     "JudgePrompt",
     "Program",
     "PromptError",

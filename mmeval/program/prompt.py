@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.records.sample import Message, Sample
+from mmeval.system.arguments import hint_of, marks_of
 
 Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 
@@ -18,12 +19,28 @@ class PromptError(UsageError):
 
 
 @dataclass(frozen=True)
+class FromReference:
+    """Marks an option of a prompt function: with these values it states what the sample's reference says."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class FunctionPrompt:
     """A prompt function of a plugin (``mmeval.prompts``) with its options."""
 
     name: str
     function: Callable[..., Sequence[Message]]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def uses_reference(self) -> bool:
+        """Whether an option has a value with which the model is told what the reference says."""
+        return any(
+            value in mark.values
+            for name, value in self.options.items()
+            for mark in marks_of(hint_of(self.function, name), FromReference)
+        )
 
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
         messages = tuple(self.function(sample, **self.options))

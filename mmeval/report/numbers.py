@@ -27,6 +27,7 @@ class Notes(NamedTuple):
     missing: str = ""
     weights: str = ""
     comparable: str = ""
+    reference: str = ""
     reasons: str = ""
     unfinished: str = ""
     subset: str = ""
@@ -235,7 +236,8 @@ def _notes(
     left_out = inside & set(ours.get("left_out", ()))
     foreign = "not comparable" if inside & set(ours.get("not_comparable", ())) else ""
     is_group = key.task in members
-    notes = Notes(comparable=foreign)
+    told = "uses reference information" if inside & set(ours.get("uses_reference", ())) else ""
+    notes = Notes(comparable=foreign, reference=told)
     if result is not None:
         notes = notes._replace(missing=missing(result), weights=weights(result), reasons=reasons.of(result))
     if key.slice:

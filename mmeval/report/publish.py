@@ -135,6 +135,21 @@ def publish(
     return Published(text, written, document, samples)
 
 
+def end_of_shard(outcome: RunOutcome, shard: str, *, show: Callable[[str], None]) -> None:
+    """Show how many trials a shard has, which has no results of its own, and log what it lacks."""
+    for complaint in outcome.complaints:
+        if complaint != outcome.error:
+            log.warning(complaint)
+    counts, run = outcome.counts, outcome.folder.parent.parent
+    show(
+        f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, {counts.failed:,} failed, "
+        f"{counts.unsupported:,} not asked, {counts.unscored:,} unscored\n"
+        f"results: mmeval merge {shlex.quote(str(run))}, when all shards are done\n"
+    )
+    if line := last_line(outcome):
+        write_line(line)
+
+
 def columns() -> int:
     """The width of the short table: that of the terminal, within its limits."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))

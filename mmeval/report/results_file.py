@@ -162,6 +162,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
         "left_aside": {task: list(names) for task, names in outcome.left_aside.items()},
         "left_out": {task.name: task.why for task in outcome.selection.left_out},
+        "uses_reference": [task.name for task in outcome.selection.tasks if task.uses_reference],
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
         "spent": spent_json(outcome.bills),
         "metric_device": outcome.metric_device,

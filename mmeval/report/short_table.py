@@ -165,6 +165,7 @@ def _about_all(
     }
     for tasks, what in (
         (ours["not_comparable"], f"{why}: no number compares with a paper's"),
+        (ours["uses_reference"], "The prompt uses reference information"),
         (
             [name for name, subset in ours["subset"].items() if is_subset(subset)],
             "Only a part of the samples was asked",

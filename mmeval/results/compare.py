@@ -44,6 +44,8 @@ def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
         yield Difference(
             "data", "one of the two was made on bundled samples, or by a stand-in of a metric, the other was not"
         )
+    if (task in before.get("uses_reference", ())) != (task in now.get("uses_reference", ())):
+        yield Difference("data", f"one of the two used reference information of {task}, the other did not")
     protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
     if protocols[0] != protocols[1]:
         yield Difference("protocol", f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}")

@@ -18,6 +18,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
+from mmeval.store.shard import shards_of
 from mmeval.store.task_records import trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
 from mmeval.wording import file_name
@@ -176,6 +177,8 @@ def runs_below(folder: Path) -> list[Path]:
 
 def _near(folder: Path) -> str:
     """What to give instead: the runs that lie below, if any."""
+    if shards_of(folder):
+        return f"its shards are not merged yet: mmeval merge {folder}"
     below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"

@@ -14,6 +14,8 @@ from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, Logged, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
+from mmeval.cluster.engine import RayEngine
+from mmeval.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
@@ -82,9 +84,11 @@ class Backends:
         retries: int,
         batch_size: BatchSize = AUTO,
         journal: Journal | None = None,
+        cluster: RayCluster | None = None,
     ) -> dict[str, BackendRuntime]:
         """How each role is asked; roles with the same backend share its limit.
-        Without the ``journal`` of a run folder a local model answers in this process, and a server gets no batches."""
+        Without the ``journal`` of a run folder a local model answers in this process, and a server gets no batches.
+        Of a ``cluster`` actors answer for every local model."""
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
@@ -96,7 +100,7 @@ class Backends:
                     retries=retries,
                     live=live,
                     batch_size=batch_size,
-                    answerer=None if journal is None else self._pool(role, backend, journal),
+                    answerer=None if journal is None else self._pool(role, backend, journal, cluster),
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
@@ -105,22 +109,57 @@ class Backends:
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
-    def _pool(self, role: str, backend: AnyBackend, journal: Journal) -> WorkerPool | None:
+    def check_engine(self, engine: RayEngine | None) -> None:
+        """Raises UsageError for an engine that cannot answer for these backends, and MissingExtraError without it."""
+        if engine is None:
+            return
+        local = {role: backend for role, backend in self.named.items() if isinstance(backend, BatchBackend)}
+        if not local and not engine.score_workers:
+            raise UsageError(
+                "--engine ray has no effect here: no backend of this run answers batches by itself (a server is asked "
+                "at its address); leave it out, or give it score_workers=N",
+                name="--engine",
+            )
+        for role, backend in local.items():
+            if len(workers_of(backend)) > 1:
+                raise UsageError(
+                    f"--engine ray starts the copies of the {role}, and so do its own arguments, on this machine: "
+                    "leave out those (data_parallel_size, copies, devices), or --engine",
+                    name=role,
+                )
+            _check_elsewhere(role, self.specs[role])
+        check_installed()
+
+    def _pool(self, role: str, backend: AnyBackend, journal: Journal, cluster: RayCluster | None) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""
+        if cluster is not None and isinstance(backend, BatchBackend):
+            from mmeval.broker.ray_worker import RayPool
+            from mmeval.broker.worker_pool import worker_jobs
+
+            spec = self.specs[role]
+            cluster.backends.add(spec.name)
+            (job,) = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
+            pools = len({id(other) for other in self.named.values() if isinstance(other, BatchBackend)})
+            return RayPool(job, role, cluster, journal, share=pools)
         if not workers_of(backend):
             return None
-        from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
+        from mmeval.broker.worker import WorkerProcess  # with what it needs of multiprocessing
+        from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 
         spec = self.specs[role]
         jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
-        return WorkerPool(jobs, journal)
+        return WorkerPool([WorkerProcess(job) for job in jobs], journal)
 
 
 def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
     """Raises UsageError for copies of a backend that another process could not make."""
-    if not workers_of(backend):
-        return
-    how_to_fix = "give it by the name of an installed plugin, or ask for one copy"
+    if workers_of(backend):
+        _check_elsewhere(role, spec)
+
+
+def _check_elsewhere(role: str, spec: BackendSpec) -> None:
+    """Raises UsageError for a backend that another process could not make."""
+    how_to_fix = "give it by the name of an installed plugin, or ask for one copy in this process"
     if spec.instance is not None:
         raise UsageError(
             f"the {role} was made in this process, and its copies would run in others: {how_to_fix}", name=role

@@ -35,10 +35,17 @@ MOST_LANES = 4
 
 class Generation:
     """Puts jobs to the model, in lanes that take them from one iterator.
-    A lane carries one trial at a time from its prompt to its score rows."""
+    A lane carries one trial at a time from its prompt to its score rows. ``lanes`` is how many keep the model busy: it
+    changes with the places where the model answers."""
 
     def __init__(
-        self, runs: Sequence[TaskRun], broker: Broker, scorer: Scorer | None, progress: Progress, *, lanes: int
+        self,
+        runs: Sequence[TaskRun],
+        broker: Broker,
+        scorer: Scorer | None,
+        progress: Progress,
+        *,
+        lanes: Callable[[], int],
     ) -> None:
         self.tally = RunTally()
         self.stopping = False
@@ -51,7 +58,7 @@ class Generation:
         self._grace = asyncio.Timeout(None)
         self._leaving: asyncio.Task[None] | None = None
         self._judging = Judging(broker, runs, progress.judged)
-        broker.roles[MODEL].on_rest = self._take_over
+        broker.roles[MODEL].on_room = self._take_over
 
     @property
     def in_flight(self) -> int:
@@ -76,8 +83,8 @@ class Generation:
             async with self._grace:
                 async with asyncio.TaskGroup() as group:
                     self._open_lane = lambda: group.create_task(self._lane(jobs))
-                    for _ in range(self._lanes):
-                        self._open_lane()
+                    for _ in range(self._lanes()):
+                        self._add_lane()
                 if self._failure is not None:
                     await self._judging.settle()
         except BaseExceptionGroup as several:
@@ -105,8 +112,11 @@ class Generation:
         """How many trials the journal answers, and how many are to be asked or cannot be."""
         return Counter(self._standing(job) for job in jobs)
 
-    async def _lane(self, jobs: Iterator[Job]) -> None:
+    def _add_lane(self) -> None:
         self._lanes_open += 1
+        self._open_lane()
+
+    async def _lane(self, jobs: Iterator[Job]) -> None:
         try:
             while self._spare <= 0 and (job := self._next(jobs)) is not None:
                 await self._carry(job)
@@ -140,13 +150,13 @@ class Generation:
     @property
     def _spare(self) -> int:
         """Open lanes beyond those that can send: a call that rests holds no connection."""
-        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
+        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes()
 
     def _take_over(self) -> None:
-        """Let another lane use the connection while a call rests before it is sent again.
+        """Let other lanes use the connection while a call rests before it is sent again, or a place that is new.
         Where no lane is open the model is done, and the call is that of a judge behind the same backend."""
-        if not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes:
-            self._open_lane()
+        while not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes():
+            self._add_lane()
 
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:

@@ -31,6 +31,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
+from mmeval.wording import some
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class JobQueue:
         """By task, why its data could not be read on, as far as ``readable`` has come."""
         self.bad_ahead = False
         """Whether ``doubts`` has met a sample that cannot be asked."""
-        self.tasks, self._media = tasks, media
+        self.tasks, self._media, self._shard = tasks, media, options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen = [
             ChosenTrials(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)
@@ -118,8 +119,14 @@ class JobQueue:
         return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
-        """The chosen samples of a task, each with its place in the data set.
+        """The chosen samples of a task, each with its place in the data set; those of the shard, where it is one.
         Raises UsageError for an id that stands twice; one that cannot be asked is given another then."""
+        chosen, shard = self._named_once(position), self._shard
+        if shard is None:
+            return chosen
+        return (found for place, found in enumerate(chosen) if shard.takes(place))
+
+    def _named_once(self, position: int) -> Iterator[tuple[int, Sample]]:
         ids: set[str] = set()
         for index, sample in self._choices[position]:
             if not sample.fault:
@@ -147,12 +154,18 @@ class JobQueue:
         return line
 
     def size(self, position: int) -> int:
-        """How many samples of a task are chosen; an upper limit before a filter is run."""
-        return self._choices[position].size
+        """How many samples of a task are asked; an upper limit before a filter is run."""
+        size = self._choices[position].size
+        return size if self._shard is None else self._shard.share(size)
 
     def total(self) -> int:
         """How many trials there will be; an upper limit before a filter is applied."""
-        return sum(choice.size * task.repeats for task, choice in zip(self.tasks, self._choices, strict=True))
+        return sum(self.size(position) * task.repeats for position, task in enumerate(self.tasks))
+
+    @property
+    def counted(self) -> bool:
+        """Whether ``total`` is exact."""
+        return all(choice.counted for choice in self._choices)
 
     def check(self) -> None:
         """Raises UsageError if a task has no sample left, or no sample can be asked.
@@ -171,9 +184,14 @@ class JobQueue:
     def doubts(self, *, scoring: bool) -> Iterator[str]:
         """What looks wrong in a task's data: another size than its file states,
         first samples that cannot be asked, others without what it counts on, a label or a rubric, say."""
+        sizes: dict[str, list[Task]] = {}
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
-                yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+                sizes.setdefault(amiss, []).append(task)
+        for amiss, (task, *others) in sizes.items():  # tasks of one data set have one size
+            names = some([task.name, *(other.name for other in others)], 3)
+            yield f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+        for task, choice in zip(self.tasks, self._choices, strict=True):
             first = choice.first(LOOKED_AT)
             if bad := [sample for sample in first if sample.fault]:
                 self.bad_ahead = True
@@ -202,9 +220,11 @@ class JobQueue:
     def unfinished(self) -> dict[str, Unfinished]:
         """By task, how far it has come whose data could not be read to their end."""
         found = {}
-        for task, choice in zip(self.tasks, self._choices, strict=True):
+        for position, (task, choice) in enumerate(zip(self.tasks, self._choices, strict=True)):
             if (fault := self.faults.get(task.name)) is not None:
-                found[task.name] = Unfinished(fault.made, choice.size * task.repeats if choice.counted else None)
+                found[task.name] = Unfinished(
+                    fault.made, self.size(position) * task.repeats if choice.counted else None
+                )
         return found
 
     def subsets(self) -> dict[str, Subset]:

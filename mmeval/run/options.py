@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.cluster.engine import RayEngine
 from mmeval.costs.prices import Bill
 from mmeval.dataset.sampling import Subset
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.records.score import Result
 from mmeval.scoring.verdict_log import Served
 from mmeval.store.paths import Wanted
+from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class ScoringOptions:
     """Calls of one answer of an agent."""
     max_tokens_per_answer: int | None = None
     score_workers: int = 1
+    engine: RayEngine | None = None
+    """The cluster that answers batches and scores; None: processes of this machine."""
     metric_device: str = AUTO_DEVICE
     """Where the models of metrics go."""
     strict: bool = False
@@ -83,6 +87,8 @@ class RunOptions(ScoringOptions):
     """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
     stratify: tuple[str, ...] = ()
     """Labels over whose values a draw is spread evenly."""
+    shard: Shard | None = None
+    """The part of the chosen samples that is asked, in a folder of its own; None: all of them."""
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
     use_cache: Path | None = None

@@ -104,19 +104,20 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
-def opening(*, kept: int, new: int, since: str, exact: bool = True, bad: bool = False) -> str:
+def opening(*, kept: int, new: int, since: str, exact: bool = True, filtered: bool = False, bad: bool = False) -> str:
     """The first line of a run: what is kept, from when, and what will be asked.
 
-    ``exact`` is False when a filter has yet to say how many samples it keeps, ``bad`` says that some of them are known
-    as such that cannot be asked.
+    ``exact`` is False where one call may answer for several tasks, ``filtered`` says that a filter has yet to decide
+    how many samples it keeps, ``bad`` that some of them are known as such that cannot be asked.
     """
     if not kept and not new:
         return "nothing to ask"
     if not kept:
-        filtered = ": a task filters its rows, and asks those that it keeps"
-        if exact:
-            return f"asking up to {_answers(new)}: some samples cannot be asked" if bad else f"asking {_answers(new)}"
-        return f"asking up to {_answers(new)}{filtered}"
+        if filtered:
+            return f"asking up to {_answers(new)}: a task filters its rows, and asks those that it keeps"
+        if bad:
+            return f"asking up to {_answers(new)}: some samples cannot be asked"
+        return f"asking {'' if exact else 'up to '}{_answers(new)}"
     when = f" from {since}" if since else ""
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"

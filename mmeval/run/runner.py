@@ -19,10 +19,11 @@ from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
-from mmeval.errors import MissingError, StorageError
+from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
@@ -45,11 +46,13 @@ from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
+from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.store.journal import ASKED_AGAIN, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.run_folder import RunFolder, check_identity, provenance, set_aside
+from mmeval.store.shard import as_progressions, beside, shard_path, unmerged
 from mmeval.system import collector
 from mmeval.system.json_lines import damage_notes
 from mmeval.task.task import Selection, Task
@@ -102,9 +105,18 @@ class Runner(ABC):
     def folder(self) -> RunFolder:
         return RunFolder(self.path)
 
+    def others(self) -> Sequence[Path]:
+        """The run folders whose answers are known, too."""
+        return ()
+
     @abstractmethod
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         """Claim the folder; the broker has no roles yet. Raises IdentityChangedError."""
+
+    def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
+        """A task in the folder, with its score set."""
+        named, params, mark = self.backends.named, self.backends.params, self.data[task.name]["fingerprint"]
+        return task_run(self.path, task, plan, named, params, data=mark, scoring=self.scores)
 
     @abstractmethod
     def begin(self) -> Coroutine[Any, Any, None]:
@@ -134,13 +146,17 @@ class Runner(ABC):
         """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError, Interrupted."""
         options, started = self.options, time.time()
         plans = [scoring_plan(task, self.path / "media") for task in self.selection]
+        cluster = None if options.engine is None else RayCluster(options.engine, self.path)
         with ExitStack() as stack:
+            if cluster is not None:
+                stack.callback(cluster.close)
             if self.scores:
                 self.scorer = Scorer(
                     plans,
                     options.score_workers,
                     lambda position, rows: self.runs[position].deliver(rows),
                     options.metric_device,
+                    cluster,
                 )
                 stack.callback(self.scorer.close)
                 self.scorer.start()
@@ -149,16 +165,13 @@ class Runner(ABC):
             limits, prices = limits_and_prices(options, backends)
             folder = self.folder()
             stack.callback(folder.close)
-            journal = Journal(folder.journal, media)
+            journal = Journal(folder.journal, media, others=self.others())
             stack.callback(journal.close)
             budget = Budget(limits, prices, journal.spending)
             self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
             broker = self.broker = self.open(folder, journal)
             for task, plan in zip(self.selection, plans, strict=True):
-                mark = self.data[task.name]["fingerprint"]
-                self.runs.append(
-                    task_run(self.path, task, plan, backends.named, backends.params, data=mark, scoring=self.scores)
-                )
+                self.runs.append(self.task_run(task, plan))
                 stack.callback(self.runs[-1].close)
             broker.roles = backends.runtimes(
                 lambda: broker.live_trials,
@@ -166,6 +179,7 @@ class Runner(ABC):
                 retries=options.retry_on_error,
                 batch_size=self.batch_size,
                 journal=journal,
+                cluster=cluster,
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
@@ -254,8 +268,28 @@ class Runner(ABC):
 
 
 def run_path(options: RunOptions) -> Path:
-    """Where a run lies: ``<output_path>/<model>/<run_id>``."""
-    return options.output_path / file_name(model_name(options)) / file_name(options.run_id or DEFAULT_RUN_ID)
+    """Where a run lies: ``<output_path>/<model>/<run_id>``; a shard of it below."""
+    run = options.output_path / file_name(model_name(options)) / file_name(options.run_id or DEFAULT_RUN_ID)
+    return run if options.shard is None else shard_path(run, options.shard)
+
+
+def read_too(options: RunOptions) -> list[Path]:
+    """The run folders whose answers are known besides those of the run's own."""
+    return [] if options.shard is None else beside(run_path(options))
+
+
+def check_folders(options: RunOptions, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+    """Raises IdentityChangedError where a folder that is read was made by another model or with other settings.
+    Raises UsageError where the run has shards with answers that it would ask again. ``record`` is the run's."""
+    path = run_path(options)
+    check_identity(path, record, identity, answers)
+    for other in read_too(options):
+        check_identity(other, RunFolder.read_record(other), identity, answers)
+    if options.shard is None and not options.fresh and (left := [str(shard) for shard in unmerged(path, record)]):
+        raise UsageError(
+            f"{path}: the answers of shard {', '.join(left)} are not in the run yet; 'mmeval merge --partial {path}' "
+            "joins them, then the same command asks what is left"
+        )
 
 
 def model_name(options: RunOptions) -> str:
@@ -271,6 +305,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     try:
         specs = {MODEL: options.model, **options.roles}
         backends = Backends(specs, options.answer_limits)
+        backends.check_engine(options.engine)
     except MissingError:  # for a misspelt role no key is needed
         check_role_names(specs, selection.tasks)
         raise
@@ -351,13 +386,16 @@ class _NewTrials(Runner):
             self.progress.note(f"starting over; the earlier run is kept in {kept}")
         return super().folder()
 
+    def others(self) -> Sequence[Path]:
+        return read_too(self.options)
+
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         options = self.options
         for note in damage_notes(journal.damaged, ASKED_AGAIN):
             log.warning("%s", note)
         identity = run_identity(self.backends, options)
-        check_identity(self.path, folder.record, identity, len(journal))
-        self._resumed = bool(folder.record)
+        check_folders(options, folder.record, identity, len(journal))
+        self._resumed = len(journal) > 0 or bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
         folder.describe(
@@ -385,20 +423,19 @@ class _NewTrials(Runner):
     def begin(self) -> Coroutine[Any, Any, None]:
         jobs = self._jobs
         # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
-        lanes = self.broker.roles[MODEL].width
-        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lanes)
+        model = self.broker.roles[MODEL]
+        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lambda: model.width)
         self.work, self.tally, self.suspension = work, work.tally, work.suspension
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
             self._before = work.kept_before(jobs.readable())
-        # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
-        exact = self._resumed or (len(jobs.tasks) == 1 and not jobs.tasks[0].filter)
         self.progress.note(
             opening(
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
-                exact=exact,
+                exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
+                filtered=not jobs.counted,
                 bad=jobs.bad_ahead and not self._resumed,
             )
         )
@@ -415,7 +452,23 @@ class _NewTrials(Runner):
         if faults and not self.tally.made:
             raise next(iter(faults.values())).error
         if not faults:
-            folder.finish()
+            folder.note(finished=True, **self._shard_note())
+
+    def _shard_note(self) -> dict[str, Any]:
+        """What the results of the whole run need to know of a shard."""
+        shard = self.options.shard
+        if shard is None:
+            return {}
+        taken = [as_progressions(sorted(chosen.taken)) for chosen in self._jobs.chosen]
+        names = [task.name for task in self.selection]
+        return {
+            "shard": {
+                "chosen": dict(zip(names, taken, strict=True)),
+                "subsets": {name: subset.to_json() for name, subset in self._jobs.subsets().items()},
+                "score_sets": {name: folder.name for name, folder in score_folders(self.runs).items()},
+                "metric_device": "" if self.scorer is None else self.scorer.device_of_models(),
+            }
+        }
 
     def chosen(self) -> Sequence[Wanted]:
         return self._jobs.chosen

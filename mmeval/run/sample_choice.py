@@ -77,8 +77,8 @@ class SampleChoice:
         there, should = len(self.dataset), self._task.expected.rows
         if should is None or there == should:
             return ""
-        effect = "its numbers are those of a subset" if there < should else "these are not the data it means"
-        return f"its data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
+        effect = "numbers are those of a subset" if there < should else "these are not the data it means"
+        return f"the data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
 
     @property
     def _fewer(self) -> bool:
@@ -118,6 +118,8 @@ class SampleChoice:
         found: list[Sample] = []
         with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))
+            if len(found) < count:
+                self._counted = len(found)
         return found
 
     def __iter__(self) -> Iterator[tuple[int, Sample]]:

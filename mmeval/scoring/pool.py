@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from mmeval import plugins
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Score
@@ -36,16 +37,21 @@ class ThreadScorer:
 
 
 class ScorePool:
-    """``count`` processes that score, set up by ``setup``, started by the first work."""
+    """``count`` processes that score, set up by ``setup``, started by the first work.
+    They are of this machine, or actors of a ``cluster``."""
 
-    def __init__(self, setup: Setup, count: int, *, fork: bool = False) -> None:
-        self._setup, self._count = setup, count
+    def __init__(self, setup: Setup, count: int, *, fork: bool = False, cluster: RayCluster | None = None) -> None:
+        self._setup, self._count, self._cluster = setup, count, cluster
         self._pool = self._new(count, fork=fork)
         self._alone = asyncio.Lock()
         self._under_way = 0
 
-    def _new(self, count: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
+    def _new(self, count: int, *, fork: bool | None = None) -> Executor:
         """Make processes; forked by default only where a script registered plugins."""
+        if self._cluster is not None:
+            from mmeval.scoring.ray_executor import RayExecutor
+
+            return RayExecutor(self._cluster, self._setup, count)
         forked = plugins.any_of_script() if fork is None else fork
         context = CopyContext() if forked else FreshContext()
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
@@ -82,7 +88,7 @@ class ScorePool:
         try:
             rows = await _asked(pool, items)
         except BrokenProcessPool:
-            if self._pool is pool:
+            if self._pool is pool and self._cluster is None:  # a cluster's actors are replaced one by one
                 self._pool = self._new(self._count)
             async with self._alone:
                 rows = await self._apart(items)
@@ -93,7 +99,7 @@ class ScorePool:
         """Score trials apart after their process died, and halves when that dies too.
         The one trial that kills even its own process is unscored. A process that lives goes on with the next half, so
         that what it has loaded is loaded once."""
-        pool: ProcessPoolExecutor | None = None
+        pool: Executor | None = None
         left, found = [list(items)], Rows([], 0.0)
         try:
             while left:
@@ -116,7 +122,7 @@ class ScorePool:
 
     def close(self) -> None:
         # A metric that is still at work when the run was stopped is not waited for: it scores again next time.
-        processes = list((self._pool._processes or {}).values())
+        processes = list((getattr(self._pool, "_processes", None) or {}).values())
         for process in processes if self._under_way else ():
             process.terminate()
         try:
@@ -128,7 +134,7 @@ class ScorePool:
             raise
 
 
-async def _asked(pool: ProcessPoolExecutor, items: Sequence[Item]) -> Rows:
+async def _asked(pool: Executor, items: Sequence[Item]) -> Rows:
     return await asyncio.get_running_loop().run_in_executor(pool, score, items)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mmeval import plugins
+from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.scoring import worker
@@ -33,7 +34,8 @@ class Scorer:
     """Sends finished trials to the processes and hands the rows back, in batches.
 
     ``deliver(position, rows)`` is called in the event loop's thread. With no workers the scoring happens in a thread
-    of this process. ``device`` is where the models of metrics go.
+    of this process. ``device`` is where the models of metrics go. Actors of a ``cluster`` take the place of the
+    ordinary processes where its engine has some; models stay here, and so do the numbers.
     """
 
     def __init__(
@@ -42,11 +44,14 @@ class Scorer:
         workers: int,
         deliver: Callable[[int, bytes], None],
         device: str = AUTO,
+        cluster: RayCluster | None = None,
     ) -> None:
         self._plans, self._workers, self._deliver, self._device = plans, workers, deliver, device
+        self._cluster = cluster if cluster is not None and cluster.engine.score_workers else None
         self._here = ThreadScorer(plans)
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
+        self._actors: ScorePool | None = None
         self._ordinary = self._lane(self._here, LEAST_MESSAGES)
         self._models = self._lane(self._here, MESSAGES_FOR_MODELS)
         self._failure: BaseException | None = None
@@ -62,7 +67,14 @@ class Scorer:
         """
         forkable = sys.platform == "linux" and threading.active_count() == 1
         with_models, of_script = any(plan.batch for plan in self._plans), plugins.any_of_script()
-        if self._workers and (forkable or not of_script):
+        if self._cluster is not None and not of_script:
+            count = self._cluster.engine.score_workers
+            self._actors = ScorePool(self._setup(threads=False), count, cluster=self._cluster)
+            self._ordinary = self._lane(self._actors, max(LEAST_MESSAGES, 2 * count))
+            if with_models:
+                self._model_pool = ScorePool(self._setup(threads=True), 1)
+                self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
+        elif self._workers and (forkable or not of_script):
             together = with_models and of_script
             self._pool = ScorePool(self._setup(threads=together), 1 if together else self._workers, fork=forkable)
             self._pool.prepare(worker.is_ready)  # starts a process without waiting; all of them where they are forked
@@ -119,7 +131,7 @@ class Scorer:
         self._ordinary.close()
         self._models.close()
         self._here.close()
-        for pool in (self._model_pool, self._pool):
+        for pool in (self._model_pool, self._pool, self._actors):
             if pool is not None:
                 pool.close()
 

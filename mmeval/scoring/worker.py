@@ -106,10 +106,15 @@ _worker: ScoringWorker | None = None
 
 
 def start(setup: Setup) -> None:
-    """Make this process one that scores."""
-    global _worker  # noqa: PLW0603  what a worker process is
+    """Make this process, a child of multiprocessing, one that scores."""
     settle_signals()
     end_with(parent_id())
+    settle(setup)
+
+
+def settle(setup: Setup) -> None:
+    """Set this process up to score."""
+    global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
         # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its
         # import, which takes twice the CPU. A setting of the user's stands.
@@ -122,7 +127,7 @@ def start(setup: Setup) -> None:
 
 
 def score(items: Sequence[Item]) -> Rows:
-    """What a process that was begun with ``start`` is asked to do."""
+    """What a process that is set up is asked to do."""
     assert _worker is not None
     return _worker.score(items)
 

@@ -90,6 +90,11 @@ FLAGS: tuple[Flag, ...] = (
         "with --limit: samples drawn in proportion to the values of these labels: domain,difficulty", "LABEL", "+",
     ),
     Flag(
+        "shard", "", _DATA, values.shard, None, "options.shard",
+        "ask every N-th chosen sample, beginning with the I-th: I/N, or auto (from SLURM, or RANK and WORLD_SIZE); "
+        "'mmeval merge' makes the results", "I/N|auto",
+    ),
+    Flag(
         "repeats", "n", _DATA, values.integer(1), None, "overrides.repeats",
         "answers a sample (the task's own number)", "N",
     ),
@@ -269,6 +274,11 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "batch_size", "b", _HOW, values.batch_size, AUTO, "options.batch_size",
         "largest batch of a local model; auto:N tries N times again what ran out of memory (auto)", "auto[:N]|N",
+    ),
+    Flag(
+        "engine", "", _HOW, values.engine, None, "options.engine",
+        "who answers batches of a local model: local (processes here), or actors of a Ray cluster, as in "
+        "ray,workers=8,gpus=1 (also address=HOST:PORT, cpus, score_workers) (local)", "local|ray[,k=v]",
     ),
     Flag(
         "device", "", _HOW, values.text, "", "options.model",

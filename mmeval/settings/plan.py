@@ -9,12 +9,14 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import BatchSize
+from mmeval.cluster.engine import RayEngine
 from mmeval.errors import UsageError
 from mmeval.run.options import RunOptions
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
 from mmeval.settings.role_flags import model_spec, role_specs
+from mmeval.store.shard import Shard
 from mmeval.task.task import TaskOverrides
 
 
@@ -132,7 +134,7 @@ def _plain(name: str, value: Any) -> Any:
         return "none"
     if isinstance(value, BatchSize):
         value = value.rows or str(value)
-    if isinstance(value, Path):
+    if isinstance(value, Path | Shard | RayEngine):
         return str(value)
     if isinstance(value, Mapping):
         return {str(key): _plain("", item) for key, item in value.items()}

@@ -6,6 +6,7 @@ Each returns the typed value, or raises UsageError with what was expected. The c
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +14,11 @@ from typing import Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.cluster.engine import LOCAL, RAY, RayEngine
+from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
+from mmeval.settings.job import shard_of_job
+from mmeval.store.shard import Shard
 from mmeval.wording import split_names
 
 Reader = Callable[[Any], Any]
@@ -255,6 +259,16 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
     return {task: tuple(indices) for task, indices in found.items()}
 
 
+def shard(value: Any) -> Shard:
+    """``I/N``, I from 1 to N, or ``auto``: what the job says that this process is a part of."""
+    if value == "auto":
+        return shard_of_job(os.environ)
+    number, _, of = str(value).partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise UsageError(f"I/N with I from 1 to N is expected, as in 1/8, or auto, not {value!r}")
+    return Shard(int(of), int(number))
+
+
 def switches(value: Any) -> dict[str, dict[str, Any]]:
     """A map of metric names to their switches."""
     found = json_object(value)
@@ -319,6 +333,16 @@ def device(value: Any) -> str:
     if wanted := device_fault(spelt):
         raise UsageError(f"{wanted} is expected, not {value!r}")
     return spelt
+
+
+def engine(value: Any) -> RayEngine | None:
+    """``local``, which is None, or ``ray`` with its arguments."""
+    name, args = _backend("", value)
+    if name == LOCAL and not args:
+        return None
+    if name != RAY:
+        raise UsageError(f"local, or ray[,k=v...], is expected, not {value!r}{did_you_mean(name, (LOCAL, RAY))}")
+    return RayEngine.of(args)
 
 
 def level(value: Any) -> str:

@@ -3,7 +3,7 @@
 One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A line is one call: its key, the
 request's digest, who was asked, the response. A process that is killed anywhere has lost nothing: the next one finishes
 what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
-asked again.
+asked again. A shard's journal also reads those of its run and of other shards, whose answers cost it nothing.
 
 Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: it was
 not checked whether the answer is acceptable, nor was its reasoning split off. What that makes of it is another line.
@@ -17,18 +17,19 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mmeval.content.media import Media
+from mmeval.content.media import Media, stored_path
 from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
+from mmeval.system.folders import link_or_copy
 from mmeval.system.json_lines import DamagedLine, damage_notes, to_line, unsealed
 
 log = logging.getLogger(__name__)
@@ -58,15 +59,16 @@ class JournalEntry:
 class Journal:
     """The answers of one run folder, and in ``spending`` what its calls have used.
 
-    ``damaged`` lists what could not be read.
+    ``damaged`` lists what could not be read. ``others`` are run folders whose answers are known too; media of theirs
+    join its own store when they are used.
     """
 
-    def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True) -> None:
+    def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True, others: Sequence[Path] = ()) -> None:
         self.media = media
         self.damaged: list[DamagedLine] = []
         self.spending = Spending()
         self._oldest = math.inf
-        self.folder = folder
+        self.folder, self._writable = folder, writable
         self._own = Segment(folder, media)
         self._index: dict[bytes, int] = {}
         self._refused: Counter[bytes] = Counter()
@@ -82,6 +84,10 @@ class Journal:
             unread.callback(self.close)
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
+            own = {path.name for path in self._segments}  # a merged segment lies in the run, too
+            for path in {path.name: path for run in others for path in sorted(run.glob("journal/*.jsonl"))}.values():
+                if path.name not in own:
+                    self._read_segment(path, spent=False)
             self._first_own = len(self._segments)
             if writable:
                 self._finish_receipts()
@@ -106,8 +112,9 @@ class Journal:
         row = self.row(key)
         if row is None:
             return None
-        response = Response.from_json(row["r"], self.media.root)
-        earlier = self._index[key_hash(key)] >> _OFFSET_BITS < self._first_own
+        number = self._index[key_hash(key)] >> _OFFSET_BITS
+        response = Response.from_json(row["r"], self._media_of(self._segments[number], row["r"]))
+        earlier = number < self._first_own
         return JournalEntry(row["d"], response, to_line(row["r"]), row["t"], earlier, row.get("w") is not None)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
@@ -259,8 +266,9 @@ class Journal:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _read_segment(self, path: Path, *, after: int = -1, earlier: bool = True) -> None:
-        """Take note of the lines of a segment that begin after a byte; ``earlier``: of an earlier process."""
+    def _read_segment(self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True) -> None:
+        """Take note of the lines of a segment that begin after a byte; ``earlier``: of an earlier process.
+        ``spent``: this folder has paid for them."""
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
                 if offset <= after:
@@ -276,11 +284,25 @@ class Journal:
                     self._refused[key] += 1
                 elif "failed" in row:
                     self._failed[key] += 1 + row.get("a", 0)
-                self.spending.add_line(row)
+                if spent:
+                    self.spending.add_line(row)
                 known = self._index.get(key)  # segments are not read in the order of their time
                 if "r" in row and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
+
+    def _media_of(self, segment: Path, response: Mapping[str, Any]) -> Path:
+        """Where the media of a segment's response lie; those of another folder are taken over first."""
+        theirs = segment.parent.parent / self.media.root.name
+        if segment.parent == self.folder or not self._writable:
+            return self.media.root if segment.parent == self.folder else theirs
+        for part in response.get("output", ()):
+            medium = part.get("media")
+            if medium is not None and "path" not in medium:
+                source = stored_path(theirs, medium["sha256"], medium["mime"])
+                if source.exists():
+                    link_or_copy(source, stored_path(self.media.root, medium["sha256"], medium["mime"]))
+        return self.media.root
 
     def _reader(self, number: int) -> BinaryIO:
         """A segment for reading; there may be more of them than files may be open."""

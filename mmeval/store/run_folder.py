@@ -13,13 +13,10 @@ scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
-import os
 import platform
 import secrets
-import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -30,6 +27,7 @@ from typing import Any
 from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
 from mmeval.records.score import FORMAT_VERSION
+from mmeval.store.lock import HeldError, Lock
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.json_lines import sealed_document, unsealed_document, write_atomic
 from mmeval.wording import shortened
@@ -115,18 +113,20 @@ class RunFolder:
         )
         self._write()
 
-    def finish(self) -> None:
-        """Note that every trial of the last command was made."""
-        self._record["finished"] = True
+    def note(self, **fields: Any) -> None:
+        """Set fields of ``run.json``; ``finished``: every trial of the last command was made."""
+        self._record.update(fields)
         self._write()
 
     def check_present(self) -> None:
         """Raises StorageError where the folder was removed or moved since it was opened."""
-        try:
-            if os.path.samestat(os.fstat(self._lock), (self.path / "run.lock").stat()):
-                return
-        except OSError:
-            pass
+        if self._lock.lasts:
+            return
+        if (self.path / "run.lock").exists():
+            raise StorageError(
+                f"{self.path}: another process took this run over, as this one gave no sign for a minute; what was "
+                "answered is kept, and the other one goes on"
+            )
         raise StorageError(
             f"{self.path}: the run folder was removed or moved while the run went on, so its results are not whole. "
             "Put it back, or run the same command to ask again what it held"
@@ -137,7 +137,7 @@ class RunFolder:
         write_atomic(self.path / "run.json", sealed_document(self._record))
 
     def close(self) -> None:
-        os.close(self._lock)
+        self._lock.close()
 
 
 def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
@@ -146,37 +146,30 @@ def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str,
     before = record.get("identity")
     if before is None or not answers:
         return
-    changes = list(_differences(before, json.loads(json.dumps(identity))))
+    changes = list(differences(before, json.loads(json.dumps(identity))))
     if changes:
         raise IdentityChangedError(
             f"{path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
         )
 
 
-def _locked(folder: Path) -> int:
-    file = folder / "run.lock"
+def _locked(folder: Path) -> Lock:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with ExitStack() as failed:
+            lock = Lock(folder / "run.lock")
+            failed.callback(lock.close)
+            wait_for_writers(folder)
+            failed.pop_all()
+            return lock
+    except HeldError as held:
+        raise RunLockedError(
+            f"{folder}: another process is working here ({held}). Wait for it, or name another --run_id"
+        ) from None
     except OSError as error:
         raise UsageError(
-            f"the run folder {folder} cannot be written ({error.strerror}); choose another --output_path"
+            f"the run folder {folder} cannot be written or locked ({error.strerror}); choose another --output_path"
         ) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.pread(lock, 200, 0).decode(errors="replace").strip()
-        os.close(lock)
-        raise RunLockedError(
-            f"{folder}: another process is working here ({owner}). Wait for it, or name another --run_id"
-        ) from None
-    with ExitStack() as failed:
-        failed.callback(os.close, lock)
-        wait_for_writers(folder)
-        failed.pop_all()
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
-    return lock
 
 
 def provenance() -> dict[str, Any]:
@@ -200,14 +193,15 @@ def set_aside(path: Path) -> Path | None:
     except OSError as error:
         raise StorageError(f"{path}: cannot be moved aside ({error.strerror})") from None
     finally:
-        os.close(lock)
+        lock.close()
     return target
 
 
-def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    """The fields in which two records differ, with both values."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
-            yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+            yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
     elif before != now:
         yield f"{name} {_short(before)} -> {_short(now)}"
 

@@ -19,14 +19,14 @@ class TaskRecords:
 
     def __init__(self, folder: Path, task: str) -> None:
         self._folder, self._task = folder, task
-        self._sample_file, self._trial_file = _files(folder, task)
+        self._sample_file, self.trial_file = _files(folder, task)
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
         self._written: set[int] = set()
         drop_damaged(self._sample_file)
-        drop_damaged(self._trial_file)
+        drop_damaged(self.trial_file)
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
-        self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
+        self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self.trial_file)}
 
     def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
         if index in self._written or (self._known_samples and self._known_samples.get(index) == sample.digest):
@@ -42,8 +42,8 @@ class TaskRecords:
         if known == trial_digest and "failed" not in row:  # failures with other steps have the same digest
             return
         if self._trials is None:
-            self._trials = open_append(self._trial_file)
-        with writing(self._trial_file):
+            self._trials = open_append(self.trial_file)
+        with writing(self.trial_file):
             self._trials.write(sealed(to_line({"i": index, "n": repeat, "d": trial_digest, **row})))
 
     def flush(self) -> None:
@@ -61,7 +61,7 @@ class TaskRecords:
 
     def answered(self) -> Iterator[tuple[int, int, str]]:
         """Sample, repeat and digest of each recorded trial that has an answer."""
-        latest = {trial_key(row["i"], row["n"]): row for _, row in read_rows(self._trial_file)}
+        latest = {trial_key(row["i"], row["n"]): row for _, row in read_rows(self.trial_file)}
         for row in latest.values():
             if "error" not in row:
                 yield row["i"], row["n"], row["d"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import time
 from pathlib import Path
 
 from mmeval.errors import RunLockedError
+from mmeval.store.lock import Lock, is_free
 
 log = logging.getLogger(__name__)
 
@@ -20,41 +19,25 @@ ORPHAN_SECONDS = 10
 PATIENCE = 3.0 * ORPHAN_SECONDS
 
 
-def hold(run: Path) -> int:
-    """Mark this process as a writer of the run until it ends; returns the open lock."""
+def hold(run: Path) -> Lock:
+    """Mark this process as a writer of the run until the lock is closed, or it ends."""
     file = run / WORKERS / LOCK
     file.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    fcntl.flock(lock, fcntl.LOCK_SH)
-    return lock
+    return Lock(file, shared=True)
 
 
 def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
     """Wait until the workers end that a killed process has left behind.
     What they still write is read with the rest, and not asked again. Raises RunLockedError where one does not end."""
     file = run / WORKERS / LOCK
-    if not file.exists():
+    if not file.exists() or is_free(file):
         return
-    lock = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        if _is_free(lock):
-            return
-        log.info("an earlier process left workers behind; waiting for what they have at hand")
-        until = time.monotonic() + patience
-        while not _is_free(lock):
-            if time.monotonic() > until:
-                raise RunLockedError(
-                    f"{run}: workers of an earlier process do not end; their logs in {file.parent} name their process "
-                    "ids: end them, then run the same command"
-                )
-            time.sleep(0.05)
-    finally:
-        os.close(lock)
-
-
-def _is_free(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    log.info("an earlier process left workers behind; waiting for what they have at hand")
+    until = time.monotonic() + patience
+    while not is_free(file):
+        if time.monotonic() > until:
+            raise RunLockedError(
+                f"{run}: workers of an earlier process do not end; their logs in {file.parent} name their process "
+                "ids: end them, then run the same command"
+            )
+        time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Replaces folders as a whole; finds free space and the cache of mmeval."""
+"""Replaces folders and files as a whole; finds free space and the cache of mmeval."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mmeval.errors import StorageError
+from mmeval.system.signals import is_alive
 
 _EXCHANGE = 2
 _HERE = -100
@@ -27,7 +28,7 @@ def replaced(folder: Path) -> Iterator[Path]:
     prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
     for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
         number = left.name.removeprefix(prefix)
-        if number.isdigit() and not _alive(int(number)):
+        if number.isdigit() and not is_alive(int(number)):
             shutil.rmtree(left, ignore_errors=True)
     new = folder.with_name(f"{prefix}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
@@ -40,6 +41,27 @@ def replaced(folder: Path) -> Iterator[Path]:
             new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> bool:
+    """Give a file a second place: a hard link where one can be had, else a copy, whole or not at all.
+    Returns whether it was not there, in its size. Raises StorageError."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        if target.exists() and target.stat().st_size == source.stat().st_size:
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        try:
+            temporary.hardlink_to(source)
+        except OSError:  # another disk, a file system without links, or too many of them
+            shutil.copyfile(source, temporary)
+        temporary.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StorageError(f"{target}: cannot be written ({error.strerror or error}); free space") from None
+    return True
 
 
 def free_bytes(path: Path) -> int:
@@ -62,16 +84,6 @@ def own_cache() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
     except RuntimeError:  # the user has no home folder
         raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
 
 
 def _exchange(new: Path, old: Path) -> None:

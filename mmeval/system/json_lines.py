@@ -141,7 +141,12 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
 
 
 def read_rows(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and content of every sealed line; nothing when there is no file.
+    """Offset and content of every sealed line, as :func:`read_lines` finds them."""
+    return ((offset, row) for offset, _, row in read_lines(path, damaged))
+
+
+def read_lines(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+    """Offset, bytes and content of every sealed line; nothing when there is no file.
     A damaged line is left out, with a warning, and its number joins ``damaged``. A torn last one is no damage."""
     if not path.is_file():
         return
@@ -158,7 +163,7 @@ def read_rows(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[in
                 if len(found) - before <= MOST_NAMED:
                     log.warning("%s:%d: the line is damaged (%s) and was left out", path, number, error)
             else:
-                yield offset, row
+                yield offset, line, row
             offset += len(line)
     if (more := len(found) - before - MOST_NAMED) > 0:
         log.warning("%s: %d more lines are damaged and were left out", path, more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -25,3 +26,14 @@ def ignore() -> None:
     """Let no ending signal change how this process ends."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
+
+
+def is_alive(process: int) -> bool:
+    """Whether this host has a process with an id."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True

@@ -78,6 +78,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         first_picture=keys.fewer_inputs.first_picture,
         layout=keys.layout,
         expected=UNSTATED if given.data == "bundled" else Expected(keys.expected.rows, keys.expected.samples),
+        uses_reference=isinstance(prompt, FunctionPrompt) and prompt.uses_reference,
         comparable=given.data != "bundled" and all(metric.bound.comparable for metric in metrics),
     )
 
@@ -180,6 +181,7 @@ def _prompt(file: TaskFile) -> Prompt:
     if keys.function is not None:
         function = plugin_at(partial(plugins.load, "mmeval.prompts"), keys.function, ("prompt", "function"))
         check_options(function, keys.options, ("prompt",))
+        check_values(function, keys.options, ("prompt",))
         return FunctionPrompt(keys.function, function, keys.options)
     from mmeval.program.template import (  # most tasks have none, and Jinja is slow to import
         TemplatePrompt,

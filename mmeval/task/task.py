@@ -140,6 +140,8 @@ class Task:
     """The tables of a paper that are printed of a run with this task; see :mod:`mmeval.results.layout`."""
     expected: Expected = UNSTATED
     """The size of the data as the task file states it."""
+    uses_reference: bool = False
+    """Whether its prompt states what the reference of a sample says."""
     comparable: bool = True
     """False for bundled samples and stand-ins of metrics: the result cannot be compared with a published number."""
 

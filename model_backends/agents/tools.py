@@ -57,3 +57,35 @@ detect_objects = Tool(
     backend="openai",
     takes=("text", "image"),
 )
+image_to_video = Tool(
+    name="image_to_video",
+    makes="image",
+    about="Films what happens next in a picture, and gives some pictures of that film in the order of time.",
+    backend="process",
+    takes=("text", "image"),
+    parts=0,
+)
+fixed_views = Tool(
+    name="fixed_views",
+    makes="image",
+    about="Shows the object of a picture from 60 and 30 degrees left, and from 30 and 60 degrees right, in this order.",
+    backend="process",
+    takes=("image",),
+    parts=4,
+)
+free_views = Tool(
+    name="free_views",
+    makes="image",
+    about="Shows the object of a picture from other sides, each a fraction of a full turn to the right.",
+    backend="process",
+    takes=("text", "image"),
+    parts=0,
+)
+image_morph = Tool(
+    name="image_morph",
+    makes="image",
+    about="Turns one picture into another in four steps, of which the first and the last are these two pictures.",
+    backend="process",
+    takes=("text", "image"),
+    parts=4,
+)

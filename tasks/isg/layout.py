@@ -28,6 +28,7 @@ UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or 
 
 UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
 BUNDLED_NOTE = "Made on bundled samples: these numbers do not compare with the paper's."
+REFERENCE_NOTE = "Uses reference information: the prompt stated the structure of the golden answer."
 MOST_NAMED = 3
 
 
@@ -44,6 +45,8 @@ class Found:
     unknown: Counter[str] = field(default_factory=Counter)
     """Answers that are left out, by a category that is none."""
     bundled: bool = False
+    told: bool = False
+    """Whether a prompt stated the structure of the golden answer."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
@@ -51,7 +54,10 @@ def layout(run: StoredRun) -> Iterator[Table]:
     judged = [task for task in run.tasks if task.name in TASKS]
     recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
     for tasks, numbers, by in ((judged, JUDGED, _judges(run, judged)), (recorded, RECORDED, "a judge file")):
-        found = Found(bundled=any(task.name in run.ours.get("not_comparable", ()) for task in tasks))
+        found = Found(
+            bundled=any(task.name in run.ours.get("not_comparable", ()) for task in tasks),
+            told=any(task.name in run.ours.get("uses_reference", ()) for task in tasks),
+        )
         for task in tasks:
             _add(found, run, task, numbers)
         found.rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
@@ -144,6 +150,8 @@ def _lost(found: Found, level: str) -> str:
 def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
     if found.bundled:
         yield BUNDLED_NOTE
+    if found.told:
+        yield REFERENCE_NOTE
     if lacks:
         yield f"Partial: without {', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
     if found.unknown and level == LEVELS[0]:

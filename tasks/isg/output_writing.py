@@ -8,15 +8,13 @@ outputs/<id>_g<n>             the pictures of the answers; media of other kinds 
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, media_part, suffix_for, text_part
+from mmeval.content import Interleaved, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ScoredTrial, exact_parts
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, exact_parts, stem_of
 from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
@@ -28,14 +26,22 @@ from mmeval.metrics.judged.isg.rows import (
     structure_of,
 )
 from mmeval.metrics.judged.reading import UNREADABLE
-from mmeval.records import Sample, Score, Trial, content_digest, digest
+from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.isg.loader import PATHS
 from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
-from mmeval.wording import counted, file_name
 
 JUDGED = "_0_{}_judge.jsonl"
+GAPS = {
+    "failed": f"the model had failed; their output is null, and {OWN!r} says why",
+    "faulty": "the sample is damaged and was not asked; no line",
+    "unjudged": "not scored on all four levels; no line in the judge file",
+    "null": "a verdict is lost, which is null in the judge file: not unknown there, but left out, no or 1",
+}
+NOTES = {
+    "exact": f"more than texts and pictures; its parts stand under {OWN!r}",
+    "repeats": f"further ones to the same question, in {REPEAT.format('<n>')}",
+}
 SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
-_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
@@ -47,24 +53,24 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
     """
     writer = _Writer(folder)
     foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
-    if not writer.lines:
+    if not writer.rows:
         raise UsageError(
             f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of ISG-Bench"
         )
     writer.close()
     left_out = (f"{name} is no task of ISG-Bench, and was left out" for name in foreign)
-    return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+    return Exported(
+        writer.counts["answers"], writer.counts["media"], (*left_out, *writer.lines(GAPS)), (*writer.lines(NOTES),)
+    )
 
 
-class _Writer:
-    """Collects the lines of each repeat, and writes the media of an answer at once."""
+class _Writer(ExportFolder):
+    """Collects the rows of each repeat, and writes the media of an answer at once."""
 
     def __init__(self, folder: Path) -> None:
-        self.lines: dict[int, dict[str, dict[str, Any]]] = {}
-        self.counts: Counter[str] = Counter()
+        super().__init__(folder)
+        self.rows: dict[int, dict[str, dict[str, Any]]] = {}
         self._judged: dict[int, dict[str, dict[str, Any]]] = {}
-        self._digests: dict[tuple[int, str], str] = {}
-        self._folder = folder
 
     def add(self, one: ScoredTrial) -> bool:
         """Take a trial; false if it has no place."""
@@ -74,17 +80,12 @@ class _Writer:
             return True
         if not {CATEGORY, PATHS} <= sample.metadata.keys():
             return False
-        lines = self.lines.setdefault(trial.repeat, {})
-        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        if self._digests.setdefault((trial.repeat, sample.id), told) != told:
-            raise UsageError(
-                f"two tasks have different answers to {sample.id}, repeat {trial.repeat}, and the layout has one place "
-                "for both; export one of them with --tasks"
-            )
-        if sample.id not in lines:
-            lines[sample.id] = self._line(trial)
+        rows = self.rows.setdefault(trial.repeat, {})
+        self.check_one_answer(trial)
+        if sample.id not in rows:
+            rows[sample.id] = self._line(trial)
         if trial.output is not None and any(name in one.scores for name in SCORES):
-            self._judge(one, lines[sample.id])
+            self._judge(one, rows[sample.id])
         return True
 
     def _judge(self, one: ScoredTrial, line: Mapping[str, Any]) -> None:
@@ -100,31 +101,15 @@ class _Writer:
 
     def close(self) -> None:
         """Write the files of answers and of verdicts."""
-        for repeat, lines in self.lines.items():
+        for repeat, rows in self.rows.items():
             name = REPEAT.format(repeat) if repeat else OUTPUTS
-            self._write(name, lines)
+            self._write(name, rows)
             if repeat in self._judged:
-                self._write(Path(name).stem + JUDGED.format(len(lines)), self._judged[repeat])
+                self._write(Path(name).stem + JUDGED.format(len(rows)), self._judged[repeat])
 
-    def gaps(self) -> Iterator[str]:
-        said = (
-            ("failed", f"the model had failed; their output is null, and {OWN!r} says why"),
-            ("faulty", "the sample is damaged and was not asked; no line"),
-            ("unjudged", "not scored on all four levels; no line in the judge file"),
-            ("null", "a verdict is lost, which is null in the judge file: not unknown there, but left out, no or 1"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
-
-    def notes(self) -> Iterator[str]:
-        said = (
-            ("exact", f"more than texts and pictures; its parts stand under {OWN!r}"),
-            ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in said if self.counts[key])
-
-    def _write(self, name: str, lines: Mapping[str, Mapping[str, Any]]) -> None:
-        with (self._folder / name).open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n" for line in lines.values())
+    def _write(self, name: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        with (self.path / name).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows.values())
 
     def _line(self, trial: Trial) -> dict[str, Any]:
         sample = trial.sample
@@ -142,7 +127,7 @@ class _Writer:
         pictures = output.media("image")
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "outputs" if medium in pictures else "other"
-            files[medium.sha256] = self._put(medium, f"{kind}/{_stem(trial)}_g{number}")
+            files[medium.sha256] = self.put(medium, f"{kind}/{stem_of(trial)}_g{number}")
         blocks = [
             {"type": part.kind, "content": part.text if part.media is None else files[part.media.sha256]}
             for part in output.parts
@@ -157,14 +142,6 @@ class _Writer:
             self.counts["exact"] += 1
             own |= {"of": seal(blocks), "parts": exact_parts(output, files)}
         return {**head, "output": blocks, **({OWN: own} if own else {})}
-
-    def _put(self, medium: Media, stem: str) -> str:
-        name = f"{stem}{suffix_for(medium.mime)}"
-        file = self._folder / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(medium.read())
-        self.counts["media"] += 1
-        return name
 
 
 def result_of(one: ScoredTrial) -> dict[str, Any]:
@@ -225,9 +202,3 @@ def _written(content: Interleaved, sample: Sample, key: str) -> list[dict[str, A
         {"type": part.kind, "content": (part.text or "") if part.media is None else next(paths, "")}
         for part in content.parts
     ]
-
-
-def _stem(trial: Trial) -> str:
-    name = trial.sample.id
-    stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
-    return f"{stem}_repeat{trial.repeat}" if trial.repeat else stem

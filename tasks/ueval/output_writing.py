@@ -8,25 +8,38 @@ results.json       each question with its verdicts, and the means over questions
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Media, suffix_for
 from mmeval.errors import UsageError
-from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, ScoredTrial, exact_parts
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    AnsweredTask,
+    Exported,
+    ExportFolder,
+    ScoredTrial,
+    exact_parts,
+    stem_of,
+)
 from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
-from mmeval.records import Score, Trial, content_digest, digest
+from mmeval.records import Score, Trial
 from mmeval.tasks.ueval.averages import mean
 from mmeval.tasks.ueval.loader import TASK
 from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
-from mmeval.wording import counted, file_name
+from mmeval.wording import counted
 
 RESULTS, RESULTS_REPEAT = "results.json", "results_repeat{}.json"
-_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+GAPS = {
+    "failed": f"the model had failed; the entries are empty, and say so under {OWN!r} alone",
+    "faulty": "the sample is damaged and was not asked; no entry",
+}
+NOTES = {
+    "exact": f"more than a text and pictures after it; its parts stand under {OWN!r}",
+    "repeats": f"further ones to the same question, in {REPEAT.format('<n>')}",
+}
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
@@ -46,7 +59,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
         raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of UEval")
     writer.close()
     left_out = (f"{name} is no task of UEval, and was left out" for name in foreign)
-    return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+    gaps = (*left_out, *writer.lines(GAPS), *writer.unscored())
+    return Exported(writer.counts["answers"], writer.counts["media"], gaps, (*writer.lines(NOTES),))
 
 
 def _is_ours(task: AnsweredTask) -> bool:
@@ -55,15 +69,13 @@ def _is_ours(task: AnsweredTask) -> bool:
     return first is None or TASK in first.metadata
 
 
-class _Writer:
+class _Writer(ExportFolder):
     """Collects the entries of each repeat, and writes the media of an answer at once."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self.answers: dict[int, dict[str, dict[str, Any]]] = {}
-        self.counts: Counter[str] = Counter()
         self._results: dict[int, list[dict[str, Any]]] = {}
-        self._digests: dict[tuple[int, str], str] = {}
-        self._folder = folder
 
     def add(self, one: ScoredTrial) -> None:
         trial = one.trial
@@ -71,14 +83,7 @@ class _Writer:
             self.counts["faulty"] += 1
             return
         entries = self.answers.setdefault(trial.repeat, {})
-        answer_digest = (
-            content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        )
-        if self._digests.setdefault((trial.repeat, trial.sample.id), answer_digest) != answer_digest:
-            raise UsageError(
-                f"two tasks have different answers to {trial.sample.id}, repeat {trial.repeat}, and the layout has one "
-                "place for both; export one of them with --tasks"
-            )
+        self.check_one_answer(trial)
         if trial.sample.id not in entries:
             entries[trial.sample.id] = entry = self._entry(trial)
             if any(name in one.scores for name in OUTPUTS):
@@ -92,25 +97,13 @@ class _Writer:
             document = {"items": items, "summary": _summary(items)}
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
 
-    def gaps(self) -> Iterator[str]:
-        lines = (
-            ("failed", f"the model had failed; the entries are empty, and say so under {OWN!r} alone"),
-            ("faulty", "the sample is damaged and was not asked; no entry"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
+    def unscored(self) -> Iterator[str]:
         scored, asked = (sum(map(len, found.values())) for found in (self._results, self.answers))
         if 0 < scored < asked:
             yield f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"
 
-    def notes(self) -> Iterator[str]:
-        lines = (
-            ("exact", f"more than a text and pictures after it; its parts stand under {OWN!r}"),
-            ("repeats", f"further ones to the same question, in {REPEAT.format('<n>')}"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
-
     def _write(self, name: str, document: Any) -> None:
-        (self._folder / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        (self.path / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
     def _entry(self, trial: Trial) -> dict[str, Any]:
         left_out = {"left_out": list(trial.left_out)} if trial.left_out else {}
@@ -124,26 +117,13 @@ class _Writer:
         pictures = [part.media for part in output.parts if part.kind == "image" and part.media is not None]
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "images" if medium in pictures else "other"
-            files[medium.sha256] = self._put(medium, f"{kind}/{_stem(trial)}_{number}")
+            files[medium.sha256] = self.put(medium, f"{kind}/{stem_of(trial)}_{number}")
         names = [files[picture.sha256] for picture in pictures]
         own: dict[str, Any] = dict(left_out)
         if plain_answer(output.words, pictures) != output:
             self.counts["exact"] += 1
             own |= {"of": seal(output.words, names), "parts": exact_parts(output, files)}
         return {"id": trial.sample.id, TEXT: output.words, IMAGE: names, **({OWN: own} if own else {})}
-
-    def _put(self, medium: Media, stem: str) -> str:
-        file = self._folder / f"{stem}{suffix_for(medium.mime)}"
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(medium.read())
-        self.counts["media"] += 1
-        return file.relative_to(self._folder).as_posix()
-
-
-def _stem(trial: Trial) -> str:
-    name = trial.sample.id
-    stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
-    return f"{stem}_repeat{trial.repeat}" if trial.repeat else stem
 
 
 def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:

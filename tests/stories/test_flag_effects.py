@@ -31,6 +31,7 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "limit": ("--limit 2", asked, QUESTIONS[:2]),
     "offset": ("--offset 2", asked, QUESTIONS[2:]),
     "samples": ('--samples {"tiny":[1]}', asked, QUESTIONS[1:2]),
+    "shard": ("--shard 1/2", asked, QUESTIONS[::2]),
     "repeats": ("--repeats 2", asked, sorted(QUESTIONS * 2)),
     "config": ("--config FOLDER/run.yaml", asked, QUESTIONS[:1]),
     "data": ("--data bundled", asked, ["bundled question"]),
@@ -70,6 +71,7 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
     "dry_run": ("--dry_run", lambda left: (left.code, left.asked, left.runs.exists()), (0, [], False)),
     "write_out": ("--write_out", lambda left: (left.code, "[user]\nquestion 0\n" in left.err), (0, True)),
     "show_config": ("--show_config", lambda left: ("model: noting\n" in left.out, left.runs.exists()), (True, False)),
+    "engine": ("--engine ray,gpus=0", lambda left: (left.code, left.asked), (2, [])),
     "retry_on_error": ("--retry_on_error 2 --tasks failing", asked, ["failing"] * 3),
     "protocol": (
         "--protocol independent_passes --tasks both",

@@ -42,7 +42,8 @@ class ToyParallel:
 
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
     ``delay`` is how long a row takes, in seconds; once ``most`` are answered the copies wait until the file ``go`` is
-    in the folder. ``broken`` is what the start meets (``missing``, ``crash``, ``hang``). The answer to ``odd`` cannot
+    in the folder. ``broken``, or the variable TOY_BROKEN of a node, is what the start meets (``missing``,
+    ``crash``, ``hang``). The answer to ``odd`` cannot
     be written, that to ``garbled`` cannot be read elsewhere.
     ``point`` is a method of ``Segment``: one process is killed after it, at the ``count``-th time.
     """
@@ -76,11 +77,12 @@ class ToyParallel:
 
     def start(self) -> None:
         self._note("start", os.environ.get("OMP_NUM_THREADS", ""))
-        if self._broken == "hang":
+        broken = self._broken or os.environ.get("TOY_BROKEN", "")
+        if broken == "hang":
             signal.pause()
-        if self._broken == "missing":
+        if broken == "missing":
             raise MissingDataError("the weights are not here; fetch them")
-        if self._broken:
+        if broken:
             raise RuntimeError("no such luck")
         logging.getLogger("mmeval.toy").warning("this model is a toy")
         print("a model may print what it likes")

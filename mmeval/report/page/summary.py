@@ -26,6 +26,7 @@ def notes(run: StoredRun) -> list[str]:
     ours = run.ours
     found = [
         *(_not_comparable(ours) if compares(run) else ()),
+        *_uses_reference(ours),
         *_partial(ours),
         *(str(text) for text in ours.get("complaints", ())),
     ]
@@ -95,6 +96,11 @@ def _not_comparable(ours: TaskRow) -> Iterator[str]:
     if tasks:
         why = "made on the few samples that ship with a task, or by a stand-in of a metric"
         yield f"Not comparable with published numbers: {_listed(tasks)}, {why}."
+
+
+def _uses_reference(ours: TaskRow) -> Iterator[str]:
+    if tasks := list(ours.get("uses_reference", ())):
+        yield f"Uses reference information: {_listed(tasks)}, whose prompts state what the references say."
 
 
 def _partial(ours: TaskRow) -> Iterator[str]:

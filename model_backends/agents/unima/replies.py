@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from mmeval.content import canonical_label
 from mmeval.judge import ReplyError, read_object
-from mmeval.records import Response
 
 _NAMES: Mapping[type, str] = {
     str: "text",
@@ -35,19 +34,6 @@ class Fault(NamedTuple):
 
     step: int
     reason: str
-
-
-def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
-    """``Call.accept`` for what a reader can read."""
-
-    def fault(response: Response) -> str:
-        try:
-            read(response.text)
-        except ReplyError as error:
-            return str(error)
-        return ""
-
-    return fault
 
 
 def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:

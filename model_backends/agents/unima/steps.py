@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE, Tool
 from mmeval.content import Interleaved, Part
+from mmeval.judge import accepts
 from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.items import Question
 from mmeval.model_backends.agents.unima.report import Maker, Report, read_report
@@ -159,9 +160,7 @@ class Steps:
         self, prompt: str, read: Callable[[str], object], example: Mapping[str, Any], title: str = "", **more: Value
     ) -> Call:
         messages = self.prompts.messages(prompt, **self.thoughts.values(self.question), **more)
-        return self.planner.send(
-            messages, title=title or prompt, accept=replies.accepts(read), example=json.dumps(example)
-        )
+        return self.planner.send(messages, title=title or prompt, accept=accepts(read), example=json.dumps(example))
 
     def _read(self, reply: Reply, read: Callable[[str], T], otherwise: str) -> T | None:
         return read(reply.text) if self.usable(reply, otherwise) else None

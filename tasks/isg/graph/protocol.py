@@ -8,16 +8,15 @@ once, and so are 3 and 5. A reply with a fault is asked for again (:mod:`mmeval.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import ReplyError
+from mmeval.judge import accepts
 from mmeval.metrics.judged.isg.rows import BLOCK_QUESTIONS, CATEGORY, IMAGE_QUESTIONS, tokens_between
 from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, ask_all, ask_one
-from mmeval.records import Response
 from mmeval.system import Checked
 from mmeval.tasks.isg.graph import stages
 from mmeval.tasks.isg.graph.examples import Example, examples_for
@@ -64,7 +63,7 @@ class Stages:
         shown = [{"query": one.query, "reply": one.replies[stage], **_given(stage, one)} for one in rows]
         given = {"query": "", "structure": "", "triples": "", "requirement": requirement_of(self.subtask), **values}
         call = self._ask(stage, {**given, "examples": shown, "form": FORMS[stage]})
-        return replace(call, accept=_accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
+        return replace(call, accept=accepts(read), example=example or json.dumps(_EXAMPLES[stage]))
 
     def captions(self) -> Program[dict[str, str]]:
         """The pictures of the task in words, by their tokens."""
@@ -72,10 +71,6 @@ class Stages:
         calls = [self._ask("caption", {"picture": Interleaved((part,))}) for part in pictures.values()]
         replies = (yield from ask_all(calls)) if calls else []
         return {token: " ".join(_text(reply).split()) for token, reply in zip(pictures, replies, strict=True)}
-
-    def shown(self, captions: Mapping[str, str] | None) -> Interleaved:
-        """The task with its blocks named: with captions in place of its pictures, or with them (None)."""
-        return Interleaved(tuple(self._blocks(captions)))
 
     def questions(
         self, structure: Structure, about_blocks: Interleaved, about_pictures: Interleaved
@@ -107,17 +102,6 @@ class Stages:
             IMAGE_QUESTIONS: {"questions": image_questions_of(_text(replies[-1])) if tuples else []},
         }
         return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
-
-    def _blocks(self, captions: Mapping[str, str] | None) -> Iterator[Part]:
-        for token, part in self.query.items():
-            if part.kind == "text":
-                yield text_part(f"{token}: {part.text}\n")
-            elif captions is None:
-                yield from (text_part(f"{token}:\n"), replace(part, raw=""), text_part("\n"))
-            else:
-                yield text_part(f"{token}\n")
-        for token, caption in (captions or {}).items():
-            yield text_part(f"(the caption of the {token} is: {caption})\n")
 
     def _ask(self, prompt: str, values: Mapping[str, Any]) -> Call:
         written = self.prompts[prompt]
@@ -159,7 +143,9 @@ def isg_graph(
     row = Stages(ask, blocks, subtask, examples, prompts)
     seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
     captions = {} if seen_alone else (yield from row.captions())
-    about_blocks, about_pictures = (row.shown(None if seen else captions) for seen in (block_pictures, image_pictures))
+    about_blocks, about_pictures = (
+        named_blocks(blocks, None if seen else captions) for seen in (block_pictures, image_pictures)
+    )
 
     read_structure = partial(stages.read_structure, query=[*blocks])
     usual = json.dumps(Structure((*blocks,), ("<gen_text1>", "<gen_img1>")).written)
@@ -168,21 +154,25 @@ def isg_graph(
     return (yield from row.questions(structure, about_blocks, about_pictures))
 
 
+def named_blocks(query: Mapping[str, Part], captions: Mapping[str, str] | None = None) -> Interleaved:
+    """A task with its blocks named: with captions in place of its pictures, or with them (None)."""
+    parts: list[Part] = []
+    for token, part in query.items():
+        if part.kind == "text":
+            parts.append(text_part(f"{token}: {part.text}\n"))
+        elif captions is None:
+            parts += [text_part(f"{token}:\n"), replace(part, raw=""), text_part("\n")]
+        else:
+            parts.append(text_part(f"{token}\n"))
+    for token, caption in (captions or {}).items():
+        parts.append(text_part(f"(the caption of the {token} is: {caption})\n"))
+    return Interleaved(tuple(parts))
+
+
 def _given(stage: str, example: Example) -> dict[str, str]:
     """What an example has before its reply, besides its task."""
     before = {"block_questions": "relations", "image_questions": "tuples"}.get(stage)
     return {"structure": example.replies["structure"], "triples": example.replies[before] if before else ""}
-
-
-def _accepts(read: Callable[[str], Any]) -> Callable[[Response], str]:
-    def fault(response: Response) -> str:
-        try:
-            read(response.text)
-        except ReplyError as error:
-            return str(error)
-        return ""
-
-    return fault
 
 
 def _text(reply: Reply) -> str:

@@ -110,7 +110,11 @@ def fields_of(task: str, output: Interleaved, files: Mapping[str, str], options:
     if task not in UNIFY:
         return {OUTPUT: {"output_image": picture}}
     keys = UNIFY[task]
-    text = words if task == "iee" else letter_of(words, options) or ""
+    if task == "iee":  # its script asks whether a key is there
+        kinds = {part.kind for part in output.parts}
+        given = {"text": (keys.text, words), "image": (keys.picture, picture)}
+        return {OUTPUT: dict(field for kind, field in given.items() if kind in kinds)}
+    text = letter_of(words, options) or ""
     return {OUTPUT: {keys.text: text, keys.picture: picture, **({"explanation": ""} if task == "sd" else {})}}
 
 

@@ -8,21 +8,19 @@ media/<task>_<row>_frame<n>     up to 16 key frames of a clip
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Media, suffix_for
+from mmeval.content import Media
 from mmeval.errors import ContentError, MissingExtraError, UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, exact_parts
-from mmeval.records import Trial, content_digest
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, exact_parts
+from mmeval.records import Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
 from mmeval.tasks.mme_unify.mme_unify_choice import CHOICE
 from mmeval.tasks.mme_unify.output.fields import FRAMES, answer_in, fields_of
 from mmeval.tasks.mme_unify.output.reading import seal
-from mmeval.wording import counted
 
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(CATEGORIES["understanding"].values(), "Understanding_Unified"),
@@ -34,6 +32,15 @@ NAMES: Mapping[str, str] = {
     "vcot": "Visual_CoT",
 }
 """The file of each task, as the released one is called."""
+GAPS = {
+    "failed": f"the model had failed; the row has no answer, and says so under {OWN!r} alone",
+    "faulty": "the sample is damaged and was not asked; no row",
+    "unframed": "its clip cannot be decoded here; without its frames (output2), which the scripts read",
+}
+NOTES = {
+    "exact": f"more than the fields of the layout hold; its parts stand under {OWN!r}",
+    "repeats": "further ones to the same question, in *_repeat<n>.json",
+}
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
@@ -51,17 +58,17 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
         )
     writer.close()
     left_out = (f"{name} is no task of MME-Unify, and was left out" for name in foreign)
-    return Exported(writer.counts["answers"], writer.counts["media"], (*left_out, *writer.gaps()), (*writer.notes(),))
+    return Exported(
+        writer.counts["answers"], writer.counts["media"], (*left_out, *writer.lines(GAPS)), (*writer.lines(NOTES),)
+    )
 
 
-class _Writer:
+class _Writer(ExportFolder):
     """Collects the rows of each file, and writes the media of an answer at once."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self.rows: dict[str, dict[int, dict[str, Any]]] = {}
-        self.counts: Counter[str] = Counter()
-        self._digests: dict[tuple[int, str], str] = {}
-        self._folder = folder
 
     def add(self, trial: Trial) -> bool:
         """Take a trial; false if it has no place."""
@@ -71,12 +78,7 @@ class _Writer:
             return True
         if TASK not in sample.metadata:
             return False
-        told = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        if self._digests.setdefault((trial.repeat, sample.id), told) != told:
-            raise UsageError(
-                f"two tasks have different answers to {sample.id}, repeat {trial.repeat}, and the layout has one place "
-                "for both; export one of them with --tasks"
-            )
+        self.check_one_answer(trial)
         name = NAMES[sample.metadata[TASK]] + (f"_repeat{trial.repeat}" if trial.repeat else "")
         at = int(sample.id.rpartition("/")[2])
         rows = self.rows.setdefault(name, {})
@@ -88,22 +90,7 @@ class _Writer:
         """Write the files, their rows in the order of the data."""
         for name, rows in self.rows.items():
             document = [row for _, row in sorted(rows.items())]
-            (self._folder / f"{name}.json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-
-    def gaps(self) -> Iterator[str]:
-        lines = (
-            ("failed", f"the model had failed; the row has no answer, and says so under {OWN!r} alone"),
-            ("faulty", "the sample is damaged and was not asked; no row"),
-            ("unframed", "its clip cannot be decoded here; without its frames (output2), which the scripts read"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
-
-    def notes(self) -> Iterator[str]:
-        lines = (
-            ("exact", f"more than the fields of the layout hold; its parts stand under {OWN!r}"),
-            ("repeats", "further ones to the same question, in *_repeat<n>.json"),
-        )
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in lines if self.counts[key])
+            (self.path / f"{name}.json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
     def _fields(self, trial: Trial) -> dict[str, Any]:
         own: dict[str, Any] = {"left_out": list(trial.left_out)} if trial.left_out else {}
@@ -114,9 +101,8 @@ class _Writer:
         self.counts["answers"] += 1
         self.counts["repeats"] += trial.repeat > 0
         output, task = trial.output, trial.sample.metadata[TASK]
-        media = {
-            self._put(medium, trial, number): medium for number, medium in enumerate(dict.fromkeys(output.media()), 1)
-        }
+        stem = _stem(trial)
+        media = {self.put(medium, f"{stem}_{at}"): medium for at, medium in enumerate(dict.fromkeys(output.media()), 1)}
         files = {medium.sha256: file for file, medium in media.items()}
         fields = fields_of(task, output, files, trial.sample.metadata.get(CHOICE, ()))
         if FRAMES in fields and not fields[FRAMES]:
@@ -134,15 +120,8 @@ class _Writer:
             self.counts["unframed"] += 1
             return
         for number, frame in enumerate(frames, 1):
-            yield self._write(trial, f"frame{number:02}.jpg", frame)
+            yield self.write(f"{_stem(trial)}_frame{number:02}.jpg", frame)
 
-    def _put(self, medium: Media, trial: Trial, number: int) -> str:
-        return self._write(trial, f"{number}{suffix_for(medium.mime)}", medium.read())
 
-    def _write(self, trial: Trial, name: str, content: bytes) -> str:
-        stem = trial.sample.id.replace("/", "_") + (f"_repeat{trial.repeat}" if trial.repeat else "")
-        file = self._folder / "media" / f"{stem}_{name}"
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(content)
-        self.counts["media"] += 1
-        return file.relative_to(self._folder).as_posix()
+def _stem(trial: Trial) -> str:
+    return f"media/{trial.sample.id.replace('/', '_')}" + (f"_repeat{trial.repeat}" if trial.repeat else "")

@@ -44,6 +44,12 @@ def test_what_a_tool_has_made_is_the_first_part_of_its_kind_or_why_there_is_none
     assert found == made if isinstance(made, str) else isinstance(found, Part)
 
 
+def test_all_that_a_tool_has_made_may_be_several_parts() -> None:
+    several = [media_part(picture()), text_part("and"), media_part(picture())]
+    assert PAINTER.all_made(Reply(answered(several))) == [several[0], several[2]]
+    assert PAINTER.all_made(Reply(answered([text_part("Here.")]))) == "painter gave text, no image"
+
+
 def test_tools_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = load_tool("text_to_image")
     assert (tool.name, tool.makes, tool.backend) == ("text_to_image", "image", "diffusers")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.backend.contract import ModelDiedError
+from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker import batcher as module
 from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, length
@@ -24,6 +24,7 @@ class Answers:
     ) -> None:
         self.places, self.most, self.batches = places, 0, list[list[str]]()
         self._answer, self._seconds, self._at_work = answer, seconds, 0
+        self.on_places: Callable[[], None] = lambda: None
 
     async def start(self) -> None: ...
 
@@ -179,6 +180,24 @@ async def test_as_many_batches_are_under_way_as_there_are_places_and_each_gets_i
     await asked(batcher, *(f"question {i}" for i in range(6)))
     assert (several.most, [len(batch) for batch in several.batches]) == (3, [2, 2, 2])
     assert (batcher.width, module.WINDOW) == ((3 + 3) * 64, 4)
+
+
+async def test_a_place_that_is_new_gets_a_batch_at_once() -> None:
+    growing, widths = Answers(seconds=1), list[int]()
+    batcher = Batcher(growing, lambda: 100, 2)
+    batcher.on_room = lambda: widths.append(batcher.width)
+    waiting = asyncio.create_task(asked(batcher, *(f"question {i}" for i in range(4))))
+    await asyncio.sleep(0.5)
+    growing.places = 2
+    growing.on_places()
+    await waiting
+    assert (now(), growing.most, widths) == (pytest.approx(1.5), 2, [(2 + 3) * 2])
+
+
+async def test_the_end_of_a_machine_is_counted_against_no_row() -> None:
+    lost = Answers(lambda _: PlaceLostError("the node is gone") if len(lost.batches) <= 5 else None)
+    assert await asked(Batcher(lost, lambda: 1, 1), "question 1") == ["answer 1"]
+    assert len(lost.batches) == 6
 
 
 async def test_trials_that_were_just_answered_may_bring_the_next_company_however_long_a_batch_took() -> None:

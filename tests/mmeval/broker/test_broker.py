@@ -244,7 +244,7 @@ async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: P
 async def test_the_tries_of_a_call_that_is_given_up_stay_counted(tmp_path: Path) -> None:
     model = failing("server", "server", "rate_limit")
     async with brokered(tmp_path, retries=5, model=model) as broker:
-        broker.roles["model"].on_rest = lambda: broker.stop() if len(model.asked) == 3 else None
+        broker.roles["model"].on_room = lambda: broker.stop() if len(model.asked) == 3 else None
         with pytest.raises(StoppedError):
             await broker.run(asks("a"), scope())
     async with brokered(tmp_path, retries=5, model=failing("auth")) as broker:

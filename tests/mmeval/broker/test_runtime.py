@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -33,6 +33,7 @@ class Failing:
 
     def __init__(self) -> None:
         self.attempts: list[int] = []
+        self.on_places: Callable[[], None] = lambda: None
 
     async def start(self) -> None: ...
 

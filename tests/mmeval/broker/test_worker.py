@@ -11,7 +11,7 @@ from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker as module
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker import END_SECONDS, WorkerProcess
-from mmeval.broker.worker_process import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
+from mmeval.broker.worker_desk import AnswerRow, BatchDone, WorkerJob, WorkerMessage, WorkerStartError
 from mmeval.errors import StorageError
 from mmeval.store.ticket import Ticket
 from tests.support.toy import reply, request
@@ -53,7 +53,7 @@ class Process:
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
     monkeypatch.setattr(Process, "made", [], raising=False)
-    monkeypatch.setattr(module, "_logged", set())
+    monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
     monkeypatch.setattr(module, "FreshContext", lambda: SimpleNamespace(Process=Process))
     folder = Path("unused")
     return WorkerProcess(WorkerJob("worker 1", "toy", {}, "", folder, folder, folder, folder / "1.log", 1))

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend.contract import ModelDiedError
-from mmeval.broker import worker_pool as module
+from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker.batcher import BatchRow
+from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.broker.worker_pool import WorkerPool, worker_jobs
-from mmeval.broker.worker_process import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, StoppedError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
+from tests.support.in_loop import now
 from tests.support.parallel import ToyParallel
 from tests.support.toy import asked_text, reply, request
 
@@ -27,24 +27,28 @@ class Worker:
         "full": StorageError("disk full"),
     }
     starts: Sequence[Exception | None] = ()
+    """What the starts of the first worker meet, one after the other."""
     made: list["Worker"]
 
     def __init__(self, job: WorkerJob) -> None:
-        self.job, self.segment, self.open_rows = job, Path(f"segment of {job.name}"), dict[int, BatchRow]()
+        self.job, self.segment = job, Path()
+        self.open_rows: Mapping[int, BatchRow] = {}
         self.batches: list[list[str]] = []
         self.started = 0
+        self.load_seconds, self.always = 1.0, ""
         self.killed = self.ended = False
-        type(self).made.append(self)
+        self.made.append(self)
 
     async def start(self) -> None:
         self.started += 1
-        await asyncio.sleep(1)
+        self.segment = Path(f"segment of {self.job.name}")
+        await asyncio.sleep(self.load_seconds)
         error = self.starts[self.started - 1] if self.started <= len(self.starts) else None
         if error is not None and self.job.name.startswith("worker 1"):
             raise error
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Callable[[AnswerRow], None]) -> int:
-        texts = [asked_text(row.request) for row in batch]
+        texts = [self.always or asked_text(row.request) for row in batch]
         self.batches.append(texts)
         await asyncio.sleep(1)
         error = next((error for mark, error in self.meets.items() if mark in texts[0]), None)
@@ -78,15 +82,14 @@ class Notes:
 
 
 @pytest.fixture(autouse=True)
-def _no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WorkerProcess", Worker)
+def _none_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Worker, "made", [], raising=False)
 
 
 def pool(folder: Path, journal: Notes, copies: int = 1) -> WorkerPool:
     backend = ToyParallel(folder=str(folder), copies=copies)
     jobs = worker_jobs("model", backend, "toy_parallel", {"folder": str(folder)}, folder / "run")
-    return WorkerPool(jobs, journal)  # type: ignore[arg-type]  # what it asks of a journal
+    return WorkerPool([Worker(job) for job in jobs], journal)  # type: ignore[arg-type]  # what it asks of a journal
 
 
 async def answered(of: WorkerPool, *texts: str) -> dict[int, str]:
@@ -141,6 +144,45 @@ async def test_what_a_dead_worker_had_written_is_delivered(tmp_path: Path, caplo
     assert (calls, Worker.made[0].started) == (["1 ", "", "2 "], 3)
 
 
+async def test_a_pool_begins_with_the_first_worker_and_leaves_those_out_that_cannot_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Worker, "starts", [WorkerStartError("no weights", 4)])
+    places = list[int]()
+    made = pool(tmp_path, Notes(), copies=3)
+    made.on_places = lambda: places.append(made.places)
+    for number, worker in enumerate(Worker.made):
+        worker.load_seconds = 1.0 + number
+    await made.start()
+    assert (now(), made.places) == (2.0, 1)
+    assert [("worker 1 of 3" in text, "no weights" in text) for text in caplog.messages] == [(True, True)]
+    found = await asyncio.gather(*(answered(made, f"question {i}") for i in range(3)))
+    assert found == [{0: f"answer {i}"} for i in range(3)]
+    assert (places, [len(worker.batches) for worker in Worker.made]) == ([1, 2], [0, 2, 1])
+    await made.close()
+
+
+async def test_a_place_that_dies_again_and_again_is_left_out_and_the_others_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = pool(tmp_path, Notes(), copies=2)
+    Worker.made[0].always = "silent"
+    await made.start()
+    found = [await answered(made, f"question {i}") for i in range(30)]
+    assert sum(-1 in answers for answers in found) == 10
+    assert (Worker.made[0].started, made.places) == (10, 1)
+    assert ("worker 1 of 2" in caplog.messages[-1], "10 times" in caplog.messages[-1]) == (True, True)
+
+
+async def test_a_worker_whose_machine_is_lost_while_it_loads_is_started_again(tmp_path: Path, caplog: Any) -> None:
+    made = pool(tmp_path, Notes())
+    Worker.made[0].starts = [PlaceLostError("its node is gone"), PlaceLostError("its node is gone")]
+    await made.start()
+    assert (await answered(made, "question 1"), Worker.made[0].started) == ({0: "answer 1"}, 3)
+    assert [message.partition(".")[0] for message in caplog.messages] == ["its node is gone"] * 2
+    await made.close()
+
+
 async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path) -> None:
     made = pool(tmp_path, Notes())
     await made.start()
@@ -151,7 +193,7 @@ async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path
         assert await answered(made, "silent") == {-1: "ModelDiedError"}
     waiting = asyncio.gather(*(answered(made, f"question {i}") for i in range(3)))
     assert await waiting == [{-1: "BackendDownError"}] * 3
-    with pytest.raises(BackendDownError, match="10 "):
+    with pytest.raises(BackendDownError, match="10 times"):
         await made.answer([], lambda _row, _response: None)
 
 
@@ -166,11 +208,14 @@ async def test_a_worker_that_cannot_be_started_again_ends_the_role(error: Except
     await made.close()
 
 
-async def test_where_one_worker_cannot_be_started_all_of_them_are_ended(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(Worker, "starts", [WorkerStartError("no weights", 4)])
-    with pytest.raises(WorkerStartError) as lost:
-        await pool(tmp_path, Notes(), copies=2).start()
-    assert (lost.value.exit_code, [worker.killed for worker in Worker.made]) == (4, [True, True])
+@pytest.mark.parametrize(("error", "code"), [(WorkerStartError("no weights", 4), 4), (OSError("no weights"), 1)])
+async def test_where_no_worker_can_be_started_the_error_says_why(
+    error: Exception, code: int, tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Worker, "starts", [error])
+    with pytest.raises(WorkerStartError, match="no weights") as lost:
+        await pool(tmp_path, Notes()).start()
+    assert (lost.value.exit_code, caplog.messages) == (code, [])
 
 
 async def test_closing_ends_the_calls_that_wait_for_a_worker_and_starts_none_again(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,14 @@ import pytest
 
 from mmeval import plugins
 from mmeval.broker.batcher import BatchRow
+from mmeval.broker.worker_desk import BatchDone, WorkerDesk, WorkerJob, WorkerMessage
 from mmeval.broker.worker_pool import worker_jobs
-from mmeval.broker.worker_process import BatchDone, FromWorker, WorkerJob, WorkerMessage, _Desk, _started
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, StartFailedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.run.options import BackendSpec, RunOutcome
-from mmeval.store.media_store import MediaStore
-from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket
 from mmeval.system.json_lines import from_line
+from tests.support.cli import wait_for
 from tests.support.parallel import ToyParallel, answered, notes
 from tests.support.toy import request, run_toy, sample, task
 
@@ -37,6 +38,12 @@ def questions(count: int) -> list[str]:
     return [f"question {i}" for i in range(count)]
 
 
+def go_on(folder: Path) -> None:
+    """Let the copies answer more than one question as soon as both of them are there."""
+    wait_for(lambda: len(notes(folder, "start")) == 2, "the copies")
+    (folder / "go").touch()
+
+
 def lines(folder: Path) -> list[dict[str, Any]]:
     files = folder.glob("runs/*/default/journal/*.jsonl")
     return [from_line(line) for file in files for line in file.read_bytes().splitlines()]
@@ -45,8 +52,11 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 def test_two_copies_answer_each_into_a_segment_of_its_own_and_what_they_answered_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmeval.broker.worker._logged", set())
-    outcome = run(tmp_path, "<think>hm</think>question 0", *questions(16)[1:], copies=2)
+    monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
+    both_are_ready = threading.Thread(target=go_on, args=(tmp_path,))
+    both_are_ready.start()
+    outcome = run(tmp_path, "<think>hm</think>question 0", *questions(16)[1:], copies=2, most=1)
+    both_are_ready.join()
     assert (outcome.exit_code, outcome.counts.new, len(answered(tmp_path))) == (0, 16, 16)
     assert [bill.spent.calls for bill in outcome.bills] == [16]
     assert {note.copy for note in notes(tmp_path, "answer")} == {1, 2}
@@ -78,18 +88,17 @@ def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(tmp_pat
     assert ("toy_verdict" in complaint, "3 trials" in complaint) == (True, True)
 
 
-class Parent:
-    """Gives one batch, and keeps what it is told."""
+def batch(*requests: Request, remarks: tuple[str, ...] = ()) -> list[BatchRow]:
+    return [BatchRow(one, Ticket("t", f"k{i}", remarks=remarks)) for i, one in enumerate(requests)]
 
-    def __init__(self, *requests: Request, remarks: tuple[str, ...] = ()) -> None:
-        self.heard: list[Any] = []
-        self._batch = [BatchRow(one, Ticket("t", f"k{i}", remarks=remarks)) for i, one in enumerate(requests)]
 
-    def tell(self, message: FromWorker) -> None:
-        self.heard.append(message)
-
-    def batches(self) -> Iterator[list[BatchRow]]:
-        yield self._batch
+@contextmanager
+def desk(job: WorkerJob) -> Iterator[tuple[WorkerDesk, list[Any]]]:
+    """A desk in this process, and what it tells."""
+    told: list[Any] = []
+    made = WorkerDesk(job, told.append)
+    yield made, told
+    made.close()
 
 
 def job(folder: Path, **args: Any) -> WorkerJob:
@@ -110,30 +119,33 @@ def job(folder: Path, **args: Any) -> WorkerJob:
 )
 def test_a_worker_that_cannot_start(args: Any, code: int, message: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
-    made, parent, well = job(tmp_path), Parent(), Parent()
-    backend = _started(replace(made, args={**made.args, **args}), parent)  # type: ignore[arg-type]
-    (heard,) = parent.heard
-    assert (backend, heard.exit_code, message in str(heard)) == (None, code, True)
-    assert isinstance(_started(made, well), ToyParallel)  # type: ignore[arg-type]
-    assert well.heard == [WorkerMessage(logging.WARNING, "this model is a toy")]
+    made = job(tmp_path)
+    with desk(replace(made, args={**made.args, **args})) as (broken, told):
+        assert not broken.open()
+    (heard,) = told
+    assert (heard.exit_code, message in str(heard)) == (code, True)
+    with desk(made) as (well, told):
+        assert well.open()
+        assert told == [WorkerMessage(logging.WARNING, "this model is a toy"), well.segment.path]
 
 
 def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StorageError("disk full")
 
-    parent = Parent(request("question 1"), request("odd 2"), remarks=("made smaller",))
-    segment = Segment(tmp_path / "journal", MediaStore(tmp_path / "media"))
-    _Desk(ToyParallel(folder=str(tmp_path)), segment, parent).serve()  # type: ignore[arg-type]
-    segment.close()
-    good, odd, done = parent.heard
-    assert (good.position, good.response.text, good.response.warnings) == (0, "answer 1", ("made smaller",))
-    assert good.written.line in segment.path.read_bytes()
-    assert (odd.position, odd.written, odd.response.error.kind, done) == (1, None, "internal", BatchDone(0))
-    parent = Parent(request("question 3"), request("question 4"))
-    monkeypatch.setattr(segment, "keep", full)
-    _Desk(ToyParallel(folder=str(tmp_path)), segment, parent).serve()  # type: ignore[arg-type]
-    assert (repr(parent.heard), answered(tmp_path)[1:]) == ("[StorageError('disk full')]", ["question 1", "question 3"])
+    monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
+    with desk(job(tmp_path)) as (at, told):
+        at.open()
+        told.clear()
+        assert at.answer(batch(request("question 1"), request("odd 2"), remarks=("made smaller",)))
+        good, odd, done = told
+        assert (good.position, good.response.text, good.response.warnings) == (0, "answer 1", ("made smaller",))
+        assert good.written.line in at.segment.path.read_bytes()
+        assert (odd.position, odd.written, odd.response.error.kind, done) == (1, None, "internal", BatchDone(0))
+        told.clear()
+        monkeypatch.setattr(at.segment, "keep", full)
+        assert at.answer(batch(request("question 3"), request("question 4")))
+    assert (repr(told), answered(tmp_path)[1:]) == ("[StorageError('disk full')]", ["question 1", "question 3"])
 
 
 def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_process_too(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         signal.raise_signal(signal.SIGTERM)
         return 0
 
-    words = {name: ["x"] for name in ("validate", "score", "report", "compare", "export", "prepare", "agent")}
+    words = {name: ["x"] for name in ("validate", "score", "merge", "report", "compare", "export", "prepare", "agent")}
     words |= {"metric": ["wer"], "init": ["metric", "x"], "check-backend": ["hf"]}
     words |= {"trace": ["x", "--task", "t", "--sample", "s"]}
     monkeypatch.setattr(module_of(verb), "run", long_work)

@@ -145,6 +145,17 @@ def test_a_weighted_mean_counts_what_stands_behind_a_score(
     assert (number.difference, number.verdict) == (difference, "better" if difference else "no_pairs")
 
 
+def test_runs_are_ranked_by_their_weighted_means(tmp_path: Path) -> None:
+    runs = []
+    for name, pair in (("a", (0.0, 0.0)), ("b", (1.0, 0.0)), ("c", (0.0, 1.0))):
+        trials = values(pair * 10)
+        for at, trial in enumerate(trials):
+            trial.scores["right"]["weight"] = (1, 3)[at % 2]
+        runs.append(run(tmp_path / name, trials, metric={"aggregation": "weighted_mean"}))
+    (ranking,) = compare(*runs).rankings
+    assert [(one.run, one.value) for one in ranking.runs] == [("c", 0.75), ("b", 0.25), ("a", 0.0)]
+
+
 def test_a_lower_value_may_be_the_better_one(tmp_path: Path) -> None:
     rows = [{"task": "told", "metric": "right", "value": 0.5, "n": 8, "scored": 8, "higher_is_better": False}]
     runs = [run(tmp_path / name, values([end] * 8), results=rows) for name, end in (("a", 1.0), ("b", 0.0))]

@@ -156,4 +156,4 @@ def test_medians_are_drawn_together() -> None:
 
 def test_ranks_are_as_sure_as_their_draws() -> None:
     draws = np.array([3.0, 1.0, 1.1]) + 0.2 * np.random.default_rng(0).normal(size=(1000, 3))
-    assert [tuple(one) for one in ranks([3.0, 1.0, 1.1], draws)] == [(1, 1, 1), (3, 2, 3), (2, 2, 3)]
+    assert [tuple(one) for one in ranks([3.0, 1.0, 1.1], draws)] == [(1, (1, 1)), (3, (2, 3)), (2, (2, 3))]

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.judge.json_reply import ReplyError, read_object, strict_json
+from mmeval.content.parts import text_part
+from mmeval.judge.json_reply import ReplyError, accepts, read_object, read_objects, strict_json
+from mmeval.records.response import answered
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing else": ('{"grade": 4}', {"grade": 4}),
@@ -67,6 +69,41 @@ def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -
         read_object(text, ["grade"])
 
 
+LISTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "nothing else": ('[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}]),
+    "prose and fences": ("Here [so to say]:\n```json\n[{'a': ']',},]\n``` Done [1].", [{"a": "]"}]),
+    "lists of other things": ('[1, 2] [] ["a"] [{"a": 1}, 2] [{"b": [1]}]', [{"b": [1]}]),
+    "two lists": ('[{"a": 1}] no: [{"a": 2}]', [{"a": 1}]),
+    "in an object": ('{"plan": [{"a": 1}]}', [{"a": 1}]),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), LISTS.values(), ids=LISTS)
+def test_the_first_list_of_objects_is_read(text: str, found: list[dict[str, Any]]) -> None:
+    assert read_objects(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("four [4]", "no list of JSON objects"),
+        ('[{"a": 1}, {"a":', "ends in the middle"),
+        ('[{"a": 1} {"a": 2}] [{"a": 3}]', "malformed"),
+        ("[" * 40, "nested deeper"),
+        ('[{"a": 4}]'.ljust(200_001), "more than 200000"),
+    ],
+    ids=["none", "cut off", "broken", "too deep", "too long"],
+)
+def test_a_list_that_would_be_a_guess_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ReplyError, match=why):
+        read_objects(text)
+
+
+def test_a_call_accepts_what_a_reader_can_read() -> None:
+    good, bad = (accepts(read_object)(answered([text_part(text)])) for text in ('{"a": 1}', "none"))
+    assert (good, bool(bad)) == ("", True)
+
+
 def test_a_text_that_is_only_json_has_a_value() -> None:
     texts = ('{"a": 1}', " [1] ", "1 2", "", "[" * 100_000)
     assert [*map(strict_json, texts)] == [{"a": 1}, [1], None, None, None]
@@ -89,3 +126,5 @@ def test_an_object_that_is_cut_off_anywhere_is_never_read(meant: dict[str, Any],
 def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
     with contextlib.suppress(ReplyError):
         assert isinstance(read_object(text), dict)
+    with contextlib.suppress(ReplyError):
+        assert read_objects(text)

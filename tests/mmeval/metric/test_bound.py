@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -13,6 +14,8 @@ from mmeval.metric.contract import Metric, metric
 from mmeval.program.calls import Role
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
+from mmeval.results.compare import _as_scored
+from mmeval.system.arguments import PathOrName
 from tests.support.toy import toy_pair, toy_yes
 from tests.support.trials import score_of, trial
 
@@ -123,3 +126,22 @@ def test_each_output_may_have_a_range_of_its_own() -> None:
     assert {name: bound.metric.range_for(name) for name in bound.metric.outputs} == ranges
     scores = score_one(bound, trial("x"))
     assert (scores["share"].status, scores["grade"].value) == ("unscored", 2)
+
+
+def test_a_file_counts_by_its_content_and_not_by_its_place(tmp_path: Path) -> None:
+    @metric(range=(0, 1), version="1", source="here")
+    def listed(trial: Trial, *, words: PathOrName = "") -> float:
+        return 1.0
+
+    file, other = tmp_path / "words.txt", tmp_path / "other.txt"
+    file.write_text("a")
+    first = bind(listed, {"words": str(file)})
+    assert first.described["words"].keys() == {"name", "fingerprint"}
+    file.rename(other)
+    assert bind(listed, {"words": str(other)}).key == first.key
+    assert str(file) in bind(listed, {"words": str(file)}).unavailable(())
+    file.write_text("b")
+    second = bind(listed, {"words": str(file)})
+    assert second.key != first.key
+    assert _as_scored(second.described) != _as_scored(first.described)
+    assert [one.unavailable(()) for one in (second, bind(listed), bind(listed, {"words": "rouge"}))] == [""] * 3

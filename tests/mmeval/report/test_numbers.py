@@ -41,6 +41,15 @@ def test_a_row_has_the_notes_of_its_run(given: dict[str, Any], ours: dict[str, A
     assert re.findall(r"[\d,.]+\d|\d", rows(document(result("a", **given), **ours))[0].notes) == numbers
 
 
+def test_a_number_with_what_the_reference_says_is_marked_in_its_task_and_its_group() -> None:
+    found = rows(document(result("a"), result("b"), result("g"), groups={"g": ["a"]}, uses_reference=["a"]))
+    assert {row.task: row.notes for row in found} == {
+        "a": "uses reference information",
+        "b": "",
+        "g": "uses reference information",
+    }
+
+
 def test_a_group_has_the_notes_of_its_tasks_and_a_slice_not_those_of_the_whole() -> None:
     ours = {"subset": {"a": {"of": 100, "chosen": 4}}, "unfinished": {"a": {"made": 3, "of": 4}}}
     given = (result("a"), result("a", slice="k=v"), result("g"))

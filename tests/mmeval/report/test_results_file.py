@@ -32,6 +32,9 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
     counts |= {"bootstrap_iters": 200}
     assert {name: ours["results"][0][name] for name in counts} == counts
     assert (ours["results"][1]["slice"], ours["not_comparable"], ours["counts"]["new"]) == ("level=hard", ["b"], 9)
+    told = (replace(TASKS[0], uses_reference=True), TASKS[1])
+    marked = [document(result("a"), tasks=own)["mmeval"]["uses_reference"] for own in (TASKS, told)]
+    assert marked == [[], ["a"]]
     metric = ours["metrics"]["a"]["half"]
     assert (metric["version"], metric["range"], metric["outputs"], metric["judged"]) == ("2", [0, 1], ["half"], False)
     lacks = replace(TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),))

@@ -114,6 +114,8 @@ def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
     (both,) = [line for line in shown(result("a"), result("b"), tasks=(one, other), **bundled) if "compares" in line]
     (alone,) = [line for line in shown(result("a"), result("b"), tasks=(one, B), **bundled) if "compares" in line]
     assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
+    told = replace(one, uses_reference=True, comparable=True)
+    assert shown(result("a"), result("b"), tasks=(told, B))[-1] == "The prompt uses reference information: a."
     absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
     assert shown(result("a"), tasks=(A,), groups=(replace(GROUP, members=("a", "c")),), left_out=absent)[-1].endswith(
         "C."

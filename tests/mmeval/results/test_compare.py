@@ -26,12 +26,13 @@ def metric(**changes: Any) -> dict[str, Any]:
     ("changes", "words"),
     [
         *(({}, []), ({"version": "2.0"}, ["t ", "1.0", "2.0"]), ({"not_comparable": ["t"]}, ["bundled"])),
+        ({"uses_reference": ["t"]}, ["reference information", "t"]),
         ({"protocols": {"t": "episode"}}, ["t ", "protocol", "single", "episode"]),
         (metric(version="2"), ["metric", "version"]),
         (metric(switches={}, aggregation="median"), ["metric", "switches and aggregation"]),
         (OTHER_JUDGE, ["another judge"]),
     ],
-    ids=["alike", "version", "data", "protocol", "metric", "switches", "judge"],
+    ids=["alike", "version", "data", "reference", "protocol", "metric", "switches", "judge"],
 )
 def test_a_difference_is_named(changes: dict[str, Any], words: list[str]) -> None:
     found = unlike(document(), document(**changes), ["t"], "n")

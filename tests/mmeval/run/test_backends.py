@@ -6,11 +6,13 @@ import pytest
 
 from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.capabilities import Capabilities
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.cluster.engine import RayEngine
+from mmeval.errors import EXIT_MISSING, MissingExtraError, UnknownNameError, UsageError
 from mmeval.records.request import GenerationParams
 from mmeval.run.backends import Backends, check_options, say_unbatched
 from mmeval.run.options import BackendSpec
 from mmeval.system.json_lines import from_line
+from tests.support.parallel import ToyParallel
 from tests.support.toy import Toy, ToyLocal, run_toy, task
 
 
@@ -100,3 +102,30 @@ def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
         with pytest.raises(UsageError) as caught:
             Backends({"judge": BackendSpec("empty", {"max_connections": given})})
         assert caught.value.name == "max_connections"
+
+
+@pytest.mark.usefixtures("toys")
+@pytest.mark.parametrize(
+    ("spec", "engine", "name"),
+    [
+        (BackendSpec("toy"), RayEngine(), "--engine"),
+        (BackendSpec("toy_parallel", {"folder": "f", "copies": 2}), RayEngine(), "model"),
+        (BackendSpec("toy_parallel", instance=ToyParallel(folder="f")), RayEngine(), "model"),
+    ],
+    ids=["a server", "copies here, too", "made in this process"],
+)
+def test_an_engine_that_cannot_answer_for_a_backend_is_refused(spec: BackendSpec, engine: RayEngine, name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Backends({"model": spec}).check_engine(engine)
+    assert caught.value.name == name
+
+
+@pytest.mark.usefixtures("toys")
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = BackendSpec("toy_parallel", {"folder": "f"})
+    Backends({"model": local}).check_engine(None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    for spec, engine in ((local, RayEngine()), (BackendSpec("toy"), RayEngine(score_workers=2))):
+        with pytest.raises(MissingExtraError) as caught:
+            Backends({"model": spec}).check_engine(engine)
+        assert (caught.value.extra, caught.value.exit_code) == ("ray", EXIT_MISSING)

@@ -37,7 +37,7 @@ class Bench:
         self.run = task_run(folder, toy, scoring_plan(toy, folder / "media"), {}, scoring=False)
         options = RunOptions(model=BackendSpec("toy"), output_path=folder)
         self.jobs = JobQueue((toy,), options, MediaStore(folder / "media"))
-        self.generation = Generation([self.run], broker, None, Quiet(), lanes=lanes)
+        self.generation = Generation([self.run], broker, None, Quiet(), lanes=lambda: lanes)
         self.tally, self.broker, self._folder = self.generation.tally, broker, folder
 
     async def generate(self) -> None:

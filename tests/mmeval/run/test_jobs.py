@@ -189,6 +189,14 @@ def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_gi
     assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [True]
 
 
+def test_tasks_of_one_data_set_that_lacks_rows_are_named_together() -> None:
+    tasks = [
+        replace(task(name, levels(3)), expected=Expected(rows=rows)) for name, rows in (("t", 4), ("u", 4), ("v", 5))
+    ]
+    found = list(plan(*tasks).doubts(scoring=True))
+    assert [one.partition(":")[0] for one in found] == ["t, u", "v"]
+
+
 @pytest.mark.parametrize(("rubrics", "count"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"])
 def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], count: int) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]

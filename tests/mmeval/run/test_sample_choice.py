@@ -43,6 +43,14 @@ def test_samples_are_drawn_among_those_that_the_filter_keeps_and_a_share_is_one_
     assert taken(choice(of, limit=0.2)) == [1, 4]
 
 
+def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all() -> None:
+    of = task(rows=[sample(f"s{i}", level=i % 3) for i in range(30)], filter={"level": 1})
+    for count, expected in ((20, (True, 10)), (5, (False, 30))):
+        made = choice(of)
+        made.first(count)
+        assert (made.counted, made.size) == expected
+
+
 EASY = {"filter": {"level": ["easy", "light"]}}
 
 

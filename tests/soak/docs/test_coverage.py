@@ -39,6 +39,7 @@ NOT_OURS = {
     "no-capture-output",
     *("model-path", "revision", "dtype", "quantization", "max-model-len", "context-length", "tensor-parallel-size"),
     *("data-parallel-size", "gpu-memory-utilization", "mem-fraction-static", "trust-remote-code", "omni", "no-"),
+    *("array", "dependency", "parsable", "wrap"),
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 

@@ -30,7 +30,7 @@ import asyncio, os, sys
 from pathlib import Path
 from mmeval import decode
 from mmeval.broker.worker import WorkerProcess
-from mmeval.broker.worker_process import WorkerJob
+from mmeval.broker.worker_desk import WorkerJob
 from mmeval.content.media import Media
 from mmeval.decode import apart
 from mmeval.scoring.pool import ScorePool

@@ -1,17 +1,14 @@
 """Runs of UniMA that are killed, repair loops among them: nothing is asked twice, and the answers are the same."""
 
 import json
-import random
-import signal
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.soak.kills.test_agents import KILLS
-from tests.soak.kills.test_crash import killed_once
-from tests.support.cli import QUIET, environment, mmeval_process, run_folder
-from tests.support.mock_openai_server import MockServer, Settings, State, last_text
+from tests.support.agent_kills import kill_and_go_on, told
+from tests.support.cli import QUIET, run_folder
+from tests.support.mock_openai_server import State, last_text
 from tests.support.sandbox import bubblewrap
 
 
@@ -53,22 +50,6 @@ def command(folder: Path, url: str, name: str) -> list[str]:
     ]
 
 
-def has_answered(server: MockServer, wanted: int) -> bool:
-    answered: int = server.stats()["answered"]
-    return answered >= wanted
-
-
-def told(folder: Path, name: str) -> dict[str, Any]:
-    """The answers of a run and how they came about, but for the time that it took and the folder of its media."""
-    found = {}
-    for file in sorted(run_folder(folder, "unima", name).glob("samples_*.jsonl")):
-        for row in map(json.loads, file.read_text().splitlines()):
-            for step in (step for repeat in row["trace"] for trace in repeat for step in trace["steps"]):
-                del step["seconds"]
-            found[row["doc"]["id"]] = [row[key] for key in ("resps", "error", "trace", "usage")]
-    return found
-
-
 def programs(folder: Path, name: str) -> list[str]:
     """The journal's keys of the programs that the sandbox ran, one for each answer."""
     files = run_folder(folder, "unima", name).glob("journal/*.jsonl")
@@ -78,24 +59,10 @@ def programs(folder: Path, name: str) -> list[str]:
 
 def test_a_killed_run_of_unima_asks_nothing_and_runs_no_program_twice(tmp_path: Path) -> None:
     bubblewrap()
-    draw = random.Random(25)
-    with MockServer(latency=0.01) as server:
-        server.state = PlannerState(Settings(latency=0.01))
-        whole = mmeval_process(*command(tmp_path, server.url, "whole"), env=environment())
-        once = server.stats()
-        server.state.reset()
-        died = []
-        for _ in range(KILLS):
-            wanted = server.stats()["answered"] + draw.randint(1, max(1, once["answered"] // (KILLS + 4)))
-            output = run_folder(tmp_path, "unima", "killed")
-            words = command(tmp_path, server.url, "killed")
-            died.append(killed_once(partial(has_answered, server, wanted), words, server, output))
-        last = mmeval_process(*command(tmp_path, server.url, "killed"), env=environment())
-        stats = server.stats()
-    assert (whole.code, died, last.code) == (0, [-signal.SIGKILL] * KILLS, 0), whole.err + last.err
+    once, stats = kill_and_go_on(tmp_path, "unima", PlannerState, command, KILLS)
     assert (stats["answered"], stats["unique"]) == (once["answered"], once["unique"])
-    assert told(tmp_path, "killed") == told(tmp_path, "whole")
-    titles = [step["title"] for row in told(tmp_path, "whole").values() for step in row[2][0][0]["steps"]]
+    assert told(tmp_path, "unima", "killed") == told(tmp_path, "unima", "whole")
+    titles = [step["title"] for row in told(tmp_path, "unima", "whole").values() for step in row[2][0][0]["steps"]]
     assert {"judge", "check", "generate"} < set(titles)
     ran = programs(tmp_path, "killed")
     assert len(ran) == len(set(ran)) > 0

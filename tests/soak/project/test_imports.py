@@ -16,7 +16,7 @@ from tests.support.questions import write_benchmark
 from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[3]
-LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
+LOCAL = {"torch", "ray", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
 """What local models need, and takes seconds to import."""
 HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
 RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
@@ -107,7 +107,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
         served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
         itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
     assert third_party(itself | workers) & LOCAL == set()
-    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_process"} & itself == set()
+    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_desk"} & itself == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])

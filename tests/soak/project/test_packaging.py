@@ -85,11 +85,12 @@ def test_the_installed_metadata_are_those_of_setup_cfg() -> None:
     assert {one.status for one in found} == {"ok"}, found
 
 
-def test_torch_comes_with_local_models_alone_and_no_extra_brings_another_heavy_package() -> None:
+def test_torch_and_ray_come_with_their_extras_alone_and_none_brings_another_heavy_package() -> None:
     extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     needed = {extra: closure(requires(DISTRIBUTION) or [], [extra], installed_only=True) for extra in extras}
     assert {extra for extra in extras if "torch" in needed[extra]} == {"hf", "diffusers", "all", "dev", "docs"}
-    assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "ray", "gradio"})
+    assert {extra for extra in extras if "ray" in needed[extra]} == {"ray", "dev", "docs"}
+    assert set().union(*needed.values()).isdisjoint({"torchvision", "torchaudio", "torchcodec", "gradio"})
 
 
 def test_the_constraints_name_each_requirement_once() -> None:

@@ -122,7 +122,7 @@ def rank_coverage(simulations: int, runs: int = 15, clusters: int = 100) -> floa
         counts = np.stack([np.bincount(draw, minlength=clusters) for draw in drawn])
         found = ranks(values.mean(axis=0).tolist(), counts @ values / clusters)
         true = [1 + int((truth > own).sum()) for own in truth]
-        held += sum(one.low <= rank <= one.high for one, rank in zip(found, true, strict=True))
+        held += sum(one.ci95[0] <= rank <= one.ci95[1] for one, rank in zip(found, true, strict=True))
     return held / (simulations * runs)
 
 

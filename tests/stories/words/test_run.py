@@ -27,7 +27,8 @@ FLAGS = (
         --role judge=empty --role judge=empty | --role model=empty | --judge empty | --judge_args a=1
         --judge empty --role judge=empty | --judge ,model=a | --judge openai,model=a --judge_args model=b
         --captioner notting | --retry_on_error 1.5 | --budget_usd x | --batch_size 0 | --device cuda:1
-        --baseline nowhere | --model_cost_config gone.yaml | --model openai
+        --baseline nowhere | --model_cost_config gone.yaml | --model openai | --engine rey | --engine ray,worker=2
+        --engine ray,gpus=many | --engine ray
     """),
     *(f"--{name} 5" for name in sorted(REFUSED)),
 )

@@ -57,6 +57,11 @@ def test_each_number_of_a_level_has_a_name_in_csv(tmp_path: Path) -> None:
     assert any(",m,Avg. (partial)," in line for line in lines)
 
 
+def test_a_structure_that_was_told_is_noted_below_each_table(tmp_path: Path) -> None:
+    found = tables(tmp_path, {"howto": rows((1, 5, 0.5, 6))}, uses_reference=["isg_howto"])
+    assert ["reference information" in table.notes[0] for table in found] == [True] * 4
+
+
 def test_what_is_lacking_or_lost_is_in_the_table_and_named(tmp_path: Path) -> None:
     given = {"howto": rows((1, "unscored", 1, 4), (1, 4, 0, 8), "failed"), "painting": rows((0, 1, 0, 1), unread=1)}
     structural, block, image, _ = tables(tmp_path, given)

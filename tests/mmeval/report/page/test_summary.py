@@ -66,6 +66,11 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 3
 
 
+def test_a_run_that_was_told_what_references_say_has_a_note_of_it(tmp_path: Path) -> None:
+    (note,) = notes(run(tmp_path, uses_reference=["told"]))
+    assert ("reference information" in note, "told" in note) == (True, True)
+
+
 def test_a_note_names_the_tasks_that_do_not_compare_where_others_do(tmp_path: Path) -> None:
     (note,) = notes(run(tmp_path, not_comparable=["other"]))
     assert ("other," in note, notes(run(tmp_path, not_comparable=["told", "other"]))) == (True, [])

@@ -1,7 +1,9 @@
+import io
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from mmeval.errors import CorruptMediaError
 from mmeval.tasks.mme_unify.clips import frames as module
@@ -85,6 +87,14 @@ def test_a_clip_without_a_frame_is_none() -> None:
         key_frames(clip_of([], form="avi", codec="mpeg4"))
     with pytest.raises(CorruptMediaError):
         even_frames(clip_of([], form="mp4", codec="mpeg4"), 4, np.mean)
+
+
+def test_a_key_frame_is_stored_in_the_quality_of_the_scripts() -> None:
+    opened = Image.open(io.BytesIO(key_frames(clip_of(greys(1, 2)))[0]))
+    assert [table[:8] for table in opened.quantization.values()] == [  # type: ignore[attr-defined]
+        [2, 1, 1, 2, 2, 4, 5, 6],
+        [2, 2, 2, 5, 10, 10, 10, 10],
+    ]
 
 
 def test_a_frame_counts_from_a_mean_difference_above_twenty() -> None:

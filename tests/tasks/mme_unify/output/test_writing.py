@@ -101,6 +101,27 @@ def test_what_is_written_is_read_back_as_it_was(tmp_path: Path) -> None:
             assert held(response.output) == held(one.output), one.sample.id
 
 
+@pytest.mark.parametrize(
+    ("parts", "fields"),
+    [
+        (["e"], {"output_explanation": "e"}),
+        ([RED], {"output_image": "media/iee_0_1.png"}),
+        (["e", Part("image")], {"output_explanation": "e", "output_image": None}),
+        ([], {}),
+    ],
+    ids=["text", "picture", "lost picture", "nothing"],
+)
+def test_the_keys_of_an_explained_edit_are_those_of_its_parts(
+    parts: list[Part | str], fields: dict[str, Any], tmp_path: Path
+) -> None:
+    one = trial("iee/0", *parts)
+    (rows,) = written(tmp_path / "out", one).values()
+    assert (rows[0]["output"], "mmeval" in rows[0]) == (fields, False)
+    found = read_output(tmp_path / "out").answer("t", one.sample, 0)
+    assert isinstance(found, StoredAnswer)
+    assert found.response.output == one.output
+
+
 def test_exact_parts_are_not_used_for_another_answer(tmp_path: Path) -> None:
     (rows,) = written(tmp_path / "out", trial("csq/0", "Answer: C")).values()
     rows[0]["output"]["output_choice"] = "D"

@@ -47,7 +47,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     count = 3_000 if quick else SAMPLES
     with tempfile.TemporaryDirectory() as place:
         # In a process of its own: the peak of a process begins with that of the one that started it.
-        runs = Fresh("benchmarks.runs.compare:written", place, count).result()
+        runs = Fresh("benchmarks.reports.compare:written", place, count).result()
         for what, words in (("with the page", ()), ("text alone", ("--report", "false"))):
             command = [sys.executable, "-m", "mmeval", "compare", *runs, "-o", f"{place}/page", *words]
             found = measure(command)

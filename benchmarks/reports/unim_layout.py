@@ -118,7 +118,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         config = {"loader": "unim", "layout": "unim", "breakdown": list(BREAKDOWN)}
         run = write_run(Path(name) / "run", map(told, with_items(random_trials(count))), task=TASK, config=config)
-        ended = measure([sys.executable, "-m", "benchmarks.runs.unim_layout", str(run)])
+        ended = measure([sys.executable, "-m", "benchmarks.reports.unim_layout", str(run)])
         reported = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
     yield Figure(f"numbers and tables of {count:,} instances", ended.cpu, SECONDS, " s of CPU")
     yield Figure("their report", reported.cpu, SECONDS, " s of CPU")

@@ -1,0 +1,239 @@
+"""Workers that are actors of a Ray cluster: each has a desk of its own, wherever Ray finds room for it.
+
+A batch goes to the actor as one call, and what came of it back as one answer, when all rows are written: a message a
+row would cost the run more than the row does. What an actor wrote before it ended is in its segment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend.contract import ModelDiedError, PlaceLostError
+from mmeval.broker.batcher import BatchRow, Deliver
+from mmeval.broker.worker_desk import (
+    AnswerRow,
+    BatchDone,
+    FromWorker,
+    WorkerDesk,
+    WorkerJob,
+    WorkerStartError,
+    heard,
+    settle,
+)
+from mmeval.broker.worker_pool import WorkerPool
+from mmeval.cluster.node import OtherCodeError, Shared, enter
+from mmeval.cluster.ray_cluster import RayCluster, RayNode, in_a_line
+from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
+from mmeval.store.journal import Journal
+from mmeval.store.writer_lock import ORPHAN_SECONDS
+from mmeval.system.threads import OwnThread
+from mmeval.wording import file_name
+
+log = logging.getLogger(__name__)
+
+END_SECONDS = 5.0
+"""How long an actor may take to give back what it holds when the run is over."""
+WATCH_SECONDS = 5.0
+"""How often the cluster is looked at: its head, and nodes that are new."""
+ROOM_SECONDS = 60.0
+"""After so long without room for a worker that is reported."""
+
+
+class Desk:
+    """The actor: what its desk reports goes back with the call."""
+
+    def __init__(self, job: WorkerJob, shared: Shared) -> None:
+        self._job, self._shared = job, shared
+        self._told: list[FromWorker] = []
+
+    def node(self) -> str:
+        """Where it is; its first call."""
+        from ray import get_runtime_context
+
+        return str(get_runtime_context().get_node_id())
+
+    def open(self) -> list[FromWorker]:
+        try:
+            enter(self._shared)
+        except (UsageError, OtherCodeError) as error:
+            return [WorkerStartError(str(error), EXIT_USAGE)]
+        settle(self._job)
+        threading.Thread(target=self._end_with_run, name="mmeval-run", daemon=True).start()
+        self._desk = WorkerDesk(self._job, self._told.append)
+        self._desk.open()
+        return self._taken()
+
+    def answer(self, batch: Sequence[BatchRow]) -> list[FromWorker]:
+        self._desk.answer(batch)
+        return self._taken()
+
+    def end(self) -> None:
+        """Give back what it holds, and end the process."""
+        self._desk.close()
+        os._exit(0)
+
+    def _end_with_run(self) -> None:
+        """Once the run has ended, finish the answers at hand and end: where the head is lost, Ray ends nothing."""
+        while self._shared.token.exists():
+            time.sleep(WATCH_SECONDS)
+        signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
+        time.sleep(ORPHAN_SECONDS)
+        os._exit(0)
+
+    def _taken(self) -> list[FromWorker]:
+        told, self._told[:] = [*self._told], []
+        return told
+
+
+class RayWorker:
+    """An actor as the run sees it: one batch at a time."""
+
+    def __init__(self, job: WorkerJob, cluster: RayCluster) -> None:
+        self.job = job
+        self.segment = Path()
+        self.open_rows: Mapping[int, BatchRow] = {}
+        self._cluster = cluster
+        self._actor: Any = None
+        self._node: RayNode | None = None
+        self._is_loaded = False
+
+    async def start(self) -> None:
+        self.kill()  # where its model is gone and it is not
+        self._is_loaded, self.open_rows, self._node = False, {}, None
+        cluster, engine = self._cluster, self._cluster.engine
+        made = cluster.connect().remote(Desk).options(**cluster.options(engine.cpus, engine.gpus))
+        self._actor = made.remote(self.job, cluster.shared)
+        try:
+            await self._placed()
+            where = f"{self.job.name} on {self._node.name if self._node else 'a node that is gone'}"
+            (segment,) = filter(
+                None, [heard(message, self.job) for message in await self._call(self._actor.open.remote())]
+            )
+        except PlaceLostError:
+            raise
+        except ModelDiedError as death:
+            raise WorkerStartError(f"{death}. It died while its model was loaded") from None
+        except WorkerStartError as error:
+            self.kill()
+            raise WorkerStartError(f"{where}: {error}", error.exit_code) from None
+        assert isinstance(segment, Path)
+        self.segment, self._is_loaded = segment, True
+
+    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
+        most = 0
+        for message in await self._call(self._actor.answer.remote(batch)):
+            found = heard(message, self.job)
+            if isinstance(found, AnswerRow):
+                told(found)
+            elif isinstance(found, BatchDone):
+                most = found.most
+        return most
+
+    async def end(self) -> None:
+        if self._actor is not None and self._is_loaded and not self.open_rows:
+            with contextlib.suppress(Exception):  # it has ended, in its own way
+                await asyncio.wait_for(self._actor.end.remote(), END_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        if self._actor is not None:
+            self._cluster.kill(self._actor)
+
+    async def _placed(self) -> None:
+        """Wait until Ray has found room for it."""
+        asked = asyncio.ensure_future(self._call(self._actor.node.remote()))
+        done, _ = await asyncio.wait({asked}, timeout=ROOM_SECONDS)
+        if not done:
+            log.warning("%s waits for room in the Ray cluster", self.job.name)
+        found = await asked
+        self._node = self._cluster.node(found)
+
+    async def _call(self, answer: Awaitable[Any]) -> Any:
+        """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
+        try:
+            return await answer
+        except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
+            self.kill()
+            node = self._node
+            if node is not None and await asyncio.to_thread(self._cluster.is_gone, node):
+                raise PlaceLostError(f"{self.job.name}: its node {node.name} is gone") from None
+            where = f" on {node.name}" if node else ""
+            raise ModelDiedError(
+                f"{self.job.name}{where} was lost ({in_a_line(error)}); its log is {self.job.log}"
+            ) from None
+
+
+class RayPool(WorkerPool):
+    """A pool whose workers are actors: as many as are asked for, or as the cluster has room for.
+    ``share`` is how many pools of the run share the cluster."""
+
+    def __init__(self, job: WorkerJob, role: str, cluster: RayCluster, journal: Journal, *, share: int) -> None:
+        super().__init__([], journal)
+        self._job, self._role, self._cluster, self._share = job, role, cluster, share
+        self._thread = OwnThread("mmeval-ray")
+        self._watching: asyncio.Task[None] | None = None
+        self._headless = asyncio.Event()
+
+    async def start(self) -> None:
+        await self._thread.do(self._cluster.connect)
+        await self._grow()
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        await super().start()
+
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
+        """As every pool does. Without a head nobody learns of deaths: what is at work gets a moment to arrive."""
+        answering = asyncio.ensure_future(super().answer(batch, deliver))
+        headless = asyncio.ensure_future(self._headless.wait())
+        try:
+            await asyncio.wait({answering, headless}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answering}, timeout=END_SECONDS)
+            if not answering.done() and self._lost is not None:
+                raise self._lost
+            return answering.result()
+        finally:
+            answering.cancel()
+            headless.cancel()
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+        await super().close()
+        self._thread.end()
+
+    async def _grow(self) -> None:
+        engine = self._cluster.engine
+        wanted = engine.workers or max(1, await self._thread.do(self._cluster.places) // self._share)
+        for number in range(len(self._workers) + 1, wanted + 1):
+            job = replace(
+                self._job,
+                name=f"worker {number} ({self._role})",
+                log=self._job.log.with_name(f"{file_name(self._role)}-{number}.log"),
+                threads=max(1, int(engine.cpus)),
+            )
+            self._workers.append(RayWorker(job, self._cluster))
+            if self._watching is not None:
+                self._begin(self._workers[-1])
+
+    async def _watch(self) -> None:
+        """Look at the cluster, and use nodes that join. Where its head is gone, no batch is answered any more."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                await self._thread.do(self._cluster.look)
+                await self._grow()
+            except BackendDownError as error:
+                self._lose(error)
+                self._headless.set()
+                return
+            except MmevalError as error:  # of a node that is new
+                log.warning("%s", error)

@@ -1,0 +1,56 @@
+"""Join the shards of a run into it and make its results.
+
+RUN is the folder of a run whose command was given with --shard I/N on several machines,
+<output_path>/<model>/<run_id>. Nothing is asked: the results are those of the same command without --shard. What is
+printed and written besides is as that command says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.report.terminal import print_text, write_line
+from mmeval.secrets import text_without_secrets
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run with shards")
+    parser.add_argument(
+        "--partial", action="store_true", help="make results although a shard is missing; they say so (exit code 3)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge, print the tables, and return the exit code."""
+    from mmeval.report.progress_bar import for_stderr
+    from mmeval.report.publish import Publication
+    from mmeval.rescore.division import division_of, stored_shards
+    from mmeval.rescore.merge import is_merged, merge
+    from mmeval.settings.flags import FLAGS
+    from mmeval.settings.plan import make_plan
+    from mmeval.settings.resolve import resolve
+    from mmeval.store.run_folder import RunFolder
+    from mmeval.store.shard import MERGED
+
+    division = division_of(args.folder, stored_shards(args.folder), partial=args.partial)
+    if is_merged(args.folder):
+        write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold")
+        exit_code: int = RunFolder.read_record(args.folder)[MERGED]["exit_code"]
+        return exit_code
+    recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])
+    recorded.pop("shard", None)
+    plan = make_plan(resolve(FLAGS, recorded, {}), command=text_without_secrets(shlex.join(("mmeval", *args.argv))))
+    publication = Publication.prepared(
+        plan.loggers, plan.baseline, log_samples=plan.log_samples, page=plan.page, table=plan.table
+    )
+    unlimited = replace(plan.options, budget_usd=None, budget_tokens=None, budget_calls=None)
+    with closing(for_stderr()) as bar:
+        merged = merge(args.folder, unlimited, progress=bar, partial=args.partial)
+    publication.finish(merged.outcome, plan.report, show=print_text)
+    merged.note()
+    return merged.outcome.exit_code

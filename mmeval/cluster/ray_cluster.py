@@ -1,0 +1,267 @@
+"""A cluster of Ray: connected to quietly, its nodes looked at before they are given work, its head watched."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.cluster.engine import RayEngine
+from mmeval.cluster.node import OtherCodeError, Shared, code_digest, enter
+from mmeval.errors import BackendDownError, MissingExtraError, UsageError
+from mmeval.system.extras import need
+from mmeval.wording import counted, shortened, some
+
+log = logging.getLogger(__name__)
+
+NODE_ID = "ray.io/node-id"
+"""The label by which Ray lets an actor choose its node."""
+NODE_SECONDS = 120.0
+"""So long a node may take to start a process that looks at the run folder."""
+REACH_SECONDS = 3.0
+
+
+class RayNode(NamedTuple):
+    """A machine of the cluster, and what it has in all."""
+
+    id: str
+    name: str
+    cpus: float
+    gpus: float
+    address: tuple[str, int]
+    """Of the process by which it takes part, which is gone when the node is."""
+
+    def places(self, engine: RayEngine) -> int:
+        """How many workers it has room for, if nobody else uses it."""
+        each = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
+        return min((int(there // wanted) for there, wanted in each if wanted), default=1)
+
+
+class NodePlaces(NamedTuple):
+    """A node as it is shown: what it has, and how many workers find room there."""
+
+    node: str
+    cpus: float
+    gpus: float
+    places: int
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.cpus:g} CPU, {self.gpus:g} GPU, room for {counted(self.places, 'worker')}"
+
+
+def check_installed() -> None:
+    """Raises MissingExtraError without Ray; it is not imported."""
+    if importlib.util.find_spec("ray") is None:
+        raise MissingExtraError("ray", "ray")
+
+
+class RayCluster:
+    """The cluster of a run, connected to once, by whichever of its users comes first."""
+
+    def __init__(self, engine: RayEngine, run: Path | None = None) -> None:
+        self.engine = engine
+        self.backends: set[str] = set()
+        """Those that its workers make."""
+        self._run = run
+        self._shared: Shared | None = None
+        self._connecting, self._closed = threading.Lock(), threading.Event()
+        self._ray: Any = None
+        self._is_ours = False
+        self._head = ("", 0)
+        self._seen: dict[str, RayNode] = {}
+        self._looked_at: dict[str, str] = {}
+        """By node, why it is left out; empty for one that is not."""
+
+    @property
+    def shared(self) -> Shared:
+        assert self._shared is not None
+        return self._shared
+
+    def connect(self) -> Any:
+        """Connect, and look at every node. Returns the module ``ray``.
+        Raises UsageError where a node does not see the run folder, or none has room for a worker."""
+        with self._connecting:
+            if self._ray is None:
+                connected: Future[Any] = Future()
+                threading.Thread(target=self._hold, args=(connected,), name="mmeval-ray", daemon=True).start()
+                self._ray = connected.result()
+                if self._run is not None:
+                    self._share(self._run)
+                    self.look()
+        return self._ray
+
+    def nodes(self) -> list[RayNode]:
+        """The nodes that are there, those left out included."""
+        return [_node(row) for row in self._ray.nodes() if row["Alive"]]
+
+    def node(self, id: str) -> RayNode | None:
+        """A node by its id; None for one that was gone before it was seen."""
+        if id not in self._seen:
+            self._seen.update((node.id, node) for node in self.nodes())
+        return self._seen.get(id)
+
+    def places(self) -> int:
+        """How many workers find room. Those that score take the CPU of one each where workers take CPUs alone."""
+        found = sum(node.places(self.engine) for node in self.nodes() if not self._looked_at.get(node.id))
+        return max(1, found - (0 if self.engine.gpus else self.engine.score_workers))
+
+    def look(self) -> None:
+        """Look at the nodes that are new. Raises as ``connect`` does, and BackendDownError without a head."""
+        self._reach_head()
+        new = [node for node in self.nodes() if node.id not in self._looked_at and self._has_use(node)]
+        for node, why in zip(new, self._views(new), strict=True):
+            self._looked_at[node.id] = why
+            if why:
+                log.warning("the node %s is left out: %s", node.name, why)
+        there = self.nodes()
+        if not any(self._has_use(node) and not self._looked_at.get(node.id) for node in there):
+            raise UsageError(_no_room(self.engine, there))
+
+    def seen(self) -> tuple[NodePlaces, ...]:
+        """Every node with its places; nothing is started on them."""
+        self.connect()
+        try:
+            return tuple(NodePlaces(node.name, node.cpus, node.gpus, node.places(self.engine)) for node in self.nodes())
+        finally:
+            self.close()
+
+    def options(self, cpus: float, gpus: float = 0.0) -> Mapping[str, Any]:
+        """What Ray is given with an actor: what it takes, and where it may be."""
+        left_out = sorted(node for node, why in self._looked_at.items() if why)
+        apart = {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}} if left_out else {}
+        return {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, **apart}
+
+    def is_gone(self, node: RayNode) -> bool:
+        """Whether a node is: whatever ran there has ended with it."""
+        return not _reached(node.address)
+
+    def kill(self, actor: Any) -> None:
+        with contextlib.suppress(Exception):  # it is gone, or what would end it is
+            self._ray.kill(actor)
+
+    def close(self) -> None:
+        if self._shared is not None:
+            self._shared.token.unlink(missing_ok=True)
+        if self._is_ours and _reached(self._head):
+            self._ray.shutdown()
+        self._closed.set()
+
+    def _hold(self, connected: Future[Any]) -> None:
+        """Connect, and stay: what Ray starts here ends with the thread that has started it."""
+        try:
+            connected.set_result(self._connected())
+        except BaseException as error:
+            connected.set_exception(error)
+        else:
+            self._closed.wait()
+
+    def _connected(self) -> Any:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray = need("ray", "ray")
+        self._is_ours = not ray.is_initialized()
+        if self._is_ours:
+            logging.getLogger("ray").setLevel(logging.CRITICAL)
+            # It prints to standard output what raylets say of workers that die, and has no switch.
+            ray._private.worker.listen_error_messages = lambda *_: None
+            quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+            try:
+                ray.init(address=self.engine.address or None, namespace="mmeval", **quiet)
+            except Exception as error:
+                where = f" at {self.engine.address}" if self.engine.address else ""
+                raise UsageError(
+                    f"the Ray cluster{where} cannot be used ({type(error).__name__}: {in_a_line(error)}); start one by "
+                    "'ray start --head', or name another with address=HOST:PORT",
+                    name="address",
+                ) from None
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        self._head = (host, int(port))
+        return ray
+
+    def _share(self, run: Path) -> None:
+        folder = (run / "workers").absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob("token-*"):  # by a process that was killed
+            left.unlink()
+        token, secret = folder / f"token-{secrets.token_hex(4)}", secrets.token_hex(16)
+        token.write_text(secret)
+        backends = tuple(sorted(self.backends))
+        self._shared = Shared(str(Path.cwd()), token, secret, backends, code_digest(backends))
+
+    def _has_use(self, node: RayNode) -> bool:
+        return node.places(self.engine) > 0 or (self.engine.score_workers > 0 and node.cpus >= 1)
+
+    def _views(self, nodes: Sequence[RayNode]) -> Iterator[str]:
+        """By node, why it is left out. Raises UsageError for those that do not see the run folder."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
+        there = [NodeAffinitySchedulingStrategy(node.id, soft=False) for node in nodes]
+        asked = [look.options(**once, scheduling_strategy=strategy).remote(self.shared) for strategy in there]
+        if asked:
+            self._ray.wait(asked, num_returns=len(asked), timeout=NODE_SECONDS)
+        blind: dict[str, str] = {}
+        found = []
+        for node, ref in zip(nodes, asked, strict=True):
+            try:
+                self._ray.get(ref, timeout=0)
+            except Exception as error:
+                cause = getattr(error, "cause", None)
+                found.append(str(cause) if isinstance(cause, OtherCodeError) else in_a_line(error))
+                if isinstance(cause, UsageError):
+                    blind[node.name] = str(cause)
+            else:
+                found.append("")
+        if blind:
+            raise UsageError(
+                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder as this machine does: "
+                f"{next(iter(blind.values()))}. Every node writes its answers there: name a path that all of them "
+                "share with --output_path, or run --shard I/N on each machine and join the parts by mmeval merge",
+                name=next(iter(blind)),
+            )
+        yield from found
+
+    def _reach_head(self) -> None:
+        if not any(_reached(self._head) for _ in range(3)):
+            raise BackendDownError(
+                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone", "start it"
+            )
+
+
+def in_a_line(error: Exception) -> str:
+    """What Ray says, which has many lines, or what the call has raised."""
+    cause = getattr(error, "cause", None)
+    words = str(error) if cause is None else f"{type(cause).__name__}: {cause}"
+    return shortened(" ".join(words.split()), 300)
+
+
+def _node(row: Mapping[str, Any]) -> RayNode:
+    resources, own = row["Resources"], row.get("NodeName") or ""
+    host = row["NodeManagerHostname"]
+    name = own if own not in ("", row["NodeManagerAddress"]) else f"{host} ({row['NodeID'][:8]})"
+    address = (row["NodeManagerAddress"], row["NodeManagerPort"])
+    return RayNode(row["NodeID"], name, resources.get("CPU", 0.0), resources.get("GPU", 0.0), address)
+
+
+def _reached(address: tuple[str, int]) -> bool:
+    try:
+        with socket.create_connection(address, timeout=REACH_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def _no_room(engine: RayEngine, nodes: Sequence[RayNode]) -> str:
+    wants = f"{engine.cpus:g} CPU and {engine.gpus:g} GPU"
+    has = "; ".join(f"{node.name}: {node.cpus:g} CPU, {node.gpus:g} GPU" for node in nodes[:5])
+    return (
+        f"no node of the Ray cluster has room for a worker, which takes {wants} ({counted(len(nodes), 'node')}: "
+        f"{has}); give fewer to each, as in --engine ray,cpus=1,gpus=0"
+    )

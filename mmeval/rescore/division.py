@@ -1,0 +1,144 @@
+"""The shards that a run has, which of them make its results, and whether they are parts of the same run.
+
+The shards of one number N are a *division*. Each division is complete in itself, since a shard reads what others have
+answered: so shards of another N may finish what an earlier division has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import IdentityChangedError, MissingDataError, UsageError
+from mmeval.scoring.score_set import PLAN
+from mmeval.store.run_folder import RunFolder, differences
+from mmeval.store.shard import Shard, shards_of
+from mmeval.system.json_lines import from_line, unsealed_document
+from mmeval.wording import file_name
+
+CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify")
+"""The settings that say which samples a run takes."""
+
+
+class StoredShard(NamedTuple):
+    """A shard with its folder and its ``run.json``."""
+
+    shard: Shard
+    path: Path
+    record: Mapping[str, Any]
+
+    @property
+    def is_finished(self) -> bool:
+        return bool(self.record["finished"])
+
+    @property
+    def of_whole(self) -> Mapping[str, Any]:
+        """What it knows of the whole run; empty before it has finished once."""
+        found: Mapping[str, Any] = self.record.get("shard", {})
+        return found
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What says of which run it is a part."""
+        settings = self.record["settings"]
+        chosen = {name: settings[name] for name in CHOOSING if name in settings}
+        return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
+
+    def definition(self, task: str) -> dict[str, Any]:
+        """What its score rows of a task depend on; empty where it has none."""
+        sets = self.path / "scores" / file_name(task)
+        name = self.of_whole.get("score_sets", {}).get(task)
+        newest = max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=sets)
+        file = (sets / name if name else newest) / PLAN
+        return unsealed_document(from_line(file.read_bytes())) if file.is_file() else {}
+
+    @property
+    def started(self) -> str:
+        return str(self.record["sessions"][-1]["started"])
+
+
+class Division(NamedTuple):
+    """The shards of one number; ``lacking`` says which of them are missing or not finished."""
+
+    shards: Sequence[StoredShard]
+    lacking: Sequence[str]
+
+    def definition(self, task: str) -> dict[str, Any]:
+        """What the score rows of a task depend on; empty where none of the shards has any."""
+        return next((found for one in self.shards if (found := one.definition(task))), {})
+
+
+def stored_shards(run: Path) -> list[StoredShard]:
+    """The shards of a run that have begun, the one that was started last at the end.
+    Raises MissingDataError without any."""
+    found = [StoredShard(shard, path, RunFolder.read_record(path)) for shard, path in shards_of(run).items()]
+    begun = sorted((one for one in found if one.record), key=lambda one: (one.started, one.shard))
+    if not begun:
+        raise MissingDataError(
+            f"{run}: there are no shards in it; give the folder of a run, <output_path>/<model>/<run_id>, whose "
+            "command was given with --shard I/N"
+        )
+    return begun
+
+
+def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> Division:
+    """The newest division that is complete, else the newest one. Raises UsageError for that, unless ``partial``."""
+    by_number: dict[int, dict[int, StoredShard]] = {}
+    for one in shards:
+        known = by_number.pop(one.shard.of, {})  # the newest stands last
+        by_number[one.shard.of] = {**known, one.shard.number: one}
+    found = [Division([*members.values()], [*_lacking(of, members)]) for of, members in by_number.items()]
+    division = next((one for one in reversed(found) if not one.lacking), found[-1])
+    if division.lacking and not partial:
+        raise UsageError(
+            f"{run}: {', '.join(division.lacking)}. Run what is left, or give --partial for results without it"
+        )
+    return division
+
+
+def _lacking(of: int, members: Mapping[int, StoredShard]) -> Iterator[str]:
+    for number in range(1, of + 1):
+        if number not in members:
+            yield f"shard {number}/{of} is missing"
+        elif not members[number].is_finished:
+            yield f"shard {number}/{of} is not finished"
+
+
+def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) -> None:
+    """Raises IdentityChangedError where a shard was made by another model, with other settings or of other data.
+    The error has the field and both values."""
+    first = division.shards[0]
+    own = RunFolder.read_record(run)
+    known = [(str(run), own)] if own and any(run.glob("journal/*.jsonl")) else []
+    for name, record in [*known, *((f"shard {one.shard}", one.record) for one in shards)]:
+        _check_pair(run, first, name, [*differences(first.record["identity"], record["identity"])])
+    for one in shards:
+        _check_pair(run, first, f"shard {one.shard}", [*_of_tasks(first.record, one.record)])
+    for one in division.shards:
+        _check_pair(run, first, f"shard {one.shard}", [*_of_choice(first, one)])
+
+
+def _check_pair(run: Path, first: StoredShard, other: str, changes: Sequence[str]) -> None:
+    if changes:
+        raise IdentityChangedError(
+            f"{run}: shard {first.shard} and {other} differ ({'; '.join(changes)}). Run the wrong one again with "
+            "--fresh, or move its folder away"
+        )
+
+
+def _of_tasks(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """The differences of the tasks that two records have."""
+    for name in before["tasks"].keys() & now["tasks"].keys():
+        marks = {"fingerprint": before["data"][name]["fingerprint"]}
+        yield from differences(marks, {"fingerprint": now["data"][name]["fingerprint"]}, f"data.{name}")
+        yield from differences(before["tasks"][name], now["tasks"][name], f"tasks.{name}")
+
+
+def _of_choice(first: StoredShard, one: StoredShard) -> Iterator[str]:
+    """The differences of two shards of one division in what they are parts of, and in how they are scored."""
+    yield from differences(first.choice, one.choice)
+    for task in first.record["tasks"]:
+        plan, other = first.definition(task), one.definition(task)
+        if plan and other:
+            yield from differences(plan, other, f"scores.{task}")

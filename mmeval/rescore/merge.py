@@ -1,0 +1,224 @@
+"""The results of a run that was asked in shards: their folders are joined, and numbers made of them.
+
+Nothing is asked and no backend is made, so a machine without the model and the judge's key can do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.broker.broker import Broker
+from mmeval.dataset.sampling import Subset
+from mmeval.errors import EXIT_INCOMPLETE
+from mmeval.records.response import ErrorInfo
+from mmeval.rescore.division import Division, StoredShard, check_alike, division_of, stored_shards
+from mmeval.rescore.join import join
+from mmeval.rescore.selection import stored_selection
+from mmeval.results.stored_run import newest_results
+from mmeval.run.backends import Backends
+from mmeval.run.complaints import lost_complaints, unasked_complaints
+from mmeval.run.jobs import ChosenTrials
+from mmeval.run.options import RunOptions, RunOutcome, Unfinished
+from mmeval.run.progress import Progress, RunTally
+from mmeval.run.runner import Runner
+from mmeval.run.suspension import Suspension, score_command
+from mmeval.run.task_run import TaskRun
+from mmeval.scoring.score_set import ScoreSet
+from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import Wanted, every_trial, trial_key
+from mmeval.store.run_folder import RunFolder
+from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unmerged
+from mmeval.store.task_records import TaskRecords
+from mmeval.system.json_lines import read_rows
+from mmeval.task.task import Selection, Task, TaskOverrides
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What came of merging: the results, and the states of the shards that went into them."""
+
+    outcome: RunOutcome
+    states: Mapping[str, str]
+
+    def note(self) -> None:
+        """Record it once the results are written: merging again has nothing to do then."""
+        with closing(RunFolder(self.outcome.folder)) as folder:
+            folder.note(**{MERGED: {"shards": dict(self.states), "exit_code": self.outcome.exit_code}})
+
+
+def is_merged(run: Path) -> bool:
+    """Whether the run has all that its shards hold, and results of it."""
+    record = RunFolder.read_record(run)
+    return bool(record.get(MERGED)) and not any(unmerged(run, record)) and newest_results(run, record) is not None
+
+
+def merge(run: Path, options: RunOptions, *, progress: Progress, partial: bool) -> Merged:
+    """Join the shards of a run into it and make its results.
+    Raises RunLockedError while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""
+    with ExitStack() as locked:
+        for path in shards_of(run).values():
+            locked.enter_context(closing(RunFolder(path)))
+        shards = stored_shards(run)
+        division = division_of(run, shards, partial=partial)
+        check_alike(run, shards, division)
+        with closing(RunFolder(run)):
+            join(run, [one.path for one in shards])
+        states = {shard.folder_name: state(path) for shard, path in shards_of(run).items()}
+        selection = stored_selection(division.shards[-1].record, TaskOverrides(), frozenset(options.roles))
+        selection = replace(selection, tasks=tuple(_as_scored(task, division) for task in selection))
+        outcome = _MergedTrials(run, selection, options, progress, shards=shards, division=division).run()
+    return Merged(outcome, states)
+
+
+def _as_scored(task: Task, division: Division) -> Task:
+    """The task with those metrics unavailable that were so where the shards ran."""
+    entries = division.definition(task.name).get("metrics", ())
+    if [entry["metric"] for entry in entries] != [metric.bound.name for metric in task.metrics]:
+        return task
+    metrics = zip(task.metrics, entries, strict=True)
+    return replace(
+        task, metrics=tuple(replace(one, unavailable=entry.get("unavailable", "")) for one, entry in metrics)
+    )
+
+
+class _MergedTrials(Runner):
+    """The trials that shards have made and scored; nothing is asked."""
+
+    options: RunOptions
+    in_flight = 0
+
+    def __init__(
+        self,
+        run: Path,
+        selection: Selection,
+        options: RunOptions,
+        progress: Progress,
+        *,
+        shards: Sequence[StoredShard],
+        division: Division,
+    ) -> None:
+        first = division.shards[-1]
+        super().__init__(run, first.record["options"]["model_name"], selection, options, progress)
+        self._shards, self._division, self._first = shards, division, first
+        whole = [one.of_whole for one in division.shards if one.of_whole]
+        self._whole: Mapping[str, Any] = whole[-1] if whole else {}
+        self.data = first.record["data"]
+        self.scores = bool(self._whole.get("score_sets")) or not options.predict_only
+        self._made: dict[str, set[int]] = {}
+        self._trials: dict[str, int] = {}
+
+    def prepare(self, _media: MediaStore) -> Backends:
+        return Backends({})
+
+    def open(self, folder: RunFolder, journal: Journal) -> Broker:
+        record = self._first.record
+        sessions = [session for one in self._shards for session in one.record["sessions"]]
+        earlier = folder.record.get("sessions", [])
+        folder.note(sessions=sorted([*earlier, *(one for one in sessions if one not in earlier)], key=_started))
+        folder.describe(
+            identity=record["identity"],
+            provenance=record["sessions"][-1]["provenance"],
+            tasks=record["tasks"],
+            groups=record["groups"],
+            data=record["data"],
+            options=record["options"],
+            settings=self.options.settings,
+            command=self.options.command,
+        )
+        return Broker(journal)
+
+    def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
+        definition = self._division.definition(task.name)
+        return TaskRun(
+            task,
+            plan,
+            TaskRecords(self.path, task.name),
+            ScoreSet(self.path, task.name, definition) if definition and self.scores else None,
+            tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable),
+        )
+
+    def begin(self) -> Coroutine[Any, Any, None]:
+        self.work, self.tally, self.suspension = self, RunTally(), Suspension()
+        return self._count()
+
+    def stop(self) -> None:
+        """There is nothing to stop."""
+
+    async def leave(self) -> None:
+        """Nothing is in flight."""
+
+    async def _count(self) -> None:
+        for run, wanted in zip(self.runs, self.chosen(), strict=True):
+            latest = {}
+            for _, row in read_rows(run.records.trial_file):
+                if wanted(row["i"], row["n"]):
+                    latest[trial_key(row["i"], row["n"])] = row.get("error")
+            self._made[run.task.name] = {key >> 16 for key in latest}
+            self._trials[run.task.name] = len(latest)
+            for error in latest.values():
+                self._tell(None if error is None else ErrorInfo.from_json(error))
+        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {', '.join(self._numbers)}")
+
+    def _tell(self, error: ErrorInfo | None) -> None:
+        if error is None:
+            self.tally.kept += 1
+        elif error.kind == "unsupported":
+            self.tally.unsupported[error.message] += 1
+        else:
+            self.tally.failed[error.kind] += 1
+            self.tally.examples.setdefault(error.kind, error.message)
+
+    @property
+    def _numbers(self) -> list[str]:
+        return [str(one.shard) for one in sorted(self._division.shards)]
+
+    def so_far(self) -> str:
+        return ""
+
+    def end(self, folder: RunFolder) -> None:
+        folder.note(finished=not self._division.lacking)
+
+    def chosen(self) -> Sequence[Wanted]:
+        known = self._whole.get("chosen")
+        if known is None:
+            return [every_trial] * len(self.selection.tasks)
+        return [ChosenTrials(task.repeats, from_progressions(known.get(task.name, []))) for task in self.selection]
+
+    def again(self) -> str:
+        return f"run {score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
+
+    def completed(self, outcome: RunOutcome) -> RunOutcome:
+        lost = [*lost_complaints(self.tally, again="its shard's command"), *unasked_complaints(self.tally)]
+        subsets = {
+            name: Subset(subset["of"], len(self._made[name]), tuple(subset["how"]))
+            for name, subset in self._whole.get("subsets", {}).items()
+        }
+        outcome = replace(
+            outcome,
+            subsets=subsets,
+            roles=dict(self.options.roles),
+            metric_device=self._whole.get("metric_device", ""),
+            complaints=(*lost, *outcome.complaints),
+        )
+        if not self._division.lacking:
+            return outcome
+        return replace(
+            outcome,
+            exit_code=EXIT_INCOMPLETE,
+            unfinished={name: Unfinished(made, self.data[name].get("trials")) for name, made in self._trials.items()},
+            complaints=(
+                f"{', '.join(self._division.lacking)}: these are results without it; run what is left, then mmeval "
+                f"merge {self.path}",
+                *outcome.complaints,
+            ),
+        )
+
+
+def _started(session: Mapping[str, Any]) -> str:
+    return str(session["started"])

@@ -1,0 +1,42 @@
+"""The part of a cluster's job that this process is, by the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmeval.errors import UsageError
+from mmeval.store.shard import Shard
+
+_PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
+"""Variables of the place of a process, from 0, and of how many there are."""
+
+
+def shard_of_job(environ: Mapping[str, str]) -> Shard:
+    """The shard of this process: of a SLURM array, else of a SLURM step, else of what sets RANK and WORLD_SIZE.
+    Raises UsageError where none of them is set, or an array is no plain range."""
+    if "SLURM_ARRAY_TASK_ID" in environ:
+        return _of_array(environ)
+    for place, count in _PLACES:
+        if place in environ and count in environ:
+            return _shard(environ[place], environ[count], f"{place} and {count}")
+    raise UsageError(
+        "auto finds no job here: neither SLURM_ARRAY_TASK_ID, nor SLURM_PROCID and SLURM_NTASKS, nor RANK and "
+        "WORLD_SIZE are set; write I/N"
+    )
+
+
+def _of_array(environ: Mapping[str, str]) -> Shard:
+    names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT")
+    said = [environ.get(name, usual) for name, usual in zip(names, ("", "0", "1", ""), strict=True)]
+    if not all(text.isdecimal() for text in said) or int(said[2]) == 0:
+        raise UsageError(f"auto needs whole numbers in {', '.join(names)}; write I/N")
+    task, first, step, _ = map(int, said)
+    if (task - first) % step:
+        raise UsageError("auto needs an array that is a plain range, such as 0-63; write I/N")
+    return _shard(str((task - first) // step), said[3], "the array")
+
+
+def _shard(place: str, count: str, named: str) -> Shard:
+    if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
+        raise UsageError(f"auto: {named} say {place} of {count}, which is no place from 0 on; write I/N")
+    return Shard(int(count), int(place) + 1)

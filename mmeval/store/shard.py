@@ -1,0 +1,89 @@
+"""Shards: the parts of a run that several machines ask, each in a run folder of its own.
+
+Shard I of N takes every N-th chosen sample of a task, with all its repeats. Its folder is ``<run>/shards/<I>-of-<N>``.
+It reads what the run and its other shards have answered, whatever their number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.records.digests import digest
+
+SHARDS = "shards"
+MERGED = "merged"
+"""In ``run.json``: the state of each shard when it was merged, and the exit code of that."""
+_NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
+
+
+@dataclass(frozen=True, order=True)
+class Shard:
+    """One of ``of`` shards; the first has the ``number`` 1."""
+
+    of: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def folder_name(self) -> str:
+        return f"{self.number}-of-{self.of}"
+
+    def takes(self, place: int) -> bool:
+        """Whether it has the sample at a place, from 0, among the chosen ones of a task.
+        It is the same in every task: what tasks of the same data ask in common is asked by one shard."""
+        return place % self.of == self.number - 1
+
+    def share(self, samples: int) -> int:
+        """How many of so many chosen samples of a task it has."""
+        return len(range(self.number - 1, samples, self.of))
+
+
+def shard_path(run: Path, shard: Shard) -> Path:
+    return run / SHARDS / shard.folder_name
+
+
+def shards_of(run: Path) -> dict[Shard, Path]:
+    """The shards that a run has, with their folders, in their order."""
+    named = ((_NAME.fullmatch(path.name), path) for path in (run / SHARDS).glob("*-of-*"))
+    return dict(sorted((Shard(int(name[2]), int(name[1])), path) for name, path in named if name))
+
+
+def beside(shard: Path) -> list[Path]:
+    """The folders whose answers a shard reads besides its own: the run's, and those of the other shards."""
+    run = shard.parent.parent
+    return [run, *(path for path in shards_of(run).values() if path != shard)]
+
+
+def state(shard: Path) -> str:
+    """What names the content of a shard's folder: it changes with whatever is written there."""
+    patterns = ("run.json", "journal/*.jsonl", "journal/*/*", "samples/*", "trials/*", "scores/*/*/*")
+    files = [path for pattern in patterns for path in sorted(shard.glob(pattern))]
+    found = [(str(path.relative_to(shard)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return digest(found)[:16]
+
+
+def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
+    """The shards of a run that hold what is not merged into it; ``record`` is the run's."""
+    known = record.get(MERGED, {}).get("shards", {})
+    return (shard for shard, path in shards_of(run).items() if known.get(shard.folder_name) != state(path))
+
+
+def as_progressions(places: list[int]) -> list[list[int]]:
+    """Rising numbers as ``[first, last, step]``: every N-th one is a single entry."""
+    found: list[list[int]] = []
+    for place in places:
+        if found and (found[-1][2] == 0 or place - found[-1][1] == found[-1][2]):
+            found[-1] = [found[-1][0], place, place - found[-1][1]]
+        else:
+            found.append([place, place, 0])
+    return found
+
+
+def from_progressions(entries: list[list[int]]) -> set[int]:
+    return {place for first, last, step in entries for place in range(first, last + 1, step or 1)}

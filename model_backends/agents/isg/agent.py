@@ -1,0 +1,140 @@
+"""ISG-Agent: it plans texts and pictures, carries the plan out, has it made again where that failed, and smooths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
+from mmeval.backend import Tool
+from mmeval.content import Interleaved
+from mmeval.model_backends.agents.isg import plan
+from mmeval.model_backends.agents.isg.dispatch import Tools
+from mmeval.model_backends.agents.isg.execution import Execution, Problem
+from mmeval.model_backends.agents.isg.layout import found_layout, stated_layout
+from mmeval.model_backends.agents.isg.plan import Step
+from mmeval.model_backends.agents.isg.profiles import Official, Standard
+from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
+from mmeval.model_backends.agents.isg.team import Team
+from mmeval.program import CallFailed, Program, Role, ask_one
+from mmeval.records import ErrorInfo, Request
+from mmeval.system import Checked
+
+Rounds = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
+Items = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+
+
+@agent(takes=("text", "image"), gives=("text", "image"), version="1")
+def isg_agent(
+    request: Request,
+    planner: Role,
+    tool_selector: Role | None = None,
+    captioner: Role | None = None,
+    refiner: Role | None = None,
+    smoother: Role | None = None,
+    text_to_image: Tool | None = None,
+    image_edit: Tool | None = None,
+    image_to_video: Tool | None = None,
+    fixed_views: Tool | None = None,
+    free_views: Tool | None = None,
+    image_morph: Tool | None = None,
+    *,
+    prompts: Prompts,
+    structure: Literal["self", "prompt", "none"] = "self",
+    refine: Rounds = 2,
+    smooth: bool = True,
+    profile: Literal["standard", "official"] = "standard",
+    max_items: Items = 32,
+) -> AgentProgram:
+    """The agent of ISG-Bench.
+
+    ``structure``: the planner finds which blocks the answer has (``self``), the task's prompt states it (``prompt``),
+    or the plan is made without (``none``). A plan with problems is made again up to ``refine`` times.
+    ``smooth=false``: texts stay as they were written. ``profile=official``: as the released agent does it.
+    ``max_items`` is how many tools a plan calls at most, and how many texts and pictures it adds.
+    """
+    roles = {"select": tool_selector, "caption": captioner, "refine": refiner, "smooth": smoother}
+    tools = Tools(text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph)
+    decided = Official() if profile == "official" else Standard()
+    team = Team(request, planner, roles, tools, prompts, decided, max_items)
+    course = Course()
+    error: ErrorInfo | None = None
+    try:
+        if structure != "none":
+            course.layout = stated_layout(team) if structure == "prompt" else (yield from found_layout(team))
+        yield from _planned(team, course, refine)
+        if course.problems:
+            course.answer = decided.given_up(course.answer) if course.exhausted else course.answer
+        elif smooth and any(part.kind == "text" for part in course.answer.parts):
+            course.smoothing = yield from smoothed(team, course.answer)
+            course.answer = course.smoothing.answer
+    except CallFailed as lost:  # its evidence is kept
+        error = lost.error
+    warnings = [*team.warnings, *map(str, course.problems)]
+    if course.exhausted:
+        warnings.append("refine_exhausted: the last plan has problems too")
+    return AgentAnswer(course.answer, course.evidence(), warnings, error)
+
+
+@dataclass
+class Course:
+    """How an answer came about."""
+
+    layout: Sequence[str] = ()
+    plans: list[Sequence[Step]] = field(default_factory=list)
+    log: list[tuple[int, Problem]] = field(default_factory=list)
+    problems: Sequence[Problem] = ()
+    """Those of the last plan."""
+    exhausted: bool = False
+    smoothing: Smoothed | None = None
+    answer: Interleaved = field(default_factory=Interleaved)
+
+    def evidence(self) -> dict[str, Any]:
+        return {
+            "structure": list(self.layout),
+            "plan": [[step.to_json() for step in steps] for steps in self.plans],
+            "log": [{"round": at, "step": problem.step, "problem": problem.what} for at, problem in self.log],
+            "rounds": max(len(self.plans) - 1, 0),
+            "refine_exhausted": self.exhausted,
+            "smoothing": self.smoothing and self.smoothing.to_json(),
+        }
+
+
+def _planned(team: Team, course: Course, refine: int) -> Program[None]:
+    """The answer of a plan, and of those that are made again while there are problems."""
+    steps = yield from _plan(team, course, "plan")
+    for left in range(refine, -1, -1):
+        if steps is None:
+            break
+        course.plans.append(steps)
+        execution = Execution(team, steps)
+        course.answer = yield from execution.answer()
+        course.problems = sorted(execution.log, key=lambda problem: problem.step)
+        course.log += [(len(course.plans) - 1, problem) for problem in course.problems]
+        if not course.problems or not left:
+            break
+        steps = yield from _plan(team, course, "refine")
+    course.exhausted = bool(course.problems) and refine > 0
+
+
+def _plan(team: Team, course: Course, title: str) -> Program[list[Step] | None]:
+    """The steps of a plan, or of another one; None for another one that cannot be had."""
+
+    def read(text: str) -> list[Step]:
+        return plan.steps_of(team.profile.rows(text))
+
+    example = partial(plan.example, course.layout, *team.tools.usual(len(team.pictures)))
+    told: dict[str, Any] = {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
+    if title == "plan":
+        pictures = Interleaved(tuple(team.pictures))
+        call = team.call("plan", read=read, example=example(sound=False), pictures=pictures, **told)
+        return read((yield from ask_one(call)).require().text)
+    earlier, problems = plan.written(course.plans[-1]), list(map(str, course.problems))
+    call = team.call("refine", read=read, example=example(sound=True), plan=earlier, problems=problems, **told)
+    reply = yield from ask_one(call)
+    what = team.problem(reply)
+    if what:
+        team.warnings.append(f"no other plan is made: {what}")
+    return None if what else read(reply.text)

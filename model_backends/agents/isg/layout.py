@@ -1,0 +1,39 @@
+"""The blocks of an answer in their order: found by the planner, or stated by the task's prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+
+from mmeval.content import Interleaved
+from mmeval.model_backends.agents.isg.team import Team
+from mmeval.program import Program, ask_one
+
+_TOKENS = re.compile(r"<gen_(?:text|img)\d{1,4}>(?:\s*<gen_(?:text|img)\d{1,4}>)*")
+
+
+def found_layout(team: Team) -> Program[tuple[str, ...]]:
+    """The blocks that the task asks for, as the first stage of ISG-Bench's question generation finds them."""
+    from mmeval.metrics.judged.isg.rows import tokens_between  # listing the agent imports no metric
+    from mmeval.tasks.isg.graph.protocol import named_blocks
+    from mmeval.tasks.isg.graph.stages import Structure, read_structure
+
+    asked = Interleaved(tuple(part for message in team.request.messages for part in message.content.parts))
+    query = tokens_between(asked, None)
+    read = partial(read_structure, query=[*query])
+    example = json.dumps(Structure((*query,), ("<gen_text1>", "<gen_img1>")).written)
+    reply = yield from ask_one(team.call("structure", read=read, example=example, query=named_blocks(query)))
+    if what := team.problem(reply):
+        team.warnings.append(f"the plan is made without a structure: {what}")
+        return ()
+    return read(reply.text).answer
+
+
+def stated_layout(team: Team) -> tuple[str, ...]:
+    """The last blocks in a row that the task's prompt names."""
+    found = _TOKENS.findall(team.task)
+    if not found:
+        team.warnings.append("the plan is made without a structure: the prompt of the task states none")
+        return ()
+    return tuple(found[-1].replace("><", "> <").split())

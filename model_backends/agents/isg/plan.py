@@ -1,0 +1,88 @@
+"""A plan: steps that call a tool, write a text or add pictures to the answer, and what they name.
+
+    [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
+     {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},
+     {"Step": 3, "Task": "AddImage", "Input_images": ["<GEN_0>"]}]
+
+``#image1#`` is the first picture of the task, ``<GEN_0>`` the first one that a tool has made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.judge import ReplyError
+
+CALL, CAPTION, ADD = "Call_tool", "Caption", "AddImage"
+LABELS = (CALL, CAPTION, ADD)
+_OF_TASK = re.compile(r"#image(\d{1,4})#")
+_MADE = re.compile(r"<GEN_(\d{1,4})>")
+
+
+class Step(NamedTuple):
+    """A step as it is written; its label may be none of ``LABELS``, and its pictures may not be there."""
+
+    label: str
+    text: str = ""
+    images: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> set[int]:
+        """The numbers of the made pictures that it names."""
+        return {number for name in self.images if (number := made_number(name)) >= 0}
+
+    def to_json(self) -> dict[str, Any]:
+        own = {"Input_text": self.text} if self.text else {}
+        return {"Task": self.label, **own, "Input_images": list(self.images)}
+
+
+def made_number(name: str) -> int:
+    """0 for ``<GEN_0>``, -1 for another name."""
+    found = _MADE.fullmatch(name)
+    return -1 if found is None else int(found[1])
+
+
+def task_number(name: str) -> int:
+    """0 for ``#image1#``, -1 for another name."""
+    found = _OF_TASK.fullmatch(name)
+    return -1 if found is None else int(found[1]) - 1
+
+
+def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """The steps of a reply's rows. Raises ReplyError."""
+    return [_step(number, row) for number, row in enumerate(rows, 1)]
+
+
+def _step(number: int, row: Mapping[str, Any]) -> Step:
+    label, text, images = row.get("Task"), row.get("Input_text") or "", row.get("Input_images") or []
+    images = [images] if isinstance(images, str) else images
+    if not isinstance(label, str) or not isinstance(text, str):
+        raise ReplyError(f"step {number} has no text as {'Input_text' if isinstance(label, str) else 'Task'}")
+    if not isinstance(images, list) or not all(isinstance(name, str) for name in images):
+        raise ReplyError(f"Input_images of step {number} is no list of texts")
+    return Step(label.strip(), text.strip(), tuple(name.strip() for name in images))
+
+
+def written(steps: Sequence[Step]) -> str:
+    """A plan for a prompt."""
+    rows = [{"Step": number, **step.to_json()} for number, step in enumerate(steps, 1)]
+    return json.dumps(rows, ensure_ascii=False, indent=1)
+
+
+def example(layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool) -> str:
+    """A plan for an answer of these blocks with a tool, for a dry run; one that is not ``sound`` is refined once."""
+    blocks = layout or ("<gen_text1>", "<gen_img1>")
+    drawn = sum("_img" in token for token in blocks) if tool else 0
+    steps: list[Step] = []
+    made = 0
+    for token in blocks:
+        if "_text" in token:
+            seen = (f"<GEN_{max(made - 1, 0)}>",) if drawn else ()
+            steps.append(Step(CAPTION, "Say what can be seen.", seen))
+        elif tool:
+            steps += [Step(CALL, f"Use {tool} tool: a thing", tuple(source)), Step(ADD, images=(f"<GEN_{made}>",))]
+            made += 1
+    return written(steps if sound else [*steps, Step("Check")])

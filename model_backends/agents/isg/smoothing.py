@@ -1,0 +1,60 @@
+"""Smoothing: the texts of an answer are written again as one text, around the same pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.model_backends.agents.isg.team import Team, words
+from mmeval.program import Program, ask_one
+
+MARK = "<boi><eoi>"
+"""Stands for a picture."""
+_ANSWER = "Result:"
+_TRIES = 3
+
+
+class Smoothed(NamedTuple):
+    """An answer, whether it is the smoothed one, why the original was kept, and how often the smoother was asked again.
+    ``kept`` is empty for an accepted one."""
+
+    answer: Interleaved
+    kept: str
+    retried: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"accepted": not self.kept, "kept": self.kept, "retried": self.retried}
+
+
+def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
+    """The answer with texts that flow, if these are as many and stand in the same places.
+
+    A reply with another number of pictures is asked for again; one with other places is dropped at once.
+    """
+    marked = "".join(MARK if part.kind == "image" else part.text or "" for part in answer.parts)
+    pictures = [part for part in answer.parts if part.kind == "image"]
+    kept = ""
+    for retried in range(_TRIES):
+        call = team.call("smooth", read=words, example=marked, answer=marked, mark_of_picture=MARK, count=len(pictures))
+        reply = yield from ask_one(call)
+        kept = team.problem(reply)
+        if kept:
+            break
+        before, marker, after = reply.text.partition(_ANSWER)
+        found = (after if marker else before).split(MARK)
+        if len(found) == len(pictures) + 1:
+            again = Interleaved(tuple(_woven(found, pictures)))
+            if [part.kind for part in again.parts] == [part.kind for part in answer.parts]:
+                return Smoothed(again, "", retried)
+            kept = "texts stand in other places"
+            break
+        kept = f"it has {len(found) - 1} of {len(pictures)} pictures"
+    return Smoothed(answer, kept, retried)
+
+
+def _woven(texts: Sequence[str], pictures: Sequence[Part]) -> Iterator[Part]:
+    for at, text in enumerate(texts):
+        if text.strip():
+            yield text_part(text.strip())
+        yield from pictures[at : at + 1]

@@ -1,0 +1,87 @@
+"""Whom ISG-Agent asks, how, and what becomes of a reply that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING
+
+from mmeval.agent import Prompts
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Part, text_part
+from mmeval.judge import ReplyError, accepts
+from mmeval.model_backends.agents.isg.dispatch import Tools
+from mmeval.model_backends.agents.isg.profiles import Standard
+from mmeval.program import Call, Reply, Role
+from mmeval.records import HOPELESS, GenerationParams, Request
+
+if TYPE_CHECKING:  # Jinja is slow to import
+    from mmeval.program import Value
+
+
+@dataclass(frozen=True)
+class Team:
+    """The roles and tools of an answer. ``roles`` are those that reply in words, by the title of their step."""
+
+    request: Request
+    planner: Role
+    roles: Mapping[str, Role | None]
+    tools: Tools
+    prompts: Prompts
+    profile: Standard
+    max_items: int
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def pictures(self) -> list[Part]:
+        """Those of the task, in order."""
+        return [bare(part) for part in self._asked if _is_picture(part)]
+
+    @cached_property
+    def task(self) -> str:
+        """The words of the task; a picture whose tag stands in them is called as plans call it."""
+        numbers = count(1)
+        shown = [(f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part) for part in self._asked]
+        return "".join(name if part.raw else "" for name, part in shown).strip()
+
+    @property
+    def _asked(self) -> list[Part]:
+        contents = [message.content.parts for message in self.request.messages]
+        parts = [part for content in contents for part in (text_part("\n\n"), *content)]
+        return [part for part in parts if part.kind != "reasoning"]
+
+    def call(self, title: str, *, read: Callable[[str], object], example: str, **values: Value) -> Call:
+        """The call of a step, whose reply is one that ``read`` takes."""
+        role = self.roles.get(title) or self.planner
+        given = self.request.params
+        own = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
+        params = self.profile.sampling(title, own if role.name == self.planner.name else GenerationParams())
+        messages = self.prompts.messages(title, task=self.task, **values)
+        return role.send(
+            messages, params=params, title=title, accept=accepts(read), example=example, convert=TO_DESCRIBE
+        )
+
+    def problem(self, reply: Reply) -> str:
+        """Why a reply cannot be used; empty if it can. Raises CallFailed for what another try may not meet."""
+        error = reply.response.error
+        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
+            reply.require()
+        return "" if error is None else f"{error.kind}: {error.message:.200}"
+
+
+def bare(part: Part) -> Part:
+    """A picture as it is sent, and as it stands in an answer: without a tag."""
+    return Part(part.kind, media=part.media)
+
+
+def _is_picture(part: Part) -> bool:
+    return part.kind == "image" and part.media is not None
+
+
+def words(text: str) -> str:
+    """The text of a reply. Raises ReplyError for a blank one."""
+    if not text.strip():
+        raise ReplyError("the reply is empty")
+    return text.strip()

@@ -1,0 +1,199 @@
+"""A Ray cluster whose parts fail: no answer is lost, and none is given twice.
+
+``MMEVAL_SOAK_NODES`` says how many nodes are killed. It takes minutes: a node is a dozen processes.
+"""
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
+from tests.support.cli import QUIET, ROOT, mmeval_process, wait_for
+from tests.support.parallel import answered, notes
+from tests.support.processes import gone
+from tests.support.ray_nodes import Nodes, RayRuns
+
+pytest.importorskip("ray")
+pytestmark = pytest.mark.timeout(900)
+KILLS = int(os.environ.get("MMEVAL_SOAK_NODES", "10"))
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    made = Nodes(tmp_path_factory.mktemp("cluster"))
+    yield made
+    made.close()
+
+
+def pids(folder: Path, what: str = "answer") -> set[int]:
+    return {note.pid for note in notes(folder, what)}
+
+
+def test_two_nodes_answer_and_score_and_nothing_is_asked_again(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 16)
+    with nodes.node(), nodes.node(cpus=2):
+        ended = runs.whole("workers=2,score_workers=1", delay=0.2)
+        assert (ended.code, ended.warnings) == (EXIT_OK, ["this model is a toy"])
+        runs.check()
+        assert len(pids(tmp_path)) == 2
+        assert runs.whole(broken="missing").code == EXIT_OK, "nothing is loaded"
+
+
+def test_nodes_and_their_places_are_shown(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 2)
+    with nodes.node(cpus=3, node_name="big-node"):
+        engine = f"ray,address={nodes.address},gpus=0,cpus=1.5"
+        shown = [
+            mmeval_process(*runs.command(), "--engine", engine, "--dry_run", env=nodes.env, cwd=tmp_path),
+            mmeval_process("doctor", "--engine", engine, env=nodes.env, cwd=tmp_path),
+        ]
+    assert [ended.code for ended in shown] == [EXIT_OK, EXIT_OK]
+    assert all("big-node: 3 CPU, 0 GPU, room for 2 workers" in ended.out for ended in shown)
+    assert answered(tmp_path) == []
+
+
+def test_a_tiny_model_scores_as_on_this_machine(nodes: Nodes, tmp_path: Path) -> None:
+    run = ("--tasks", "unim_hard", "--data", "bundled", "--model", "hf", "--model_args", "pretrained=tiny", *QUIET)
+    with nodes.node(cpus=2), nodes.node(cpus=2):
+        engines = {"local": "local", "ray": f"ray,address={nodes.address},workers=4,gpus=0"}
+        for name, engine in engines.items():
+            words = (*run, "--engine", engine, "--output_path", str(tmp_path / name))
+            assert mmeval_process(*words, env=nodes.env, cwd=tmp_path, timeout=600).code == EXIT_OK
+    local, ray = ([*tmp_path.glob(f"{name}/tiny/default/scores/*/*/scores.jsonl")] for name in engines)
+    assert [file.read_bytes() for file in local] == [file.read_bytes() for file in ray]
+    assert len(local) == 1
+
+
+def test_nodes_that_are_killed_at_random_moments(nodes: Nodes, tmp_path: Path) -> None:
+    runs, draw = RayRuns(tmp_path, nodes, 120), random.Random(29)
+    with nodes.node(), runs.begun(delay=0.1, most=100) as running:
+        for kill in range(KILLS):
+            with nodes.node():
+                wait_for(lambda before=kill: len(pids(tmp_path, "start")) > 1 + before, "the actor of a new node")  # type: ignore[misc]
+                time.sleep(draw.uniform(0, 0.5))
+        with nodes.node():
+            (tmp_path / "go").touch()
+            ended = running.ended()
+    assert ended.code == EXIT_OK
+    runs.check()
+
+
+def test_an_actor_that_the_kernel_kills_for_memory(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 30)
+    with nodes.node(cpus=2), runs.begun(delay=0.1, most=20) as running:
+        for count in (1, 2, 3):
+            wait_for(lambda least=count: len(pids(tmp_path, "begin")) >= 1 + least, "an actor at work")  # type: ignore[misc]
+            os.kill(notes(tmp_path, "begin")[-1].pid, signal.SIGKILL)
+        (tmp_path / "go").touch()
+        ended = running.ended()
+    assert ended.code == EXIT_OK
+    assert sum("was lost" in warning for warning in ended.warnings) == 3
+    runs.check()
+
+
+def test_a_node_that_joins_is_used(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 40)
+    with nodes.node(), runs.begun("workers=auto", delay=0.05, most=20) as running:
+        wait_for(lambda: runs.at_least(4), "answers")
+        with nodes.node():
+            wait_for(lambda: len(pids(tmp_path, "begin")) == 2, "the actor of the new node")
+            (tmp_path / "go").touch()
+            assert running.ended().code == EXIT_OK
+    runs.check()
+
+
+def test_a_node_on_which_the_model_cannot_be_loaded_is_left_out(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 12)
+    poor = nodes.node(env={"TOY_BROKEN": "missing"}, node_name="poor-node")
+    with nodes.node(), poor, runs.begun(delay=0.1, most=4) as running:
+        running.read_until("poor-node")
+        (tmp_path / "go").touch()
+        assert running.ended().code == EXIT_OK
+    runs.check()
+    assert len(pids(tmp_path)) == 1
+
+
+def test_a_node_with_other_code_is_left_out_and_both_are_named(nodes: Nodes, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "mmeval"
+    shutil.copytree(ROOT / "mmeval", other, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in ("tasks", "metrics", "model_backends"):
+        shutil.copytree(ROOT / part, other / part, ignore=shutil.ignore_patterns("__pycache__", "bundled"))
+    (other / "wording.py").write_text((other / "wording.py").read_text() + "\n# another version\n")
+    runs = RayRuns(tmp_path, nodes, 12)
+    path = f"{other.parent}:{nodes.env['PYTHONPATH']}"
+    with nodes.node(), nodes.node(env={"PYTHONPATH": path}, node_name="old-node"):
+        ended = runs.whole("workers=auto", delay=0.1)
+    assert ended.code == EXIT_OK
+    (left_out,) = (warning for warning in ended.warnings if "old-node" in warning)
+    digests = {word.rstrip(",").partition("+")[2] for word in left_out.split() if "+" in word}
+    assert len(digests) == 2
+    runs.check()
+    assert len(pids(tmp_path)) == 1
+
+
+def test_a_node_that_does_not_see_the_run_folder_is_named_before_anything_is_asked(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    blind = tmp_path / "blind"
+    blind.mkdir()
+    (blind / "sitecustomize.py").write_text(
+        "import sys\n"
+        "def hook(event, args):\n"
+        "    if event == 'open' and '/token-' in str(args[0]):\n"
+        "        raise FileNotFoundError(2, 'No such file or directory', str(args[0]))\n"
+        "sys.addaudithook(hook)\n"
+    )
+    runs = RayRuns(tmp_path, nodes, 4)
+    with nodes.node(), nodes.node(env={"PYTHONPATH": f"{blind}:{nodes.env['PYTHONPATH']}"}, node_name="far-node"):
+        ended = runs.whole()
+    assert (ended.code, answered(tmp_path), runs.segments()) == (EXIT_USAGE, [], 0)
+    assert all(words in ended.error for words in ("far-node", "--shard", "mmeval merge", "--output_path"))
+
+
+def test_the_head_is_lost_and_the_same_command_goes_on_with_another(tmp_path: Path) -> None:
+    first = Nodes(tmp_path / "first")
+    runs, address = RayRuns(tmp_path, first, 12), first.address
+    with closing(first), first.node(), runs.begun("workers=1", delay=0.1, most=6) as running:
+        wait_for(lambda: runs.at_least(5), "answers")
+        first.lose_head()
+        ended = running.ended()
+    assert ended.code == EXIT_INCOMPLETE
+    assert [words for words in ("head", address, "run the same command") if words not in ended.error] == [], ended.error
+    other = Nodes(tmp_path / "other")
+    with closing(other), other.node():
+        assert runs.moved(other).whole("workers=1").code == EXIT_OK
+    runs.check()
+
+
+def test_the_run_is_killed_and_the_same_command_comes_at_once(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 24)
+    with nodes.node(cpus=2):
+        with runs.begun(delay=0.1, most=12) as running:
+            wait_for(lambda: runs.at_least(8), "answers")
+            os.killpg(running.process.pid, signal.SIGKILL)
+            before = pids(tmp_path, "start")
+            (tmp_path / "go").touch()
+            assert runs.whole(delay=0.01).code == EXIT_OK
+        assert gone(before)
+    runs.check()
+
+
+def test_ctrl_c_keeps_every_answer_and_ends_the_actors(nodes: Nodes, tmp_path: Path) -> None:
+    runs = RayRuns(tmp_path, nodes, 12)
+    with nodes.node(cpus=2):
+        with runs.begun(delay=0.1, most=6) as running:
+            wait_for(lambda: runs.at_least(6), "answers")
+            os.killpg(running.process.pid, signal.SIGINT)
+            running.read_until("in flight")
+            (tmp_path / "go").touch()
+            assert running.ended().code == EXIT_INTERRUPTED
+        assert gone(pids(tmp_path, "start"))
+        assert runs.whole().code == EXIT_OK
+    runs.check()

@@ -1,0 +1,294 @@
+"""A run in shards: what several machines ask, merged, has the results of the run on one of them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.bad_disks import file_limit
+from tests.support.cli import (
+    QUIET,
+    Ended,
+    environment,
+    mmeval,
+    openai,
+    results,
+    run_folder,
+    score_files,
+    started,
+    wait_for,
+)
+from tests.support.judges import judge, judge_server
+from tests.support.lm_eval_reader import latest, read_samples
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import where, write_questions
+from tests.support.task_folder import write_rows
+
+OF_TIME_AND_PLACE = ("date", "start_time", "total_evaluation_time_seconds", "git_hash", "crc", "counts")
+
+
+class Shards:
+    """One command as a whole and in shards, each against a server of its own: twenty questions, two answers each."""
+
+    def __init__(self, folder: Path, server: MockServer) -> None:
+        self.folder, self.server = folder, server
+        self.run = run_folder(folder / "runs")
+        write_questions(folder / "tasks", "ask", range(20))
+
+    def command(self, *more: str, output: str = "runs") -> list[str]:
+        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples"]
+        return [*where(self.folder), *openai(self.server), *flags, "--output_path", str(self.folder / output), *more]
+
+    def whole(self, *more: str) -> Path:
+        """The folder of the runs of the command without shards, which another server has answered."""
+        with MockServer() as other:
+            server, self.server = self.server, other
+            done = mmeval(*self.command(*more, output="whole"))
+            self.server = server
+        assert done.code in (0, 3), done.err
+        return self.folder / "whole"
+
+    def ask(self, *shards: str, more: tuple[str, ...] = ()) -> list[int]:
+        """The exit codes of shards, one after the other."""
+        return [mmeval(*self.command("--shard", shard, *more)).code for shard in shards]
+
+    def merge(self, *more: str) -> Ended:
+        return mmeval("merge", self.run, *more)
+
+    def path(self, shard: str) -> Path:
+        return self.run / "shards" / shard.replace("/", "-of-")
+
+    def scores(self) -> dict[str, bytes]:
+        """The score rows of the run itself."""
+        return score_files(self.run / "scores")
+
+    def repeated(self) -> int:
+        repeated: int = self.server.stats()["repeated"]
+        return repeated
+
+
+@pytest.fixture
+def shards(tmp_path: Path, server: MockServer) -> Shards:
+    return Shards(tmp_path, server)
+
+
+def document(folder: Path) -> Any:
+    """The newest results file without what no two runs have in common: times, places, and what was kept."""
+    return _without(results(folder))
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {name: _without(item) for name, item in value.items() if name not in OF_TIME_AND_PLACE}
+        settings: Any = kept.get("settings")
+        if isinstance(settings, dict):
+            kept["settings"] = {
+                name: item for name, item in settings.items() if name not in ("output_path", "model_args")
+            }
+            kept.pop("model_args", None)
+        return kept
+    return [_without(item) for item in value] if isinstance(value, list) else value
+
+
+def test_merged_shards_have_the_results_scores_and_samples_of_the_whole_run(shards: Shards) -> None:
+    whole = shards.whole()
+    codes = shards.ask("1/3", "2/3", "3/3")
+    merged = shards.merge()
+    assert (codes, merged.code, shards.repeated()) == ([0, 0, 0], 0, 0), merged.err
+    assert shards.scores() == score_files(whole)
+    ours, theirs = document(shards.folder / "runs"), document(whole)
+    ours["config"].pop("model_args"), theirs["config"].pop("model_args")
+    assert ours == theirs
+    assert read_samples(latest(shards.folder / "runs")[1]["ask"]) == read_samples(latest(whole)[1]["ask"])
+
+
+def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_too(shards: Shards) -> None:
+    whole = shards.whole()
+    shards.ask("1/3", "2/3")
+    refused, partial = shards.merge(), shards.merge("--partial")
+    unfinished = results(shards.run)["mmeval"]["unfinished"]
+    again = shards.merge("--partial")
+    assert (refused.code, "shard 3/3 is missing" in refused.error) == (2, True)
+    assert (partial.code, unfinished, again.code) == (3, {"ask": {"made": 28, "of": 40}}, 3), partial.err
+    shards.ask("3/3")
+    assert (shards.merge().code, shards.repeated()) == (0, 0)
+    assert document(shards.run)["results"] == document(whole)["results"]
+    assert results(shards.run)["mmeval"]["unfinished"] == {}
+
+
+def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    first = shards.merge()
+    before = {path: path.stat().st_mtime_ns for path in shards.run.rglob("*") if path.name != "run.lock"}
+    again = shards.merge()
+    after = {path: path.stat().st_mtime_ns for path in shards.run.rglob("*") if path.name != "run.lock"}
+    assert (first.code, again.code, again.out, len(again.lines)) == (0, 0, "", 1), again.err
+    assert before == after
+
+
+def test_shards_of_another_number_ask_what_is_left(shards: Shards) -> None:
+    whole = shards.whole()
+    shards.ask("1/3", "2/3")
+    asked = shards.server.stats()["requests"]
+    codes = shards.ask("1/2", "2/2")
+    merged = shards.merge()
+    assert (asked, shards.server.stats()["requests"], shards.repeated()) == (28, 40, 0)
+    assert (codes, merged.code) == ([0, 0], 0), merged.err
+    assert document(shards.run)["results"] == document(whole)["results"]
+    assert shards.scores() == score_files(whole)
+
+
+def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(shards: Shards) -> None:
+    shards.whole()
+    first = mmeval(*shards.command("--limit", "7"))
+    codes = shards.ask("1/2", "2/2")
+    early = mmeval(*shards.command())
+    merged = shards.merge()
+    last = mmeval(*shards.command())
+    assert (first.code, codes, early.code, merged.code, last.code) == (0, [0, 0], 2, 0, 0), early.err + merged.err
+    assert "merge --partial" in early.error
+    assert (shards.server.stats()["requests"], shards.repeated()) == (40, 0)
+    assert document(shards.run)["results"] == document(shards.folder / "whole")["results"]
+
+
+def test_a_shard_without_a_sample_has_nothing_to_ask(shards: Shards) -> None:
+    codes = [*shards.ask("3/3", more=("--limit", "2"))]
+    dry = mmeval(*shards.command("--shard", "1/3", "--limit", "5", "--dry_run"))
+    assert (codes, dry.code, "2 of 20" in dry.out, shards.server.stats()["requests"]) == ([0], 0, True, 0), dry.err
+
+
+def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
+    whole = shards.whole()
+    for limit in ("10", "20"):
+        assert shards.ask("1/2", "2/2", more=("--limit", limit)) == [0, 0]
+        assert shards.merge().code == 0
+    assert shards.repeated() == 0
+    assert document(shards.run)["results"]["ask"] == document(whole)["results"]["ask"]
+
+
+def elsewhere(shards: Shards, shard: str, *more: str) -> None:
+    """A shard that another machine has asked, of which the run's folder knew nothing."""
+    assert mmeval(*shards.command("--shard", shard, *more, output="elsewhere")).code == 0
+    made = run_folder(shards.folder / "elsewhere") / "shards"
+    shutil.copytree(made, shards.run / "shards", dirs_exist_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--seed", "7"), ("seed 0 -> 7",)),
+        (("--model_args", "temperature_of=1"), ("model.",)),
+        (("--limit", "5"), ("settings.limit none -> 5",)),
+        (("--repeats", "3"), ("tasks.ask.repeats 2 -> 3",)),
+    ],
+    ids=["seed", "model", "limit", "repeats"],
+)
+def test_shards_that_differ_are_refused_by_their_field(
+    shards: Shards, more: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    if more[0] == "--model_args":
+        more = ("--model_args", f"base_url={shards.server.url},model=m,outputs=text+image", "--model_tag", "m")
+    shards.ask("1/2")
+    elsewhere(shards, "2/2", *more)
+    refused = shards.merge()
+    assert (refused.code, [word for word in words if word not in refused.error]) == (2, []), refused.err
+
+
+def test_shards_of_other_data_are_refused_with_both_fingerprints(shards: Shards) -> None:
+    shards.ask("1/2")
+    write_questions(shards.folder / "tasks", "ask", range(21))
+    shards.ask("2/2")
+    refused = shards.merge()
+    assert (refused.code, "data.ask.fingerprint" in refused.error) == (2, True), refused.err
+
+
+def test_a_shard_of_another_seed_than_its_run_asks_nothing(shards: Shards) -> None:
+    shards.ask("1/2")
+    refused = mmeval(*shards.command("--shard", "2/2", "--seed", "7"))
+    assert (refused.code, "seed 0 -> 7" in refused.error, shards.server.stats()["requests"]) == (2, True, 20)
+
+
+def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    (segment,) = shards.path("2/2").glob("journal/*.jsonl")
+    record = json.loads((shards.path("2/2") / "run.json").read_text())
+    with segment.open("r+b") as file:
+        lines = file.read().splitlines(keepends=True)
+        file.truncate(sum(map(len, lines[:-1])) + len(lines[-1]) // 2)
+    assert record["finished"]
+    assert shards.ask("2/2") == [0]
+    assert (shards.merge().code, shards.server.stats()["requests"]) == (0, 41)
+    assert mmeval(*shards.command()).code == 0
+    assert shards.server.stats()["requests"] == 41
+
+
+def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -> None:
+    whole = shards.whole()
+    shards.ask("1/2", "2/2")
+    with file_limit(3000):
+        full = shards.merge()
+    assert (full.code, "merge" in full.error or "written" in full.error) == (1, True), full.err
+    assert [path for path in shards.run.rglob(".*") if path.is_file()] == []
+    assert shards.merge().code == 0
+    assert document(shards.run)["results"] == document(whole)["results"]
+    assert shards.scores() == score_files(whole)
+
+
+def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(shards: Shards) -> None:
+    shards.server.state.settings.hold_after = 3
+    with started(*shards.command("--shard", "1/2")) as first:
+        wait_for(lambda: len(shards.server.state.held) > 0, "a shard at work")
+        second, merged = mmeval(*shards.command("--shard", "1/2")), shards.merge("--partial")
+        shards.server.let_go()
+        ended = first.ended()
+    assert (second.code, merged.code, ended.code) == (2, 2, 0), second.err + merged.err + ended.err
+    assert "another process is working here" in second.error
+    assert "another process is working here" in merged.error
+
+
+def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(shards: Shards, tmp_path: Path) -> None:
+    rubric = {"rubric": ["It greets.", "It is short."]}
+    write_rows(tmp_path / "greet_data", *({"id": f"{i}", "input": f"Greet guest {i}.", **rubric} for i in range(6)))
+    (tmp_path / "tasks" / "ask.yaml").write_text(
+        f"task: ask\ndataset_path: {tmp_path / 'greet_data'}\nmetric_list:\n"
+        "  - metric: rubric_judge\nmetadata: {version: 1}\n"
+    )
+    with judge_server(tmp_path / "kind", {"guest 3": {"met": "no"}}) as kind:
+        whole = shards.whole(*judge(kind))
+        asked = kind.stats()["requests"]
+        codes = shards.ask("1/2", "2/2", more=judge(kind))
+    without_key = {name: value for name, value in environment().items() if name != "OPENAI_API_KEY"}
+    merged = mmeval("merge", shards.run, env=without_key)
+    assert (codes, merged.code, kind.stats()["requests"]) == ([0, 0], 0, 2 * asked), merged.err
+    ours, theirs = document(shards.folder / "runs"), document(whole)
+    assert shards.scores() == score_files(whole)
+    assert (ours["mmeval"], ours["results"]) == (theirs["mmeval"], theirs["results"])
+
+
+def test_shards_that_only_ask_are_scored_after_the_merge(shards: Shards) -> None:
+    whole = shards.whole()
+    codes = shards.ask("1/2", "2/2", more=("--predict_only",))
+    merged, scored = shards.merge(), mmeval("score", shards.run, *QUIET)
+    assert (codes, merged.code, scored.code, shards.repeated()) == ([0, 0], 0, 0, 0), merged.err + scored.err
+    assert (document(shards.run)["results"], shards.scores()) == (document(whole)["results"], score_files(whole))
+
+
+def test_what_is_scored_otherwise_on_another_machine_is_refused_by_its_metric(shards: Shards) -> None:
+    shards.ask("1/2")
+    elsewhere(shards, "2/2", "--metric_args", '{"exact_match": {"ignore_case": false}}')
+    refused = shards.merge()
+    assert (refused.code, "tasks.ask.metric_list" in refused.error) == (2, True), refused.err
+
+
+def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> None:
+    shards.server.state.settings.poison = "question 7"
+    fails = ("--retry_on_error", "0")
+    codes = shards.ask("1/2", "2/2", more=fails)
+    merged = shards.merge()
+    row = results(shards.run)["mmeval"]["results"][0]
+    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 40), merged.err
+    shards.server.state.settings.poison = ""
+    assert (shards.ask("2/2"), shards.merge().code) == ([0], 0)
+    assert results(shards.run)["mmeval"]["results"][0]["failed"] == 0
