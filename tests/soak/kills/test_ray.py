@@ -87,9 +87,9 @@ def test_nodes_that_are_killed_at_random_moments(nodes: Nodes, tmp_path: Path) -
 
 def test_an_actor_that_the_kernel_kills_for_memory(nodes: Nodes, tmp_path: Path) -> None:
     runs = RayRuns(tmp_path, nodes, 30)
-    with nodes.node(cpus=2), runs.begun(delay=0.1, most=20) as running:
+    with nodes.node(cpus=2), runs.begun(delay=0.1, most=24) as running:
         for count in (1, 2, 3):
-            wait_for(lambda least=count: len(pids(tmp_path, "begin")) >= 1 + least, "an actor at work")  # type: ignore[misc]
+            wait_for(lambda least=6 * count: runs.at_least(least), "answers")  # type: ignore[misc]
             os.kill(notes(tmp_path, "begin")[-1].pid, signal.SIGKILL)
         (tmp_path / "go").touch()
         ended = running.ended()
