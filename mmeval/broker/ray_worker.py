@@ -226,6 +226,7 @@ class RayPool(WorkerPool):
 
     async def _watch(self) -> None:
         """Look at the cluster, and use nodes that join. Where its head is gone, no batch is answered any more."""
+        said = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
@@ -235,5 +236,9 @@ class RayPool(WorkerPool):
                 self._lose(error)
                 self._headless.set()
                 return
-            except MmevalError as error:  # of a node that is new
-                log.warning("%s", error)
+            except MmevalError as error:  # of nodes that are new, or all gone
+                if str(error) != said:
+                    log.warning("%s", error)
+                said = str(error)
+            except Exception:  # Ray has many; a head that is gone is found by the next look
+                log.debug("the cluster could not be looked at", exc_info=True)
