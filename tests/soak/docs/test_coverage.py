@@ -38,6 +38,7 @@ NOT_OURS = {
     "rm",
     "no-capture-output",
     *("array", "dependency", "parsable", "wrap"),
+    *("address", "head"),
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
