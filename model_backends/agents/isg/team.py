@@ -41,10 +41,10 @@ class Team:
 
     @cached_property
     def task(self) -> str:
-        """The words of the task; a picture whose tag stands in them is called as plans call it."""
+        """The words of the task. A picture whose tag stands in them is called as plans call it, another parts them."""
         numbers = count(1)
         shown = [(f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part) for part in self._asked]
-        return "".join(name if part.raw else "" for name, part in shown).strip()
+        return "".join(name if part.raw else "\n" for name, part in shown).strip()
 
     @property
     def _asked(self) -> list[Part]:

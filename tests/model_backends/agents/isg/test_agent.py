@@ -63,6 +63,22 @@ def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(given: d
     )
 
 
+@pytest.mark.parametrize(
+    ("prompt", "task"),
+    [
+        ([{"type": "text", "text": "A"}, {"type": "image", "path": "user.png"}, {"type": "text", "text": "B"}], "A\nB"),
+        ("See <image1>, and draw.", "See #image1#, and draw."),
+    ],
+    ids=["beside the words", "tags"],
+)
+def test_pictures_part_the_words_of_the_task_or_are_called_in_them_as_plans_call_them(
+    prompt: Any, task: str, given: dict[str, Any]
+) -> None:
+    files = given["files"] if isinstance(prompt, str) else ()
+    asked = ask(GOOD, prompt=prompt, folder=given["folder"], files=files)["steps"][0]
+    assert (f" task begins\n{task}\n" in asked["text"], len(asked["media"])) == (True, 1)
+
+
 def test_the_planner_finds_the_structure_as_the_first_stage_of_question_generation(given: dict[str, Any]) -> None:
     found = json.dumps({"Query": ["<query_text1>", "<query_img1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
     two_texts = found.replace("<gen_img1>", "<gen_text2>")
