@@ -46,7 +46,8 @@ class Execution:
         return (yield from self._put_together())
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools, each with its place among these."""
+        """The first pass: steps that call tools, each with its place among these. It ends with those that are asked at
+        the same time as one that has a problem."""
         calls = [number for number, step in enumerate(self.steps, 1) if step.label == CALL]
         for number in calls[self.team.max_items :][:1]:
             self._note(number, f"a plan calls tools in {self.team.max_items} steps at most")
@@ -56,7 +57,7 @@ class Execution:
             ready = {at: parts for at in now if (parts := self._pictures(calls[at], at)) is not None}
             chosen = yield from self._select(ready, calls)
             yield from self._draw(ready, chosen, calls)
-            if self.team.profile.stops(len(self.log) > problems):
+            if len(self.log) > problems:
                 return
 
     def _select(self, ready: Mapping[int, Sequence[Part]], calls: Sequence[int]) -> Program[dict[int, Selected]]:

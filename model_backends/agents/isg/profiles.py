@@ -53,10 +53,6 @@ class Standard:
         """The number of the first picture of a step at this place, after so many pictures."""
         return at
 
-    def stops(self, failed: bool) -> bool:  # noqa: ARG002
-        """Whether no more pictures are made: steps go on that do not need one that failed."""
-        return False
-
     def absent(self, name: str) -> str:
         """The problem of a picture that is added and not there."""
         return f"{name:.40} is no picture of the task, and none that was made"
@@ -112,9 +108,6 @@ class Official(Standard):
 
     def first_number(self, at: int, before: int) -> int:  # noqa: ARG002
         return before
-
-    def stops(self, failed: bool) -> bool:
-        return failed
 
     def absent(self, name: str) -> str:  # noqa: ARG002
         """It vanishes."""
