@@ -6,7 +6,8 @@ import pytest
 
 from mmeval.authoring.agent_bench import agent_called
 from mmeval.errors import UsageError
-from tests.support.agent_cases import driven, titles
+from mmeval.records import GenerationParams
+from tests.support.agent_cases import calls_of, driven, titles
 from tests.support.isg_agent import (
     BAD,
     DRAW,
@@ -192,6 +193,17 @@ def test_the_released_agent_has_parameters_of_its_own() -> None:
         assert by_title["refine"] == (own and {"temperature": 0.7, "max_tokens": 4096})
         assert by_title["select"] == (own and {"max_tokens": 512})
         assert by_title["smooth"] == (own and {"temperature": 0.0, "max_tokens": 4096})
+
+
+def test_the_planner_samples_as_the_request_says_and_is_not_cut_off_by_it() -> None:
+    params = GenerationParams(temperature=0.3, max_tokens=9, options={"image.size": "64x64"})
+    layout = json.dumps({"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
+    asked = calls_of("isg_agent", params, ("text", "image"), layout, plan(*GOOD))
+    assert [(call.title, call.request.params.to_json()) for call in asked] == [
+        ("structure", {"temperature": 0.3}),
+        ("plan", {"temperature": 0.3}),
+        ("select", {}),
+    ]
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
