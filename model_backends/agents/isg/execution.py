@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
@@ -71,7 +71,7 @@ class Execution:
             if what := team.tools.unplayed(text):
                 self._note(job.step, what)
                 continue
-            shown = {"step": text, "pictures": len(job.pictures), "tools": team.tools.to_json()}
+            shown: dict[str, Any] = {"step": text, "pictures": len(job.pictures), "tools": team.tools.to_json()}
             example = team.tools.example(text)
             asked.append((job, team.call("select", read=team.tools.selected, example=example, **shown)))
         replies = (yield from ask_all([call for _, call in asked])) if asked else []
