@@ -101,8 +101,9 @@ def test_the_planner_is_told_of_the_tools_that_are_there() -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_step_that_names_a_tool_nobody_plays_is_a_problem_of_the_plan(profile: str) -> None:
-    result = ask([call(EDIT), caption()], GOOD, roles={"image_edit": None}, profile=profile)
+def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(profile: str) -> None:
+    steps = [call(f"{EDIT}, after ImageGeneration"), caption()]
+    result = ask(steps, GOOD, roles={"image_edit": None}, profile=profile)
     assert titles(result) == ["plan", "caption", "refine", "select", "tool", "caption"]
     (row,) = result["evidence"]["log"]
     assert (row["step"], "--role image_edit=BACKEND" in row["problem"]) == (1, True)
