@@ -38,7 +38,7 @@ class Shards:
         write_questions(folder / "tasks", "ask", range(20))
 
     def command(self, *more: str, output: str = "runs") -> list[str]:
-        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples"]
+        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples", "--system_instruction", "Be brief"]
         return [*where(self.folder), *openai(self.server), *flags, "--output_path", str(self.folder / output), *more]
 
     def whole(self, *more: str) -> Path:
