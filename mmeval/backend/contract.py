@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.program.calls import Program
@@ -109,9 +110,17 @@ class Startable(Protocol):
 
 
 @runtime_checkable
+class Logged(Protocol):
+    """A backend that starts a program of its own, which writes a log. ``log_into`` names the file for it in the run
+    folder, before ``start``."""
+
+    def log_into(self, file: Path) -> None: ...
+
+
+@runtime_checkable
 class LocalWork(Protocol):
-    """A model backend whose calls are work for the processors of this machine: they cost nothing.
-    ``usual_connections`` of them are made at a time, unless its role says otherwise."""
+    """A model backend whose calls are work for this machine: they cost nothing.
+    ``usual_connections`` of them are made at a time (0: as many as of any server), unless its role says otherwise."""
 
     @property
     def usual_connections(self) -> int: ...
@@ -184,3 +193,11 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 def billed_name(identity: Mapping[str, Any]) -> str:
     """The name for the price of a backend's calls: its model, else its own name."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
+
+
+def hosts_of(backend: Backend) -> str:
+    """The hosts that a backend's calls go to; empty where that is this machine."""
+    stated = backend.provenance
+    urls = [str(backend.identity.get("base_url") or ""), *stated.get("replicas", ())]
+    hosts = dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in urls)
+    return ", ".join(filter(None, hosts)) or str(stated.get("host") or "")

@@ -20,8 +20,6 @@ _FOREIGN = frozenset(
         "openai_chat_completions",
         "openai_compatible",
         "openai_completions",
-        "sglang",
-        "vllm",
     )
 )
 """Names in other harnesses for a server with the OpenAI interface."""

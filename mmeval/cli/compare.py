@@ -56,12 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("detect", None, "also say how many samples it takes to see this difference"),
         ("fail_unless_within", None, "end with 5 unless a run is shown to be no worse than this margin"),
     ):
-        parser.add_argument(f"--{name}", metavar="NUMBER", type=float, default=default, help=text)
+        parser.add_argument(f"--{name}", metavar="NUMBER", type=_number, default=default, help=text)
     parser.add_argument(
         "--fail_if_worse",
         metavar="MARGIN",
         nargs="?",
-        type=float,
+        type=_number,
         const=0.0,
         default=None,
         help="end with 5 where a run is worse by more than this margin (0), beyond doubt",
@@ -78,6 +78,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="write the page of samples that differ (true)",
     )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a number is expected, not {text!r}") from None
 
 
 def run(args: argparse.Namespace) -> int:

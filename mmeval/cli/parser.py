@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.settings.flags import REFUSED, REFUSED_SHORT, Flag
-from mmeval.settings.values import SWITCH_WORDS
+from mmeval.settings.values import SWITCH_WORDS, arguments
 
 _UNSET = argparse.SUPPRESS
 
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} ('{self.prog} --help' explains)")
+        raise UsageError(f"{message.removeprefix('argument ')} ('{self.prog} --help' explains)")
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of one verb. Raises UsageError for unknown ones."""
@@ -100,7 +100,10 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
         elif flag.nargs == "?":
             group.add_argument(*names, nargs="?", const=True, default=_UNSET, metavar=flag.metavar, help=flag.help)
         else:
-            group.add_argument(*names, nargs=flag.nargs, default=_UNSET, metavar=flag.metavar, help=flag.help)
+            action = "extend" if flag.read is arguments else "store"  # of several none is dropped in silence
+            group.add_argument(
+                *names, action=action, nargs=flag.nargs, default=_UNSET, metavar=flag.metavar, help=flag.help
+            )
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:

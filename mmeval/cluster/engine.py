@@ -36,6 +36,12 @@ class RayEngine:
                     name=name,
                     known=known,
                 )
+        if str(args.get("address", "")).startswith("ray://"):
+            raise UsageError(
+                "address: one of ray:// is for clients outside of the cluster; run on one of its machines, and give "
+                "HOST:PORT of its head",
+                name="address",
+            )
         workers = args.get("workers", "auto")
         return cls(
             str(args.get("address", "")),

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.cluster.engine import RayEngine
-from mmeval.cluster.node import OtherCodeError, Shared, code_digest, enter
-from mmeval.errors import BackendDownError, MissingExtraError, UsageError
+from mmeval.cluster.node import Shared, code_digest, enter
+from mmeval.errors import BackendDownError, MissingExtraError, UsageError, message_of
 from mmeval.system.extras import need
 from mmeval.wording import counted, shortened, some
 
@@ -74,9 +74,10 @@ class RayCluster:
         self._shared: Shared | None = None
         self._connecting, self._closed = threading.Lock(), threading.Event()
         self._ray: Any = None
-        self._is_ours = False
+        self._is_ours = self._is_looked_at = False
         self._head = ("", 0)
         self._seen: dict[str, RayNode] = {}
+        self._classes: dict[type, Any] = {}
         self._looked_at: dict[str, str] = {}
         """By node, why it is left out; empty for one that is not."""
 
@@ -93,9 +94,10 @@ class RayCluster:
                 connected: Future[Any] = Future()
                 threading.Thread(target=self._hold, args=(connected,), name="mmeval-ray", daemon=True).start()
                 self._ray = connected.result()
-                if self._run is not None:
-                    self._share(self._run)
-                    self.look()
+            if self._run is not None and not self._is_looked_at:
+                self._share(self._run)
+                self.look()
+                self._is_looked_at = True
         return self._ray
 
     def nodes(self) -> list[RayNode]:
@@ -116,14 +118,27 @@ class RayCluster:
     def look(self) -> None:
         """Look at the nodes that are new. Raises as ``connect`` does, and BackendDownError without a head."""
         self._reach_head()
-        new = [node for node in self.nodes() if node.id not in self._looked_at and self._has_use(node)]
-        for node, why in zip(new, self._views(new), strict=True):
-            self._looked_at[node.id] = why
-            if why:
-                log.warning("the node %s is left out: %s", node.name, why)
         there = self.nodes()
-        if not any(self._has_use(node) and not self._looked_at.get(node.id) for node in there):
+        useful = [node for node in there if self._has_use(node)]
+        if not useful:
             raise UsageError(_no_room(self.engine, there))
+        blind: dict[str, str] = {}
+        for node, error in self._views([node for node in useful if node.id not in self._looked_at]):
+            self._looked_at[node.id] = "" if error is None else in_a_line(error)
+            if isinstance(error, UsageError):
+                blind[node.name] = str(error)
+            elif error is not None:
+                log.warning("the node %s is left out: %s", node.name, self._looked_at[node.id])
+        if blind:
+            raise UsageError(
+                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder as this machine does: "
+                f"{next(iter(blind.values()))}. Every node writes its answers there: name a path that all of them "
+                "share with --output_path, or run --shard I/N on each machine and join the parts by mmeval merge",
+                name=next(iter(blind)),
+            )
+        if all(self._looked_at[node.id] for node in useful):
+            why = self._looked_at[useful[0].id]
+            raise UsageError(f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}")
 
     def seen(self) -> tuple[NodePlaces, ...]:
         """Every node with its places; nothing is started on them."""
@@ -138,6 +153,12 @@ class RayCluster:
         left_out = sorted(node for node, why in self._looked_at.items() if why)
         apart = {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}} if left_out else {}
         return {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, **apart}
+
+    def actor_class(self, made: type) -> Any:
+        """What starts actors of a class, which is sent to the cluster once."""
+        if made not in self._classes:
+            self._classes[made] = self.connect().remote(made)
+        return self._classes[made]
 
     def is_gone(self, node: RayNode) -> bool:
         """Whether a node is: whatever ran there has ended with it."""
@@ -198,8 +219,8 @@ class RayCluster:
     def _has_use(self, node: RayNode) -> bool:
         return node.places(self.engine) > 0 or (self.engine.score_workers > 0 and node.cpus >= 1)
 
-    def _views(self, nodes: Sequence[RayNode]) -> Iterator[str]:
-        """By node, why it is left out. Raises UsageError for those that do not see the run folder."""
+    def _views(self, nodes: Sequence[RayNode]) -> Iterator[tuple[RayNode, Exception | None]]:
+        """What each node meets that looks at what it has to share: UsageError where it does not see the folders."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
@@ -207,26 +228,13 @@ class RayCluster:
         asked = [look.options(**once, scheduling_strategy=strategy).remote(self.shared) for strategy in there]
         if asked:
             self._ray.wait(asked, num_returns=len(asked), timeout=NODE_SECONDS)
-        blind: dict[str, str] = {}
-        found = []
         for node, ref in zip(nodes, asked, strict=True):
             try:
                 self._ray.get(ref, timeout=0)
-            except Exception as error:
-                cause = getattr(error, "cause", None)
-                found.append(str(cause) if isinstance(cause, OtherCodeError) else in_a_line(error))
-                if isinstance(cause, UsageError):
-                    blind[node.name] = str(cause)
+            except Exception as error:  # Ray wraps what the call has raised
+                yield node, getattr(error, "cause", None) or error
             else:
-                found.append("")
-        if blind:
-            raise UsageError(
-                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder as this machine does: "
-                f"{next(iter(blind.values()))}. Every node writes its answers there: name a path that all of them "
-                "share with --output_path, or run --shard I/N on each machine and join the parts by mmeval merge",
-                name=next(iter(blind)),
-            )
-        yield from found
+                yield node, None
 
     def _reach_head(self) -> None:
         if not any(_reached(self._head) for _ in range(3)):
@@ -236,10 +244,9 @@ class RayCluster:
 
 
 def in_a_line(error: Exception) -> str:
-    """What Ray says, which has many lines, or what the call has raised."""
-    cause = getattr(error, "cause", None)
-    words = str(error) if cause is None else f"{type(cause).__name__}: {cause}"
-    return shortened(" ".join(words.split()), 300)
+    """What Ray says, which has many lines, or what a call has raised."""
+    error = getattr(error, "cause", None) or error
+    return shortened(" ".join(message_of(error).split()), 300)
 
 
 def _node(row: Mapping[str, Any]) -> RayNode:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
-from urllib.parse import urlsplit
 
 from mmeval.agent.casting import cast
 from mmeval.agent.contract import AgentBackend, asked_words
-from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import PART_KINDS
 from mmeval.doctor.finding import Finding, status_of
@@ -51,10 +50,9 @@ def close(found: Mapping[str, AnyBackend]) -> None:
 
 def _described(name: str, backend: AnyBackend) -> str:
     """What a backend takes and gives, and where data go."""
-    can, identity = backend.capabilities, backend.identity
-    host = urlsplit(str(identity.get("base_url") or "")).netloc.rpartition("@")[2]
-    place = f"data go to {host}" if host else "on this machine"
-    return f"{billed_name(identity) or name} ({name}), {place}; takes {_kinds(can.inputs)}; gives {_kinds(can.outputs)}"
+    can, hosts, model = backend.capabilities, hosts_of(backend), billed_name(backend.identity)
+    place = f"data go to {hosts}" if hosts else "on this machine"
+    return f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives {_kinds(can.outputs)}"
 
 
 def _kinds(kinds: Collection[str]) -> str:

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
 from mmeval.backend.sendable import foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
@@ -320,6 +319,4 @@ def _named(defect: BaseException) -> str:
 
 
 def _place(backend: AnyBackend) -> Host:
-    identity = backend.identity
-    host = urlsplit(str(identity.get("base_url") or "")).netloc or str(backend.provenance.get("host") or "")
-    return Host(billed_name(identity), host or THIS_MACHINE)
+    return Host(billed_name(backend.identity), hosts_of(backend) or THIS_MACHINE)

@@ -11,7 +11,7 @@ from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
 from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, workers_of
+from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, Logged, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.cluster.engine import RayEngine
@@ -23,8 +23,9 @@ from mmeval.records.digests import digest
 from mmeval.records.request import GenerationParams
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
+from mmeval.store.writer_lock import WORKERS
 from mmeval.task.task import Task
-from mmeval.wording import some
+from mmeval.wording import file_name, some
 
 if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
@@ -64,7 +65,7 @@ class Backends:
                 _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
-                elif isinstance(backend := made[key], LocalWork):
+                elif isinstance(backend := made[key], LocalWork) and backend.usual_connections:
                     self._limits[id(backend)] = backend.usual_connections
             self.named[role] = made[key]
         cast(self.named, self.params, limits)
@@ -91,6 +92,8 @@ class Backends:
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
+                if journal is not None and isinstance(backend, Logged):
+                    backend.log_into(journal.folder.parent / WORKERS / f"{file_name(role)}-1.log")
                 made[id(backend)] = BackendRuntime(
                     backend,
                     limit=self._limits.get(id(backend), limit),

@@ -146,10 +146,8 @@ class Runner(ABC):
         """Run. Raises errors of ``prepare`` and ``open``, BudgetSpentError, Interrupted."""
         options, started = self.options, time.time()
         plans = [scoring_plan(task, self.path / "media") for task in self.selection]
-        cluster = None if options.engine is None else RayCluster(options.engine, self.path)
         with ExitStack() as stack:
-            if cluster is not None:
-                stack.callback(cluster.close)
+            cluster = self._cluster(stack)
             if self.scores:
                 self.scorer = Scorer(
                     plans,
@@ -201,6 +199,14 @@ class Runner(ABC):
             outcome = self._outcome(journal.since, started, spent)
             folder.check_present()
             return outcome
+
+    def _cluster(self, stack: ExitStack) -> RayCluster | None:
+        """The cluster of the run's engine, which is connected to when it is needed."""
+        if self.options.engine is None:
+            return None
+        cluster = RayCluster(self.options.engine, self.path)
+        stack.callback(cluster.close)
+        return cluster
 
     async def _until_done(self, trials: Coroutine[Any, Any, None], folder: RunFolder) -> None:
         ticker = asyncio.create_task(self._keep_safe(folder))

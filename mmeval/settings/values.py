@@ -26,6 +26,7 @@ Reader = Callable[[Any], Any]
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NAME = re.compile(r"""["']?[\w.-]+["']?""")
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None, "~": None}
 SWITCH_WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
@@ -38,7 +39,7 @@ _SEED_TAIL = (1234, 1234, 1234)
 
 def scalar(text: str) -> Any:
     """One value as YAML 1.2 reads it; else the text itself.
-    Values are true, false, null, numbers, ``[...]``, ``{...}`` and quoted text. Unlike in YAML 1.1, ``no`` is a word
+    Values are true, false, null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike in YAML 1.1, ``no`` is a word
     and ``1:30`` is text. So are numbers that would change: ``0012345``, and ``12e4567``, which is too large."""
     text = text.strip()
     if text.lower() in _WORDS:
@@ -48,13 +49,23 @@ def scalar(text: str) -> Any:
     if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     if text[:1] in ("[", "{"):
-        try:
-            return read_json(text)
-        except ValueError:
-            is_list = text.startswith("[") and text.endswith("]")
-            return [scalar(item) for item in split_outside_brackets(text[1:-1], ",")] if is_list else text
+        return _in_brackets(text)
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
     return text[1:-1] if quoted else text
+
+
+def _in_brackets(text: str) -> Any:
+    """A list or a mapping in JSON, or with words that are not quoted; else the text itself."""
+    try:
+        return read_json(text)
+    except ValueError:
+        items = split_outside_brackets(text[1:-1], ",")
+    if text.startswith("["):
+        return [scalar(item) for item in items] if text.endswith("]") else text
+    pairs = [item.partition(": ") for item in items]
+    if text.endswith("}") and all(colon and _NAME.fullmatch(name) for name, colon, _ in pairs):
+        return {str(scalar(name)): scalar(item) for name, _, item in pairs}
+    return text
 
 
 def read_json(text: str) -> Any:

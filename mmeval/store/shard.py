@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-
-from mmeval.records.digests import digest
 
 SHARDS = "shards"
 MERGED = "merged"
@@ -65,7 +64,7 @@ def state(shard: Path) -> str:
     patterns = ("run.json", "journal/*.jsonl", "journal/*/*", "samples/*", "trials/*", "scores/*/*/*")
     files = [path for pattern in patterns for path in sorted(shard.glob(pattern))]
     found = [(str(path.relative_to(shard)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return digest(found)[:16]
+    return blake2b(repr(found).encode(), digest_size=8).hexdigest()
 
 
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mmeval.system.folders import own_cache
     from mmeval.system.json_lines import from_line, to_line, write_atomic
     from mmeval.system.leash import Leash
-    from mmeval.system.processes import FreshContext, ending
+    from mmeval.system.processes import FreshContext, ending, last_lines
     from mmeval.system.threads import OwnThread
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Share",
     "ending",
     "from_line",
+    "last_lines",
     "need",
     "own_cache",
     "to_line",

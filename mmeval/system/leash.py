@@ -61,12 +61,18 @@ class Leash:
         if self._process.returncode is not None:
             return True
         # Its id is not given to another process while it is not waited for.
-        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # another thread has just waited for it
+            return True
 
-    def end(self, seconds: float) -> int:
-        """Close its input and give it so long to end; then end all of it. Returns the exit status."""
+    def end(self, seconds: float, by: signal.Signals | None = None) -> int:
+        """Close its input, send it a signal where one is given, and give it so long to end; then end all of it.
+        Returns the exit status."""
         with contextlib.suppress(OSError):
             self.stdin.close()
+        if by is not None and not self.has_ended:
+            os.kill(self._process.pid, by)
         until = time.monotonic() + seconds
         while not self.has_ended and (left := until - time.monotonic()) > 0:
             time.sleep(min(0.01, left))

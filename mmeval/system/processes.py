@@ -24,7 +24,11 @@ from types import ModuleType
 from typing import Any
 
 from mmeval.system.signals import ENDING
+from mmeval.wording import printable
 
+_LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
+_OURS = " [mmeval."
+"""In the lines of our own log, which may stand in the same file."""
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
@@ -100,6 +104,15 @@ def ending(code: int | None) -> str:
         name = f"signal {-code}"
     hint = " (often because memory ran out)" if name == "SIGKILL" else ""
     return f"was killed by {name}{hint}"
+
+
+def last_lines(log: int, begin: int = 0) -> str:
+    """``; the last it wrote: ...``: the end of a program's log, which is an open file, from a place on.
+    Lines of our own log in it do not count; empty where there is nothing."""
+    begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
+    lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
+    last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
+    return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
 
 
 def parent_id() -> int:

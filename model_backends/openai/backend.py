@@ -25,6 +25,7 @@ from mmeval.model_backends.openai.settings import (
     checked_base_url,
     checked_choice,
     checked_positive,
+    checked_replicas,
     read_api_key,
 )
 from mmeval.model_backends.openai.speech import SpeechEndpoint
@@ -48,6 +49,7 @@ class OpenAIBackend:
     :param model: the model's name at the server.
     :param base_url: where the server is, such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
         official one.
+    :param replicas: more addresses of the same model, separated by ``+``; a call goes to the least busy one.
     :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local servers may do without.
     :param revision: which weights the server runs, if you know; only part of the identity.
     :param outputs: kinds that the model gives, such as ``text+image``; empty: what the endpoint is for.
@@ -75,6 +77,7 @@ class OpenAIBackend:
         *,
         model: str,
         base_url: str = "",
+        replicas: str | Sequence[str] = "",
         api_key_file: str = "",
         revision: str = "",
         outputs: str | Sequence[str] = "",
@@ -98,11 +101,14 @@ class OpenAIBackend:
             raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
         if batch and endpoint in ("images", "speech"):
             raise UsageError(f"batch=true takes chat requests alone, not endpoint={endpoint}", name="batch")
-        address = checked_base_url(str(base_url))
+        address, others = checked_base_url(str(base_url)), checked_replicas(replicas)
+        if batch and others:
+            raise UsageError("batch=true asks one server: leave replicas out", name="replicas")
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
         self._settings = Settings(
             model=str(model),
             base_url=address,
+            replicas=others,
             revision=str(revision),
             endpoint=chosen,
             capabilities=capabilities_of(chosen, inputs, outputs, max_images),
@@ -115,7 +121,7 @@ class OpenAIBackend:
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=_header_word("organization", organization),
             project=_header_word("project", project),
-            api_key=read_api_key(str(api_key_file), address),
+            api_key=read_api_key(str(api_key_file), (address, *others)),
         )
         self._transport = Transport(self._settings)
         self._chat = ChatEndpoint(self._settings)
@@ -137,7 +143,8 @@ class OpenAIBackend:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        return {"host": self._settings.host, "aiohttp": importlib.metadata.version("aiohttp")}
+        replicas = {"replicas": list(self._settings.replicas)} if self._settings.replicas else {}
+        return {"host": self._settings.host, **replicas, "aiohttp": importlib.metadata.version("aiohttp")}
 
     async def generate(self, request: Request) -> Response:
         """The server's answer; the caller decides by an error's kind whether to repeat."""

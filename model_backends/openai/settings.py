@@ -48,6 +48,7 @@ class Settings:
 
     model: str
     base_url: str
+    replicas: tuple[str, ...]
     revision: str
     endpoint: EndpointChoice
     capabilities: Capabilities
@@ -72,7 +73,7 @@ class Settings:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def identity(self) -> dict[str, Any]:
-        """The settings by which answers may be reused; not the key, nor the timeout."""
+        """The settings by which answers may be reused; not the key, the replicas, nor the timeout."""
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -91,7 +92,7 @@ class Settings:
         return identity | {name: value for name, value in given.items() if value}
 
 
-def checked_base_url(given: str) -> str:
+def checked_base_url(given: str, argument: str = "base_url") -> str:
     """The server's address: the argument, OPENAI_BASE_URL, or the official one.
     It has no trailing slash.
 
@@ -101,35 +102,42 @@ def checked_base_url(given: str) -> str:
     url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            "base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY", name="base_url"
+            f"{argument} must hold no user name, query or fragment; keys go into OPENAI_API_KEY", name=argument
         )
     if "://" not in url:
-        raise UsageError(f"base_url={url!r} has no scheme; write http://{url} or https://{url}", name="base_url")
+        raise UsageError(f"{argument}={url!r} has no scheme; write http://{url} or https://{url}", name=argument)
     try:
         parsed = urlsplit(url)
         _ = parsed.port
     except ValueError as error:
         advice = "write it like http://localhost:8000/v1"
-        raise UsageError(f"base_url is no address ({error}); {advice}", name="base_url") from None
+        raise UsageError(f"{argument} is no address ({error}); {advice}", name=argument) from None
     url = url.rstrip("/")
     if parsed.scheme not in ("http", "https") or not parsed.hostname or any(c.isspace() for c in url):
         advice = "write it like http://localhost:8000/v1"
-        raise UsageError(f"base_url={url!r} is no http address; {advice}", name="base_url")
+        raise UsageError(f"{argument}={url!r} is no http address; {advice}", name=argument)
     if url.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
         advice = "give the part before it, which mostly ends in /v1"
-        raise UsageError(f"base_url={url!r} names an endpoint; {advice}", name="base_url")
+        raise UsageError(f"{argument}={url!r} names an endpoint; {advice}", name=argument)
     return url
 
 
-def read_api_key(api_key_file: str, base_url: str) -> str:
-    """The key from the file or OPENAI_API_KEY; empty for a local server without one.
+def checked_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
+    """More addresses of the same model. Raises UsageError as ``checked_base_url`` does."""
+    urls = given.split("+") if isinstance(given, str) else given
+    return tuple(checked_base_url(url, "replicas") for url in urls if url)
+
+
+def read_api_key(api_key_file: str, base_urls: Sequence[str]) -> str:
+    """The key from the file or OPENAI_API_KEY; empty for local servers without one.
     Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key."""
     key = (
         _key_in_file(Path(api_key_file).expanduser()) if api_key_file else os.environ.get("OPENAI_API_KEY", "").strip()
     )
-    if not key and not is_local(urlsplit(base_url).hostname or ""):
+    far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
+    if not key and far:
         raise MissingDataError(
-            f"{base_url} needs a key: set the environment variable OPENAI_API_KEY, or give a file that holds it "
+            f"{far[0]} needs a key: set the environment variable OPENAI_API_KEY, or give a file that holds it "
             "with api_key_file=FILE",
             name="OPENAI_API_KEY",
         )

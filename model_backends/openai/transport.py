@@ -9,16 +9,14 @@ import ssl
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from mmeval import __version__
+from mmeval.model_backends.openai.addresses import Address, Addresses
 from mmeval.model_backends.openai.failures import CallError, bad_reply, without_key
-from mmeval.model_backends.openai.settings import Settings, is_local
+from mmeval.model_backends.openai.settings import Settings
 
 if TYPE_CHECKING:
     import aiohttp
-    from yarl import URL
 
 CONNECT_TIMEOUT = 30.0
 """Seconds to open a connection, so that a missing machine is found long before a slow answer times out."""
@@ -69,36 +67,57 @@ class Room:
 
 
 class Transport:
-    """Sends bodies to one server."""
+    """Sends bodies to a model, at one of its addresses."""
 
     def __init__(self, settings: Settings) -> None:
         import aiohttp
 
         self._aiohttp: Any = aiohttp
         self._settings = settings
-        self._urls: dict[str, URL] = {}
+        self._addresses = Addresses((settings.base_url, *settings.replicas))
         self._session: aiohttp.ClientSession | None = None
         self._room = Room(HELD_BYTES)
 
+    def move_to(self, base_url: str) -> None:
+        """Send what follows to another address."""
+        self._addresses = Addresses((base_url,))
+
     async def post(self, outgoing: Outgoing, key: str = "") -> Received:
-        """The reply with any status. Raises CallError without a complete reply.
+        """The reply with any status, of the first address that can be reached. Raises CallError without a whole reply.
         A server that knows idempotency keys answers a second call with the same ``key`` by the reply to the first."""
+        while True:
+            addresses = self._addresses
+            address = addresses.next()
+            address.calls += 1
+            try:
+                received = await self._post_to(address, outgoing, key)
+            except CallError as error:
+                if error.kind != "unreachable" or not addresses.left_out(address, error.text):
+                    raise
+            else:
+                addresses.reached(address)
+                return received
+            finally:
+                address.calls -= 1
+
+    async def _post_to(self, address: Address, outgoing: Outgoing, key: str) -> Received:
         session = self._session or self._open()
-        url = self._urls.get(outgoing.path) or self._url(outgoing.path)
         body: Any = outgoing.body if len(outgoing.body) < LARGE_BODY else io.BytesIO(outgoing.body)
         headers = {"Idempotency-Key": key} if key else {}
         if outgoing.content_type != "application/json":
             headers["Content-Type"] = outgoing.content_type
         started = time.perf_counter()
         try:
-            response = await session.post(url, data=body, headers=headers, allow_redirects=False)
+            response = await session.post(
+                address.url(outgoing.path), data=body, headers=headers, allow_redirects=False, proxy=address.proxy
+            )
             received = await self._read(response)
         except (self._aiohttp.ClientConnectorError, self._aiohttp.ConnectionTimeoutError) as error:
-            raise self._unreached(error) from error
+            raise self._unreached(error, address) from error
         except TimeoutError:
             raise CallError("timeout", f"no whole answer within {self._settings.timeout:g} s") from None
         except (self._aiohttp.ClientError, OSError) as error:
-            raise self._lost(error) from error
+            raise self._lost(error, address) from error
         latency, held = time.perf_counter() - started, len(received) if len(received) >= LARGE_BODY else 0
         clean = without_key(received, self._settings.api_key)  # the server may echo its request
         return Received(response.status, response.headers, clean, latency, held)
@@ -122,16 +141,9 @@ class Transport:
             cookie_jar=http.DummyCookieJar(),
             headers=_headers(self._settings),
             timeout=http.ClientTimeout(total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)),
-            proxy=environment_proxy(self._settings.base_url),
         )
         self._session, self._room = session, Room(HELD_BYTES)  # both belong to an event loop
         return session
-
-    def _url(self, path: str) -> URL:
-        from yarl import URL
-
-        self._urls[path] = url = URL(f"{self._settings.base_url}/{path}")
-        return url
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body; a connection that is not read to the end is closed, not pooled."""
@@ -170,16 +182,16 @@ class Transport:
         limit = self._settings.max_reply_bytes
         return bad_reply(f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant")
 
-    def _lost(self, error: Exception) -> CallError:
+    def _lost(self, error: Exception, address: Address) -> CallError:
         said = str(error) or type(error).__name__
         if isinstance(error, self._aiohttp.ClientResponseError):
             return bad_reply(f"the server's reply is no sound HTTP ({said})")
-        return CallError("connection", f"the connection to {self._settings.address} was lost ({said})")
+        return CallError("connection", f"the connection to {address.name} was lost ({said})")
 
-    def _unreached(self, error: Exception) -> CallError:
+    def _unreached(self, error: Exception, address: Address) -> CallError:
         """The error when nothing was sent: unknown host, no server, untrusted certificate."""
         said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
-        where = self._settings.address
+        where = address.name
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
             return CallError("bad_request", f"the server's certificate is not trusted ({said})")
         if isinstance(error, self._aiohttp.ClientConnectorError):  # its message repeats the address
@@ -201,15 +213,3 @@ def _headers(settings: Settings) -> dict[str, str]:
         "Authorization": f"Bearer {settings.api_key}" if settings.api_key else "",
     }
     return {name: value for name, value in headers.items() if value}
-
-
-def environment_proxy(base_url: str) -> str | None:
-    """The proxy in the environment for this server; local servers need none.
-
-    It is found once, because the lookup takes longer than a request.
-    """
-    parsed = urlsplit(base_url)
-    host = parsed.hostname or ""
-    if is_local(host) or proxy_bypass(host):
-        return None
-    return getproxies().get(parsed.scheme)

@@ -15,6 +15,7 @@ from mmeval.model_backends.process.program import Program
 from mmeval.model_backends.process.settings import (
     MediaTravel,
     Settings,
+    TimeLimit,
     check_program,
     code_digests,
     devices_of,
@@ -67,9 +68,9 @@ class ProcessBackend:
             env={key: str(value) for key, value in (env or {}).items()},
             args=dict(args or {}),
             media=media,
-            hello_timeout=hello_timeout,
-            load_timeout=load_timeout,
-            timeout=timeout,
+            hello=TimeLimit(hello_timeout, "hello_timeout"),
+            load=TimeLimit(load_timeout, "load_timeout"),
+            batch=TimeLimit(timeout, "timeout"),
         )
         is_copy = copies == 0
         self._devices = (devices,) if is_copy else devices_of(devices, copies)
@@ -141,12 +142,12 @@ class ProcessBackend:
         """What the worker answers to rows. Raises ModelDiedError, and what it says of the whole batch."""
         by_path = self._settings.media == "path"
         reader, open_rows = AnswerReader(self._capabilities.outputs, out), set(range(len(rows)))
-        seconds, whole = self._settings.timeout, False
+        limit, whole = self._settings.batch, False
         try:
             batch = {"type": "generate", "id": self._batches, "rows": rows, "out": str(out) if by_path else None}
-            program.send(batch, seconds)
+            program.send(batch, limit)
             while True:
-                message = program.expect("answer", "failed", "done", seconds=seconds)
+                message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
                     raise program.bad(f"it answered batch {message.get('id')!r:.80}, and is asked {self._batches}")
                 row = message.get("row")
@@ -177,7 +178,7 @@ class ProcessBackend:
         if not self._is_loaded:
             program = self._program
             try:
-                said = program.load(self._settings.args, self._settings.load_timeout)
+                said = program.load(self._settings.args, self._settings.load)
             except BaseException:
                 program.kill()
                 self._program = None

@@ -18,8 +18,8 @@ from typing import IO, Any, NamedTuple
 from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
 from mmeval.model_backends.process.messages import Hello, failure, read_hello, read_line
-from mmeval.model_backends.process.settings import Settings
-from mmeval.system import Leash, ending, to_line
+from mmeval.model_backends.process.settings import Settings, TimeLimit
+from mmeval.system import Leash, ending, last_lines, to_line
 from mmeval.wording import printable
 
 MAX_LINE_BYTES = 2**26
@@ -28,9 +28,7 @@ END_SECONDS = 3.0
 """How long a program may take to end when it is asked to."""
 _LOOK_SECONDS = 0.5
 """How often the program is looked after while nothing comes: what it has started may hold its output open."""
-_LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
-_OURS = " [mmeval."
-"""In the lines of our own log, which stand in the same file."""
+_LOG_CHARS = 600
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
 log = logging.getLogger(__name__)
@@ -63,22 +61,22 @@ class Program:
         for pipe in (self._leash.stdin, self._leash.stdout):
             os.set_blocking(pipe.fileno(), False)
         try:
-            self.hello = self._greeted(settings.hello_timeout)
+            self.hello = self._greeted(settings.hello)
         except BaseException:
             self.kill()
             raise
 
-    def _greeted(self, seconds: float) -> Hello:
+    def _greeted(self, limit: TimeLimit) -> Hello:
         try:
-            return read_hello(self.expect("hello", seconds=seconds))
+            return read_hello(self.expect("hello", limit=limit))
         except ModelDiedError as death:
             raise MissingError(f"command: the worker has sent no hello: {death}", name="command") from None
 
-    def load(self, args: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+    def load(self, args: Mapping[str, Any], limit: TimeLimit) -> Mapping[str, Any]:
         """Have it load its model; returns what it says of its libraries. Raises MmevalError where it cannot."""
         try:
-            self.send({"type": "load", "args": dict(args)}, seconds)
-            message = self.expect("ready", "failed", seconds=seconds)
+            self.send({"type": "load", "args": dict(args)}, limit)
+            message = self.expect("ready", "failed", limit=limit)
         except ModelDiedError as death:
             raise MmevalError(f"the worker could not load its model: {death}") from None
         if message["type"] == "failed":
@@ -87,30 +85,30 @@ class Program:
         provenance = message.get("provenance")
         return provenance if isinstance(provenance, dict) else {}
 
-    def send(self, message: Mapping[str, Any], seconds: float) -> None:
+    def send(self, message: Mapping[str, Any], limit: TimeLimit) -> None:
         """Write a message. What the program writes meanwhile is read, or both would wait for each other."""
-        left, until = memoryview(to_line(message) + b"\n"), time.monotonic() + seconds
+        left, until = memoryview(to_line(message) + b"\n"), time.monotonic() + limit.seconds
         while left:
-            if self._wait(until, sending=True):
+            if self._wait(until, limit, sending=True):
                 try:
                     left = left[os.write(self._leash.stdin.fileno(), left) :]
                 except BlockingIOError:
                     continue
                 except OSError:
                     raise self._death() from None
-                until = time.monotonic() + seconds
+                until = time.monotonic() + limit.seconds
 
-    def expect(self, *types: str, seconds: float) -> dict[str, Any]:
-        """The next message, of one of some types; ``seconds`` is how long no line may come. What it logs is logged."""
+    def expect(self, *types: str, limit: TimeLimit) -> dict[str, Any]:
+        """The next message, of one of some types; ``limit`` is how long no line may come. What it logs is logged."""
         while True:
-            line = self._line(seconds)
+            line = self._line(limit)
             try:
                 message = read_line(line)
             except (ValueError, RecursionError) as error:
                 raise self.bad(f"it wrote a line that is no message ({error}): {_shown(line)}") from None
             if message["type"] == "log":
                 level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
-                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LAST_CHARS))
+                log.log(level, "worker: %s", printable(str(message.get("text")), limit=_LOG_CHARS))
             elif message["type"] in types:
                 return message
             else:
@@ -145,7 +143,7 @@ class Program:
     def end(self) -> None:
         """Let the program end, which then takes a few seconds at most."""
         try:
-            self.send({"type": "end"}, END_SECONDS)
+            self.send({"type": "end"}, TimeLimit(END_SECONDS))
         except ModelDiedError:
             return
         self._leash.end(END_SECONDS)
@@ -157,19 +155,19 @@ class Program:
 
     # --- bytes -------------------------------------------------------------------------------------------------------
 
-    def _line(self, seconds: float) -> bytes:
-        until = time.monotonic() + seconds
+    def _line(self, limit: TimeLimit) -> bytes:
+        until = time.monotonic() + limit.seconds
         while (end := self._read.find(b"\n", self._scanned)) < 0:
             self._scanned = len(self._read)
             if self._scanned > MAX_LINE_BYTES:
                 raise self.bad(f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: {_shown(self._read)}")
-            self._wait(until)
+            self._wait(until, limit)
         line = bytes(self._read[:end])
         del self._read[: end + 1]
         self._scanned = 0
         return line
 
-    def _wait(self, until: float, *, sending: bool = False) -> bool:
+    def _wait(self, until: float, limit: TimeLimit, *, sending: bool = False) -> bool:
         """Wait for one of the pipes, and read what there is; whether the program's input can be written to."""
         poll = select.poll()
         ours, theirs = self._leash.stdin.fileno(), self._leash.stdout.fileno()
@@ -188,9 +186,9 @@ class Program:
         elif not ready and self._leash.has_ended:
             raise self._death()
         if left <= 0 and sending and ours not in ready:
-            raise self.bad("it has not read what it was sent in time")
+            raise self.bad(f"it has not read what it was sent for {limit}")
         if left <= 0 and not ready:
-            raise self.bad("no line came from it in time")
+            raise self.bad(f"no line came from it for {limit}")
         return ours in ready
 
     # --- its end -----------------------------------------------------------------------------------------------------
@@ -205,11 +203,7 @@ class Program:
 
     def _said(self) -> str:
         """The last lines of its error stream."""
-        handle = self._errors if isinstance(self._errors, int) else self._errors.fileno()
-        begin = max(self._from, os.fstat(handle).st_size - _LAST_BYTES)
-        lines = os.pread(handle, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-        last = [line.strip() for line in lines if line.strip() and _OURS not in line][-_LAST_LINES:]
-        return f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}" if last else ""
+        return last_lines(self._errors if isinstance(self._errors, int) else self._errors.fileno(), self._from)
 
     def _close_errors(self) -> None:
         if not isinstance(self._errors, int):

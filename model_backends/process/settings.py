@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records import DIGEST_CHARS
@@ -20,18 +20,33 @@ _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs begin that no author writes, such as the interpreter."""
 
 
+class TimeLimit(NamedTuple):
+    """How long something may take, and the argument that sets it."""
+
+    seconds: float
+    argument: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} seconds ({self.argument})"
+
+
 @dataclass(frozen=True)
 class Settings:
-    """How the program is started and asked; times are in seconds."""
+    """How the program is started and asked. Raises UsageError for a time that is not above 0."""
 
     command: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
     args: Mapping[str, Any]
     media: MediaTravel
-    hello_timeout: float
-    load_timeout: float
-    timeout: float
+    hello: TimeLimit
+    load: TimeLimit
+    batch: TimeLimit
+
+    def __post_init__(self) -> None:
+        for seconds, argument in (self.hello, self.load, self.batch):
+            if not seconds > 0:
+                raise UsageError(f"{argument}={seconds}: must be a number of seconds above 0", name=argument)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -64,7 +79,7 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
     named = tuple(devices.split("+")) if devices else ()
     count = (len(named) or 1) if copies is None else copies
     if count < 1:
-        raise UsageError(f"copies={copies}: must be a whole number of at least 1", name="copies")
+        raise UsageError(f"copies={copies}: must be a whole number, 0 or more", name="copies")
     if named and len(named) != count:
         raise UsageError(
             f"devices={devices} are those of {len(named)} copies, and copies={count}; write one for each, as in "

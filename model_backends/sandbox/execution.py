@@ -19,6 +19,7 @@ from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
 START_SECONDS = 60.0
 """How long a sandbox may take until its program begins, on a machine that is busy."""
 _CHUNK = 1 << 16
+_HINTS = ("Run 'docker", "See 'docker")
 
 
 class SandboxError(MmevalError):
@@ -49,7 +50,7 @@ def execute(runtime: Runtime, program: Program, limits: Limits, stop: threading.
         if stop.is_set():
             raise SandboxError("the run was stopped before the program had ended")
         if not running.folders:
-            raise SandboxError(f"{runtime.name} could not begin: {_last_line(bytes(running.errors))}")
+            raise SandboxError(f"{runtime.name} could not begin: {_reason(bytes(running.errors))}")
         status = cell.process.returncode
         outputs = outputs_of(running.folders[1], limits)
         if cell.reached_memory(status) and not running.reached:
@@ -171,6 +172,8 @@ class _Running:
         self.cell.close()
 
 
-def _last_line(errors: bytes) -> str:
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:500] if lines else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
+def _reason(errors: bytes) -> str:
+    """The last line that says something; docker has one after it that names its help."""
+    lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(_HINTS)]
+    return said[-1].strip()[:500] if said else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"

@@ -13,7 +13,8 @@
 A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code other than 0. Where a line ``^C``
 is shown, the command is interrupted once it has printed what stands before and its requests are under way. Times,
 seconds (``3.1 s``), hashes and line numbers of log lines differ from run to run and are not compared.
-``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that holds its answers.
+``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that holds its answers, ``vllm`` on
+the PATH a stand-in.
 The embedded model is made already, as it is for a reader who has run the demo.
 """
 
@@ -36,6 +37,7 @@ from tests.support.cli import DEADLINE, wait_for
 from tests.support.embedded import embedded_cache
 from tests.support.fresh_environment import OFFLINE_PIP
 from tests.support.mock_openai_server import MockServer
+from tests.support.server_runs import program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -156,6 +158,7 @@ class Reader:
         self, folder: Path, server: MockServer, slow: MockServer | None = None, python: Path = Path(sys.executable)
     ) -> None:
         self._folder, self._slow, self._python = folder, slow, python
+        self._programs = program(folder / ".programs").parent
         self._addresses = {SERVER: server.url} | ({SLOW_SERVER: slow.url} if slow else {})
 
     def follow(self, block: Block) -> None:
@@ -237,7 +240,7 @@ class Reader:
         return {
             **kept,
             **OFFLINE_PIP,
-            "PATH": f"{self._python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PATH": os.pathsep.join((str(self._programs), str(self._python.parent), os.environ.get("PATH", ""))),
             "PYTHONPATH": str(self._folder),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HOME": str(self._folder),

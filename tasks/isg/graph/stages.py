@@ -53,6 +53,8 @@ class Structure(NamedTuple):
 
 def read_structure(text: str, query: Sequence[str]) -> Structure:
     """The first stage, of a task with these blocks."""
+    if _is_whole(text):
+        raise ReplyError("the reply is that of all stages, as --model reference gives it: ask with --protocol single")
     found = read_object(text, ("Query", "Answer"))
     asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
     if sorted(asked) != sorted(query):
@@ -68,6 +70,13 @@ def read_structure(text: str, query: Sequence[str]) -> Structure:
     if not answer:
         raise ReplyError("Answer has no blocks")
     return Structure(asked, answer)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        return bool(read_object(text, ("structure", "block_tuple")))
+    except ReplyError:
+        return False
 
 
 def read_relations(text: str, structure: Structure) -> list[list[str]]:

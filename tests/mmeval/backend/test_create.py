@@ -12,7 +12,7 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
     cases: tuple[tuple[str, dict[str, Any], str, str], ...] = (
         ("toy", {"modle": "x"}, "modle", "It takes: model, log, "),
         ("empty", {"model": "x"}, "model", "It takes no arguments."),
-        *(("openia", {}, "openia", '"openai"'), ("vllm", {}, "vllm", ": --model openai ")),
+        *(("openia", {}, "openia", '"openai"'), ("local_completions", {}, "local_completions", ": --model openai ")),
     )
     for backend, args, name, words in cases:
         with pytest.raises(UnknownNameError) as caught:

@@ -49,3 +49,8 @@ def test_a_flag_that_other_verbs_have_is_explained_where_this_one_has_none() -> 
     made.explained = {"--date": "there is none"}
     with pytest.raises(UsageError, match="--date: there is none"):
         made.read(["--date=x"])
+
+
+def test_of_several_lists_none_is_dropped() -> None:
+    words = ["--model_args", "a=1", "b=2", "--model_args", "c=3"]
+    assert vars(parser().read(words)) == {"model_args": ["a=1", "b=2", "c=3"]}

@@ -31,7 +31,7 @@ def test_a_node_is_named_by_its_host_unless_it_has_a_name() -> None:
 
 
 def test_what_ray_says_becomes_a_line() -> None:
-    assert in_a_line(Exception("one\n\ttwo")) == "one two"
+    assert in_a_line(Exception("one\n\ttwo")) == "Exception: one two"
     wrapped = Exception("many lines")
     wrapped.cause = ValueError("what a call has raised")  # type: ignore[attr-defined]
     assert in_a_line(wrapped) == "ValueError: what a call has raised"

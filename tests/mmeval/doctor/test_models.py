@@ -25,6 +25,8 @@ def test_a_backend_is_described_without_secrets(monkeypatch: pytest.MonkeyPatch)
     assert (status, found) == ("ok", ["judge"])
     place, takes, gives = what.partition(", data ")[2].split("; ")
     assert (place, takes, gives) == ("go to 127.0.0.1:9", "takes text, code, image", "gives image")
+    both = made("openai", **SERVER, replicas="http://127.0.0.1:10/v1")[1]
+    assert "go to 127.0.0.1:9, 127.0.0.1:10; " in both
     assert ", on this machine; " in made("empty")[1]
     assert "s3cr3t" not in made("openai", model="m", base_url="http://me:s3cr3t@127.0.0.1:9/v1")[1]
 

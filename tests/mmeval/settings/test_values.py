@@ -24,8 +24,10 @@ def named(value: object) -> str:
 def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
     scalars = [("8", 8), ("1e-3", 0.001), ("1.10", 1.1), ("true", True), ("False", False), ("null", None), ("'5'", "5")]
     lists = [("[1, 2]", [1, 2]), ("[a,b]", ["a", "b"]), ("[NaN, 1]", ["NaN", 1]), ('{"a": 1}', {"a": 1})]
+    mappings = [("{a: 1, 'b': [x, y]}", {"a": 1, "b": ["x", "y"]}), ("{x:.2f}", "{x:.2f}"), ("{text}", "{text}")]
+    mappings += [(text := '{{"reason": "so", "met": "yes"}}', text), ("{a: 1", "{a: 1")]
     texts = ("bfloat16", "010", "0012345", "12e4567", "no", "1:30", "2026-01-31", "nan", "", "'", "[a")
-    for written, meant in [*scalars, *lists, ('"a b"', "a b"), *zip(texts, texts, strict=True)]:
+    for written, meant in [*scalars, *lists, *mappings, ('"a b"', "a b"), *zip(texts, texts, strict=True)]:
         assert (values.scalar(written), type(values.scalar(written))) == (meant, type(meant))
 
 

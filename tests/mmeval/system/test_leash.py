@@ -74,3 +74,10 @@ def test_a_program_and_its_children_end_with_the_process_that_holds_them(
     wait_for(lambda: not scratch.exists(), "the end of the folder")
     holder.stdin.close()
     holder.stdout.close()
+
+
+def test_a_program_that_another_thread_has_waited_for_has_ended() -> None:
+    leash = held("exit 3")
+    os.waitpid(leash._process.pid, 0)
+    assert leash.has_ended
+    leash.kill()

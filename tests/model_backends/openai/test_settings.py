@@ -39,26 +39,26 @@ def test_an_address_that_cannot_be_used_is_refused_with_advice(advice: str, urls
 
 
 def test_a_key_is_needed_elsewhere_and_its_file_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_api_key("", "http://localhost:8000/v1") == ""
+    assert read_api_key("", ["http://localhost:8000/v1"]) == ""
     with pytest.raises(MissingDataError, match="api_key_file") as caught:
-        read_api_key("", OFFICIAL_URL)
+        read_api_key("", [OFFICIAL_URL])
     assert (caught.value.exit_code, caught.value.name) == (4, "OPENAI_API_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
-    assert read_api_key("", OFFICIAL_URL) == "from-environment"
+    assert read_api_key("", [OFFICIAL_URL]) == "from-environment"
     file = tmp_path / "key"
     file.write_text("from-file\n")
-    assert read_api_key(str(file), OFFICIAL_URL) == "from-file"
+    assert read_api_key(str(file), [OFFICIAL_URL]) == "from-file"
     for content in (b"", b"\xff\xfe"):
         file.write_bytes(content)
         with pytest.raises(MissingDataError, match="OPENAI_API_KEY") as caught:
-            read_api_key(str(file), OFFICIAL_URL)
+            read_api_key(str(file), [OFFICIAL_URL])
         assert caught.value.file == file
     with pytest.raises(MissingDataError, match="OPENAI_API_KEY"):
-        read_api_key(str(tmp_path / "gone"), OFFICIAL_URL)
+        read_api_key(str(tmp_path / "gone"), [OFFICIAL_URL])
     for key in ("two words", "schlüssel"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with pytest.raises(UsageError) as refused:
-            read_api_key("", OFFICIAL_URL)
+            read_api_key("", [OFFICIAL_URL])
         assert key not in str(refused.value)
 
 

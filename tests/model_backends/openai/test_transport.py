@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.transport import Room, Transport, environment_proxy
+from mmeval.model_backends.openai.addresses import environment_proxy
+from mmeval.model_backends.openai.transport import Room, Transport
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying

@@ -198,7 +198,9 @@ def test_a_worker_that_changes_while_it_is_away_is_refused(tmp_path: Path) -> No
         ({"gives": "audio"}, "audio is not among them"),
         ({"mode": "wide"}, "interleaved, which it may narrow"),
         ({"devices": "0+1", "copies": 3}, "those of 2 copies"),
-        ({"copies": -1}, "at least 1"),
+        ({"copies": -1}, "0 or more"),
+        ({"hello_timeout": 0}, "hello_timeout=0: .* above 0"),
+        ({"timeout": float("nan")}, "timeout=nan: .* above 0"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
 )

@@ -67,7 +67,7 @@ def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(notes: P
     ("fault", "words", "code", "more"),
     [
         ("prints", "'Loading the model'", EXIT_MISSING, {}),
-        ("no hello", "no line came", EXIT_MISSING, {"hello_timeout": 0.3}),
+        ("no hello", r"for 0.3 seconds \(hello_timeout\)", EXIT_MISSING, {"hello_timeout": 0.3}),
         ("slow hello", "no line came", EXIT_MISSING, {"hello_timeout": 0.2}),
         ("dies early", "status 1; .*there is no torch here", EXIT_MISSING, {}),
         ("protocol", "protocol 2, .* speaks 1", EXIT_USAGE, {}),
@@ -105,7 +105,7 @@ def test_a_load_that_fails_has_the_words_of_the_worker(fault: str, notes: Path) 
         ("NaN", "NaN is no JSON number"),
         ("SIGSEGV", "killed by SIGSEGV; .*the last words"),
         ("SIGKILL", "memory ran out.*the last words"),
-        ("silence", "no line came"),
+        ("silence", "for 1 seconds (timeout)"),
         ("leaves children", "status 5"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
 
 @pytest.mark.parametrize(
     ("much", "timeout", "words"),
-    [("much", 20, "more than 128 MiB"), ("little", 0.01, "has not read")],
+    [("much", 20, "more than 128 MiB"), ("little", 0.01, r"for 0.01 seconds \(timeout\)")],
 )
 def test_a_worker_that_does_not_read_what_it_is_sent_is_ended(
     much: str, timeout: float, words: str, notes: Path

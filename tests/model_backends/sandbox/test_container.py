@@ -96,3 +96,14 @@ def test_without_the_engine_the_message_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDataError, match="podman is not on the PATH"):
         SandboxBackend(runtime="podman", image=IMAGE)
+
+
+def test_an_engine_that_is_not_running_is_refused_with_its_reason_and_other_runtimes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more information"
+    (tmp_path / "docker").write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\necho "{said}" >&2\nexit 125\n')
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(MissingDataError, match=r"Cannot connect to the Docker daemon\. Take .*: bwrap or podman$"):
+        SandboxBackend(runtime="docker", image=IMAGE, python=PYTHON)

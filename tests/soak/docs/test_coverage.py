@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 NOT_OURS = {
+    "address",
+    "head",
     "security-opt",
     "port",
     "reply",
@@ -37,6 +39,8 @@ NOT_OURS = {
     "init",
     "rm",
     "no-capture-output",
+    *("model-path", "revision", "dtype", "quantization", "max-model-len", "context-length", "tensor-parallel-size"),
+    *("data-parallel-size", "gpu-memory-utilization", "mem-fraction-static", "trust-remote-code", "omni", "no-"),
     *("array", "dependency", "parsable", "wrap"),
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""

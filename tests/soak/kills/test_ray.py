@@ -16,12 +16,14 @@ import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from tests.support.cli import QUIET, ROOT, mmeval_process, wait_for
+from tests.support.doc_examples import blocks_run_by, commands
 from tests.support.parallel import answered, notes
 from tests.support.processes import gone
 from tests.support.ray_nodes import Nodes, RayRuns
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(900)
+HERE = "tests/soak/kills/test_ray.py"
 KILLS = int(os.environ.get("MMEVAL_SOAK_NODES", "10"))
 
 
@@ -60,11 +62,13 @@ def test_nodes_and_their_places_are_shown(nodes: Nodes, tmp_path: Path) -> None:
 
 
 def test_a_tiny_model_scores_as_on_this_machine(nodes: Nodes, tmp_path: Path) -> None:
-    run = ("--tasks", "unim_hard", "--data", "bundled", "--model", "hf", "--model_args", "pretrained=tiny", *QUIET)
+    (block,) = blocks_run_by(f"{HERE}::test_a_tiny_model_scores_as_on_this_machine")
+    (shown,) = (command.text for command in commands(block.text))
+    run, _, engine = shown.removeprefix("mmeval ").partition(" --engine ")
     with nodes.node(cpus=2), nodes.node(cpus=2):
-        engines = {"local": "local", "ray": f"ray,address={nodes.address},workers=4,gpus=0"}
-        for name, engine in engines.items():
-            words = (*run, "--engine", engine, "--output_path", str(tmp_path / name))
+        engines = {"local": "local", "ray": f"{engine},address={nodes.address}"}
+        for name, where in engines.items():
+            words = (*run.split(), *QUIET, "--engine", where, "--output_path", str(tmp_path / name))
             assert mmeval_process(*words, env=nodes.env, cwd=tmp_path, timeout=600).code == EXIT_OK
     local, ray = ([*tmp_path.glob(f"{name}/tiny/default/scores/*/*/scores.jsonl")] for name in engines)
     assert [file.read_bytes() for file in local] == [file.read_bytes() for file in ray]
@@ -87,9 +91,9 @@ def test_nodes_that_are_killed_at_random_moments(nodes: Nodes, tmp_path: Path) -
 
 def test_an_actor_that_the_kernel_kills_for_memory(nodes: Nodes, tmp_path: Path) -> None:
     runs = RayRuns(tmp_path, nodes, 30)
-    with nodes.node(cpus=2), runs.begun(delay=0.1, most=20) as running:
+    with nodes.node(cpus=2), runs.begun(delay=0.1, most=24) as running:
         for count in (1, 2, 3):
-            wait_for(lambda least=count: len(pids(tmp_path, "begin")) >= 1 + least, "an actor at work")  # type: ignore[misc]
+            wait_for(lambda least=6 * count: runs.at_least(least), "answers")  # type: ignore[misc]
             os.kill(notes(tmp_path, "begin")[-1].pid, signal.SIGKILL)
         (tmp_path / "go").touch()
         ended = running.ended()

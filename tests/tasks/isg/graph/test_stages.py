@@ -48,6 +48,7 @@ def fault(read: Callable[..., Any], text: str, *given: Any) -> str:
         (structure(), "Answer"),
         (json.dumps({"Query": STRUCTURE.query, "Answer": [1]}), "Answer"),
         ('{"Query": [', "JSON"),
+        ('{"structure": {}, "block_tuple": {}}', "--protocol single"),
         ("Four pictures.", "JSON"),
     ],
 )

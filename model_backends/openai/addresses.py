@@ -1,0 +1,84 @@
+"""The addresses of a model: the least busy one is asked, and one that is down is left out for a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from mmeval.model_backends.openai.settings import is_local
+
+if TYPE_CHECKING:
+    from yarl import URL
+
+AGAIN_SECONDS = 30.0
+"""How long an address that cannot be reached is left out, until one call tries it again."""
+
+log = logging.getLogger(__name__)
+
+
+class Address:
+    """Where a server is; ``calls`` are those under way there."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url, self.calls = base_url, 0
+        self.name = urlsplit(base_url).netloc.rpartition("@")[2]
+        self.proxy = environment_proxy(base_url)
+        self.down_until: float | None = None
+        """When it is tried again; None while it can be reached."""
+        self._urls: dict[str, URL] = {}
+
+    def url(self, path: str) -> URL:
+        if path not in self._urls:
+            from yarl import URL
+
+            self._urls[path] = URL(f"{self.base_url}/{path}")
+        return self._urls[path]
+
+
+class Addresses:
+    """The addresses of one model, of which any may be asked."""
+
+    def __init__(self, base_urls: Sequence[str]) -> None:
+        self._all = [Address(url) for url in base_urls]
+
+    def next(self) -> Address:
+        """The least busy address; of equally busy ones, the one that was asked longest ago."""
+        now = time.monotonic()
+        up = [one for one in self._all if one.down_until is None or one.down_until <= now]
+        found = min(up or self._all, key=lambda one: one.calls if up else one.down_until or 0.0)
+        if found.down_until is not None:
+            found.down_until = now + AGAIN_SECONDS  # this call looks, and no other
+        self._all.remove(found)
+        self._all.append(found)
+        return found
+
+    def reached(self, address: Address) -> None:
+        if address.down_until is not None:
+            address.down_until = None
+            if len(self._all) > 1:
+                log.warning("%s can be reached again, and gets calls", address.name)
+
+    def left_out(self, address: Address, reason: str) -> bool:
+        """Note that an address cannot be reached; whether there is another to ask."""
+        others = sum(one.down_until is None for one in self._all if one is not address)
+        if address.down_until is None and others:
+            said = "%s; it is left out and tried again every %.0f s, calls go to the other %s"
+            log.warning(said, reason, AGAIN_SECONDS, "address" if others == 1 else f"{others} addresses")
+        address.down_until = time.monotonic() + AGAIN_SECONDS
+        return others > 0
+
+
+def environment_proxy(base_url: str) -> str | None:
+    """The proxy in the environment for this server; local servers need none.
+
+    It is found once, because the lookup takes longer than a request.
+    """
+    parsed = urlsplit(base_url)
+    host = parsed.hostname or ""
+    if is_local(host) or proxy_bypass(host):
+        return None
+    return getproxies().get(parsed.scheme)

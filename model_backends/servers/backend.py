@@ -1,0 +1,154 @@
+"""The backends: a model and how it is served on this machine, asked by the code of ``openai``."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.settings import EndpointChoice, ImageDetail, MaxTokensField, ResponseFormat
+from mmeval.model_backends.servers.programs import HOST, SGLANG, VLLM, ServerProgram, of_the_model
+from mmeval.model_backends.servers.server import Server
+from mmeval.model_backends.servers.upkeep import Upkeep
+from mmeval.records import Request, Response
+from mmeval.system import Checked, Share
+
+_Count = Annotated[int, Checked(lambda value: "" if value >= 1 else "a whole number of at least 1")]
+_Tokens = Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of at least 0")]
+_Seconds = Annotated[float, Checked(lambda value: "" if value > 0 else "a number above 0")]
+
+
+class ServerBackend(OpenAIBackend):
+    """What ``vllm`` and ``sglang`` have in common: an ``openai`` backend whose server is its own."""
+
+    server_program: ClassVar[ServerProgram]
+    usual_connections = 0
+    """As many calls at once as for any server; they cost nothing."""
+
+    def __init__(
+        self,
+        *,
+        pretrained: str,
+        revision: str = "",
+        dtype: str = "auto",
+        quantization: str = "",
+        max_model_len: _Tokens = 0,
+        tensor_parallel_size: _Count = 1,
+        data_parallel_size: _Count = 1,
+        gpu_memory_utilization: Share = 0.0,
+        trust_remote_code: bool = False,
+        omni: bool = False,
+        command: str | Sequence[str] = "",
+        server_args: Mapping[str, Any] | None = None,
+        load_timeout: _Seconds = 1800,
+        outputs: str | Sequence[str] = "",
+        inputs: str | Sequence[str] = "text+image+audio+document",
+        max_images: int = 0,
+        endpoint: EndpointChoice = "chat",
+        timeout: float = 600,
+        send_seed: bool = True,
+        max_tokens_field: MaxTokensField = "max_tokens",
+        image_response_format: str = "",
+        image_detail: ImageDetail | None = None,
+        response_format: ResponseFormat | None = None,
+        max_reply_bytes: int = 2**28,
+    ) -> None:
+        folder = Path(pretrained).expanduser()
+        self._files = ModelFiles(folder.resolve().name, folder) if folder.is_dir() else None
+        super().__init__(
+            model=str(folder.resolve()) if self._files else pretrained,
+            base_url=f"http://{HOST}/v1",  # its port is known once the server is started
+            revision=revision,
+            outputs=outputs,
+            inputs=inputs,
+            max_images=max_images,
+            endpoint=endpoint,
+            timeout=timeout,
+            send_seed=send_seed,
+            max_tokens_field=max_tokens_field,
+            image_response_format=image_response_format,
+            image_detail=image_detail,
+            response_format=response_format,
+            max_reply_bytes=max_reply_bytes,
+        )
+        of_model = {"dtype": dtype, "quantization": quantization, "max_model_len": max_model_len, "omni": omni}
+        sizes = {"tensor_parallel_size": tensor_parallel_size, "data_parallel_size": data_parallel_size}
+        of_machine = {**sizes, "gpu_memory_utilization": gpu_memory_utilization}
+        others = {"revision": revision, "trust_remote_code": trust_remote_code}
+        self._of_model = self.server_program.checked_args(of_model)
+        self._of_machine = self.server_program.checked_args(of_machine)
+        self._args = {**self._of_model, **self._of_machine, **self.server_program.checked_args(others)}
+        self._server_args = self.server_program.checked_server_args(server_args or {})
+        self._command = self.server_program.command_from(command)
+        self._load_timeout, self._served = load_timeout, self.server_program.name
+        self._log: Path | None = None
+        self._server: Server | None = None
+        self._upkeep = Upkeep(self.start, super().generate, lambda: self._server)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The model and what may change its answers; nothing of where and how fast the server runs."""
+        asked = {name: value for name, value in super().identity.items() if name != "base_url"}
+        weights = {"model": self._files.name, "weights": self._files.fingerprint} if self._files else {}
+        flags = of_the_model(self._server_args)
+        stated = {**self._of_model, **({"server_args": flags} if flags else {})}
+        return {**asked, "backend": self.server_program.name, **weights, **stated}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {**self._of_machine, "aiohttp": importlib.metadata.version("aiohttp")}
+
+    def log_into(self, file: Path) -> None:
+        self._log = file
+
+    def start(self) -> None:
+        """Start the server, and wait until it can answer. Raises MmevalError where it cannot."""
+        words = partial(self.server_program.words, self._settings.model, self._args, self._server_args)
+        name = f"the server of {self.identity['model']} ({self.server_program.name})"
+        self._server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
+        server.wait_until_healthy(self._load_timeout)
+        self._served = f"{self.server_program.name} {server.version(self.server_program.version)}".strip()
+        self._transport.move_to(server.base_url)
+
+    async def generate(self, request: Request) -> Response:
+        """The server's answer, of whichever start. Raises BackendDownError where no start helps any more."""
+        response = await self._upkeep.answer(request)
+        if response.error is not None or response.fingerprint:
+            return response
+        return replace(response, fingerprint=self._served)
+
+    async def close(self) -> None:
+        self._upkeep.close()
+        await super().close()
+        server, self._server = self._server, None
+        if server is not None:
+            await asyncio.to_thread(server.end)
+
+
+class VLLMBackend(ServerBackend):
+    """A model that mmeval serves with vLLM: the server is started with the first call, and asked as ``openai`` does.
+
+    ``pretrained`` is a name of the hub or a folder. ``revision``, ``dtype``, ``quantization``, ``max_model_len``,
+    ``tensor_parallel_size``, ``data_parallel_size``, ``gpu_memory_utilization``, ``trust_remote_code`` and ``omni``
+    (vLLM-Omni) are the server's flags of these names, ``server_args`` its other ones. ``command`` is the program, which
+    may be of another environment; ``load_timeout`` the seconds until it can answer. The others are those of ``openai``.
+
+    Raises MissingError where the program is not on this machine, UsageError for arguments.
+    """
+
+    server_program = VLLM
+
+
+class SGLangBackend(ServerBackend):
+    """A model that mmeval serves with SGLang: the server is started with the first call, and asked as ``openai`` does.
+
+    The arguments are those of ``vllm``; ``command`` is the Python of the environment that holds SGLang.
+    """
+
+    server_program = SGLANG

@@ -1,0 +1,146 @@
+"""The programs that serve a model, and how the arguments of the backends are written for each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingError, UsageError
+from mmeval.model_backends.process.settings import words_of
+
+HOST = "127.0.0.1"
+"""Other machines cannot reach the server."""
+_OURS = frozenset(("host", "port", "model", "model_path", "served_model_name", "api_key"))
+"""What mmeval decides itself."""
+_OF_THE_MACHINE = frozenset(
+    (
+        *("pipeline_parallel_size", "pp_size", "api_server_count", "distributed_executor_backend", "base_gpu_id"),
+        *("max_num_seqs", "max_num_batched_tokens", "max_running_requests", "max_total_tokens", "swap_space"),
+        *("cpu_offload_gb", "download_dir", "max_parallel_loading_workers", "enforce_eager", "disable_cuda_graph"),
+        *("cuda_graph_max_bs", "disable_log_stats", "disable_log_requests", "enable_log_requests", "log_requests"),
+        *("log_level", "uvicorn_log_level", "enable_metrics", "watchdog_timeout"),
+    )
+)
+"""Flags of place, memory, speed and logs: no part of a model's identity."""
+
+
+@dataclass(frozen=True)
+class ServerProgram:
+    """A program that serves one model.
+
+    Its command line is ``command``, ``begin``, the model and flags, of which ``flags`` has the names of our arguments;
+    ``off`` begins a flag that switches off, empty where leaving the flag out does that. ``module`` has to be installed
+    for the usual command. ``version`` is the path at which the server tells its version.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    module: str
+    begin: tuple[str, ...]
+    flags: Mapping[str, str]
+    off: str
+    version: str
+    elsewhere: str
+
+    def command_from(self, given: str | Sequence[str]) -> tuple[str, ...]:
+        """The words that start the program. Raises MissingError where it is not on this machine."""
+        words = words_of(given) if given else self.command
+        beside = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+        place = shutil.which(words[0], path=beside)
+        if place is not None and (given or not self.module or importlib.util.find_spec(self.module)):
+            return (place, *words[1:])
+        missing = f"there is no program {words[0]!r} here" if given else f"{self.name} is not installed here"
+        raise MissingError(
+            missing,
+            name="command" if given else self.name,
+            how_to_fix=f"Install it ('pip install {self.name}'), or name the program of another environment with "
+            f"command={self.elsewhere}; a server that runs already is asked with --model openai.",
+        )
+
+    def words(self, model: str, args: Mapping[str, Any], server_args: Mapping[str, Any], port: int) -> list[str]:
+        """What follows the command: ``args`` by our names, ``server_args`` by the program's own."""
+        flags = {self.flags[name]: value for name, value in args.items()}
+        flags |= {f"--{name.replace('_', '-')}": value for name, value in server_args.items()}
+        written = [word for flag, value in flags.items() for word in self._written(flag, value)]
+        return [*self.begin, model, "--host", HOST, "--port", str(port), *written]
+
+    def _written(self, flag: str, value: Any) -> list[str]:
+        if value is True:
+            return [flag]
+        if value is False:
+            return [flag.replace("--", self.off, 1)] if self.off else []
+        if isinstance(value, Mapping):
+            return [flag, json.dumps(value)]
+        return [flag, *map(str, value)] if isinstance(value, (list, tuple)) else [flag, str(value)]
+
+    def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of our arguments that are given. Raises UsageError for one that the program has no flag for."""
+        given = {name: value for name, value in args.items() if value}
+        for name in given:
+            if name not in self.flags:
+                raise UsageError(f"{self.name} has no flag for {name}: leave it out", name=name)
+        return given
+
+    def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The program's own flags, with ``_`` in their names. Raises UsageError for those that mmeval sets."""
+        found = {name.lstrip("-").replace("-", "_"): value for name, value in given.items()}
+        ours = {flag.lstrip("-").replace("-", "_"): name for name, flag in self.flags.items()}
+        for name in found:
+            if name in _OURS:
+                raise UsageError(f"server_args: {name} is set by mmeval; leave it out", name="server_args")
+            if own := ours.get(name, name if name in self.flags else ""):
+                raise UsageError(f"server_args: {name} is the argument {own} of {self.name}", name="server_args")
+        return found
+
+
+def of_the_model(server_args: Mapping[str, Any]) -> dict[str, Any]:
+    """Those flags that may change answers."""
+    return {name: value for name, value in sorted(server_args.items()) if name not in _OF_THE_MACHINE}
+
+
+VLLM = ServerProgram(
+    name="vllm",
+    command=("vllm",),
+    module="",
+    begin=("serve",),
+    flags={
+        "revision": "--revision",
+        "dtype": "--dtype",
+        "quantization": "--quantization",
+        "max_model_len": "--max-model-len",
+        "tensor_parallel_size": "--tensor-parallel-size",
+        "data_parallel_size": "--data-parallel-size",
+        "gpu_memory_utilization": "--gpu-memory-utilization",
+        "trust_remote_code": "--trust-remote-code",
+        "omni": "--omni",
+    },
+    off="--no-",
+    version="/version",
+    elsewhere="/opt/vllm/bin/vllm",
+)
+SGLANG = ServerProgram(
+    name="sglang",
+    command=(sys.executable,),
+    module="sglang",
+    begin=("-m", "sglang.launch_server", "--model-path"),
+    flags={
+        "revision": "--revision",
+        "dtype": "--dtype",
+        "quantization": "--quantization",
+        "max_model_len": "--context-length",
+        "tensor_parallel_size": "--tensor-parallel-size",
+        "data_parallel_size": "--data-parallel-size",
+        "gpu_memory_utilization": "--mem-fraction-static",
+        "trust_remote_code": "--trust-remote-code",
+    },
+    off="",
+    version="/get_server_info",
+    elsewhere="/opt/sglang/bin/python",
+)

@@ -1,0 +1,134 @@
+"""A server at work: started on its leash, waited for, and its end put into words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from mmeval.errors import MmevalError
+from mmeval.model_backends.servers.programs import HOST
+from mmeval.system import Leash, ending, last_lines
+from mmeval.wording import printable
+
+LOOK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
+"""Between two looks whether it is healthy, and how long it may take to say so."""
+END_SECONDS, DEATH_SECONDS = 5.0, 2.0
+"""How long it may take to end after SIGTERM, and once it answers no more."""
+_OUT_OF_MEMORY = re.compile(
+    rb"[^\n]*(?:out of memory|no available memory|not enough memory|cannot allocate memory|free memory on device"
+    rb"|kv cache is needed, which is larger)[^\n]*",
+    re.IGNORECASE,
+)
+_LARGEST_LOG = 2**24
+_MOST_CHARS = 300
+
+
+class Server:
+    """One start of a server. ``name`` is what messages call it, ``words`` its command line for a port.
+
+    What it writes goes into the file ``log``, else into a temporary one.
+    """
+
+    def __init__(self, name: str, words: Callable[[int], Sequence[str]], log: Path | None) -> None:
+        self.port = _free_port()
+        self.base_url = f"http://{HOST}:{self.port}/v1"
+        self._name, self._path = name, log
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+        self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115  closed by `end`
+        self._begin = os.fstat(self._log.fileno()).st_size
+        self._ending, self._said, self._advice = threading.Lock(), "", ""
+        # A key that the server would ask for is nothing that its calls have.
+        environment = {name: value for name, value in os.environ.items() if name != "VLLM_API_KEY"}
+        in_one_stream = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
+        self._leash = Leash([*in_one_stream, *words(self.port)], errors=self._log, env=environment)
+
+    def wait_until_healthy(self, seconds: float) -> None:
+        """Wait until it can answer. Raises MmevalError where it cannot; it is ended then."""
+        until = time.monotonic() + seconds
+        while not self._is_healthy():
+            if self._leash.has_ended:
+                raise MmevalError(f"{self.end()} before it could answer{self._said}{self._advice}")
+            if time.monotonic() > until:
+                self.end()
+                waited = f"is not healthy after {seconds:g} seconds (load_timeout)"
+                raise MmevalError(f"{self._name} {waited}{self._said}{self._advice}")
+            time.sleep(LOOK_SECONDS)
+
+    def version(self, path: str) -> str:
+        """What it says of its version; empty where that cannot be read."""
+        with contextlib.suppress(OSError, HTTPException, ValueError, KeyError, TypeError):
+            return str(json.loads(self._get(path)[1])["version"])
+        return ""
+
+    def is_dead(self) -> bool:
+        """Whether it cannot answer any more, though its program may still be there."""
+        if self._leash.has_ended:
+            return True
+        try:
+            return self._get("/health")[0] == 503
+        except (OSError, HTTPException) as error:
+            return isinstance(error, ConnectionError)
+
+    def death(self) -> str:
+        """How it ended, in words; one that is dead and still there is ended."""
+        until = time.monotonic() + DEATH_SECONDS
+        while not self._leash.has_ended and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
+        is_there = not self._leash.has_ended
+        how = self.end()
+        return f"{self._name} answers no more{self._said}" if is_there else f"{how}{self._said}"
+
+    def end(self) -> str:
+        """End it with all that it has started; how it ended. It is given some seconds to do so itself."""
+        with self._ending:
+            status = self._leash.end(END_SECONDS, signal.SIGTERM)
+            if not self._log.closed:
+                self._said = self._last_words()
+                self._log.close()
+            return f"{self._name} {ending(status)}"
+
+    def _is_healthy(self) -> bool:
+        with contextlib.suppress(OSError, HTTPException):
+            return self._get("/health")[0] == 200
+        return False
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        connection = HTTPConnection(HOST, self.port, timeout=ANSWER_SECONDS)
+        try:
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+    def _last_words(self) -> str:
+        """What its log holds of its end: of memory that has run out the line that says so, which others follow."""
+        handle = self._log.fileno()
+        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LARGEST_LOG, self._begin))
+        if found:
+            self._advice = (
+                ". Its memory does not suffice: try another gpu_memory_utilization, a smaller max_model_len, a larger "
+                "tensor_parallel_size, or quantization"
+            )
+            said = f"; it wrote: {printable(found[-1].decode('utf-8', 'replace').strip(), limit=_MOST_CHARS)}"
+        else:
+            said = last_lines(handle, self._begin)
+        return f"{said}; its log is {self._path}" if self._path else said
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port

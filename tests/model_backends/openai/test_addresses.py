@@ -1,0 +1,98 @@
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.addresses import Addresses
+from mmeval.records import Response
+from tests.support.mock_openai_server import MockServer
+from tests.support.openai_calls import request
+
+A, B, C = (f"http://{host}:8000/v1" for host in ("a", "b", "c"))
+WARNINGS = "mmeval.model_backends.openai.addresses"
+
+
+@contextlib.contextmanager
+def two_servers(**first: float) -> Iterator[tuple[MockServer, MockServer]]:
+    with MockServer(**first) as one, MockServer() as other:
+        yield one, other
+
+
+async def ask(backend: OpenAIBackend, count: int) -> list[Response]:
+    return await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(count)))
+
+
+def answers(one: MockServer, other: str, count: int) -> list[Response]:
+    async def run() -> list[Response]:
+        backend = OpenAIBackend(model="m", base_url=one.url, replicas=other)
+        try:
+            return await ask(backend, count)
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
+
+
+def test_calls_go_to_the_least_busy_address() -> None:
+    with two_servers(latency=0.3) as (slow, quick):
+        found = answers(slow, quick.url, 8)
+        assert [response.error for response in found] == [None] * 8
+        assert (slow.stats()["answered"], quick.stats()["answered"]) == (4, 4)
+    addresses = Addresses((A, B, C))
+    assert [addresses.next().base_url for _ in range(4)] == [A, B, C, A]
+    busy = addresses.next()
+    busy.calls = 2
+    assert {addresses.next().base_url for _ in range(4)} == {A, C}
+
+
+def test_an_address_that_is_down_is_left_out_aloud_once(caplog: pytest.LogCaptureFixture) -> None:
+    with MockServer() as gone:
+        pass
+    with MockServer() as there, caplog.at_level(logging.WARNING, WARNINGS):
+        found = answers(there, gone.url, 8)
+        assert (there.stats()["answered"], [response.error for response in found]) == (8, [None] * 8)
+    assert [gone.url.split("/")[2] in said for said in caplog.messages] == [True]
+
+
+def test_an_address_that_is_down_is_tried_again_later_by_one_call(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    addresses = Addresses((A, B))
+    down = addresses.next()
+    assert addresses.left_out(down, "it is down")
+    assert {addresses.next().base_url for _ in range(4)} == {B}
+    monkeypatch.setattr("mmeval.model_backends.openai.addresses.time.monotonic", lambda: 1e9)
+    busy = next(one for one in addresses._all if one is not down)
+    busy.calls = 1
+    assert [addresses.next().base_url for _ in range(3)] == [A, B, B]
+    with caplog.at_level(logging.WARNING, WARNINGS):
+        caplog.clear()
+        addresses.reached(down)
+    assert (down.down_until, len(caplog.messages)) == (None, 1)
+
+
+def test_where_none_can_be_reached_the_call_says_so_and_each_is_tried_in_turn() -> None:
+    addresses = Addresses((A, B))
+    first, second = addresses.next(), addresses.next()
+    assert [addresses.left_out(one, "it is down") for one in (first, second)] == [True, False]
+    seen = []
+    for _ in range(4):
+        seen.append(addresses.next())
+        addresses.left_out(seen[-1], "it is down")
+    assert [one.base_url for one in seen] == [A, B, A, B]
+
+
+def test_replicas_are_no_part_of_the_identity_and_are_checked_like_the_address(tmp_path: Path) -> None:
+    with_them = OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="http://localhost:2/v1/")
+    without = OpenAIBackend(model="m", base_url="http://localhost:1/v1")
+    assert with_them.identity == without.identity
+    assert with_them.provenance["replicas"] == ["http://localhost:2/v1"]
+    with pytest.raises(UsageError, match=r"replicas='localhost:2/v1'.*http://localhost:2/v1"):
+        OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="localhost:2/v1")
+    with pytest.raises(MissingDataError, match=r"https://api\.example\.com/v1"):
+        OpenAIBackend(model="m", base_url="http://localhost:1/v1", replicas="https://api.example.com/v1")

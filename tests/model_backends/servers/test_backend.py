@@ -1,0 +1,194 @@
+"""The backends over the stand-in: real processes, real sockets."""
+
+import asyncio
+import contextlib
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.backend.contract import LocalWork, Logged, Startable
+from mmeval.backend.create import create_backend
+from mmeval.costs.prices import is_billed
+from mmeval.errors import BackendDownError, MmevalError, UsageError
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.servers import SGLangBackend, VLLMBackend
+from mmeval.model_backends.servers.backend import ServerBackend
+from mmeval.records import Response
+from tests.support.openai_calls import request
+from tests.support.processes import gone
+from tests.support.server_runs import STAND_IN, ServerRuns
+
+COMMAND = [sys.executable, str(STAND_IN)]
+
+
+@contextlib.contextmanager
+def stand_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str = "", kind: type[ServerBackend] = VLLMBackend, **args: Any
+) -> Iterator[tuple[ServerBackend, ServerRuns]]:
+    """A backend whose server misbehaves so; no process is left of it."""
+    runs = ServerRuns(folder, [], fault)
+    for name in ("STAND_IN_FAULT", "STAND_IN_NOTES"):
+        monkeypatch.setenv(name, runs.environment[name])
+    yield kind(pretrained="org/m", command=COMMAND, **args), runs
+    assert gone(runs.processes())
+
+
+def ask(backend: ServerBackend, *words: str) -> list[Response]:
+    async def run() -> list[Response]:
+        try:
+            return await asyncio.gather(*(backend.generate(request(word)) for word in words))
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", [VLLMBackend, SGLangBackend])
+def test_the_server_is_started_with_the_first_call_and_asked(
+    kind: type[ServerBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stand_in(tmp_path, monkeypatch, kind=kind, tensor_parallel_size=2) as (backend, runs):
+        log = tmp_path / "workers" / "model-1.log"
+        backend.log_into(log)
+        assert runs.starts() == []
+        found = ask(backend, "one", "two")
+        assert [response.text for response in found] == ["one", "two"]
+        assert {response.fingerprint for response in found} == {f"{backend.server_program.name} 0.0.stand-in"}
+        ((_, model, flags),) = runs.starts()
+        assert (model, "--tensor-parallel-size 2" in " ".join(flags)) == ("org/m", True)
+        assert "loading org/m" in log.read_text()
+
+
+def test_a_backend_that_was_closed_starts_its_server_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+        assert [ask(backend, "one")[0].text, ask(backend, "two")[0].text] == ["one", "two"]
+        assert len(runs.starts()) == 2
+
+
+@pytest.mark.parametrize("fault", ["deadly", "engine"])
+def test_a_request_that_ends_the_server_each_time_fails_alone(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stand_in(tmp_path, monkeypatch, fault) as (backend, runs):
+        found = ask(backend, *(f"q{i}" for i in range(4)), "deadly", *(f"q{i}" for i in range(4, 8)))
+        error = found.pop(4).error
+        assert [response.text for response in found] == [f"q{i}" for i in range(8)]
+        assert error is not None
+        assert (error.kind, "had it when it died before" in error.message) == ("internal", True)
+        assert ("the last words" in error.message) == (fault == "deadly")
+        assert len(runs.starts()) == 3
+
+
+def test_a_server_that_is_killed_between_two_calls_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(backend: ServerBackend, runs: ServerRuns) -> list[Response]:
+        try:
+            first = await backend.generate(request("one"))
+            os.kill(runs.starts()[0][0], signal.SIGKILL)
+            assert await asyncio.to_thread(gone, {runs.starts()[0][0]})
+            return [first, *await asyncio.gather(*(backend.generate(request(f"q{i}")) for i in range(4)))]
+        finally:
+            await backend.close()
+
+    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+        assert [response.text for response in asyncio.run(run(backend, runs))] == ["one", "q0", "q1", "q2", "q3"]
+        assert (len(runs.starts()), sorted(runs.noted("asked"))) == (2, ["one", "q0", "q1", "q2", "q3"])
+
+
+def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmeval.model_backends.servers.upkeep.DEATHS_IN_A_ROW", 3)
+    with (
+        stand_in(tmp_path, monkeypatch, "deadly") as (backend, runs),
+        pytest.raises(BackendDownError, match="3 times in a row") as caught,
+    ):
+        ask(backend, "deadly 1", "deadly 2")
+    assert "the last words" in str(caught.value)
+    assert len(runs.starts()) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("unhealthy", r"not healthy after 0\.5 seconds.*\(load_timeout\).*loading org/m"),
+        ("memory", r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len"),
+        ("no module", r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'"),
+    ],
+)
+def test_a_server_that_cannot_answer_says_why(
+    fault: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 0.5 if fault == "unhealthy" else 20
+    with stand_in(tmp_path, monkeypatch, fault, load_timeout=seconds) as (backend, runs):
+        backend.log_into(tmp_path / "model-1.log")
+        with pytest.raises(MmevalError, match=words) as caught:
+            ask(backend, "one")
+        assert (str(tmp_path / "model-1.log") in str(caught.value), len(runs.starts())) == (True, 1)
+
+
+def test_a_server_that_does_not_end_by_itself_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.model_backends.servers.server.END_SECONDS", 0.2)
+    with stand_in(tmp_path, monkeypatch, "stubborn") as (backend, _runs):
+        assert ask(backend, "one")[0].text == "one"
+
+
+def backend(**args: Any) -> VLLMBackend:
+    return VLLMBackend(**{"pretrained": "org/m", "command": COMMAND, **args})
+
+
+def test_the_identity_is_the_model_and_not_where_it_runs(tmp_path: Path) -> None:
+    usual = backend().identity
+    assert (usual["backend"], usual["model"], "base_url" in usual) == ("vllm", "org/m", False)
+    elsewhere: list[dict[str, Any]] = [
+        *({"tensor_parallel_size": 2}, {"data_parallel_size": 2}, {"gpu_memory_utilization": 0.5}),
+        *({"command": [sys.executable]}, {"load_timeout": 5}, {"trust_remote_code": True}, {"timeout": 5}),
+        {"server_args": {"max-num-seqs": 8}},
+    ]
+    assert [backend(**args).identity == usual for args in elsewhere] == [True] * len(elsewhere)
+    other: list[dict[str, Any]] = [
+        *({"revision": "2"}, {"dtype": "half"}, {"quantization": "fp8"}, {"max_model_len": 9}, {"omni": True}),
+        *({"server_args": {"kv_cache_dtype": "fp8"}}, {"send_seed": False}, {"pretrained": "org/n"}),
+    ]
+    assert [backend(**args).identity == usual for args in other] == [False] * len(other)
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.json").write_text("{}")
+    mine = backend(pretrained=str(tmp_path / "m")).identity
+    (tmp_path / "m" / "config.json").write_text("{ }")
+    changed = backend(pretrained=str(tmp_path / "m")).identity
+    assert (mine["model"], mine["weights"] == changed["weights"]) == ("m", False)
+
+
+def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> None:
+    of_openai, ours = (set(inspect.signature(kind).parameters) for kind in (OpenAIBackend, VLLMBackend))
+    assert of_openai - ours == {
+        *("model", "base_url", "replicas", "api_key_file", "organization", "project", "batch"),
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"tensor_parallel_size": 0}, {"gpu_memory_utilization": 2}, {"load_timeout": 0}, {"max_model_len": -1}),
+        *({"server_args": "x"}, {"server_args": {"port": 1}}),
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        create_backend("vllm", {"pretrained": "org/m", "command": COMMAND, **wrong})
+
+
+def test_its_calls_cost_nothing_and_are_as_many_as_of_any_server() -> None:
+    one = backend()
+    assert isinstance(one, Startable)
+    assert isinstance(one, Logged)
+    assert isinstance(one, LocalWork)
+    assert (is_billed(one), one.usual_connections) == (False, 0)
