@@ -48,9 +48,7 @@ def stored_selection(
             there = {output for entry in kept for output in entry.bound.metric.outputs}
             task = replace(task, metrics=kept, numbers=tuple(n for n in task.numbers if there.issuperset(n.of)))
         if data := config.get("data"):
-            task = replace(
-                task, config={**task.config, "data": data}, comparable=task.comparable and data != "bundled"
-            )
+            task = replace(task, config={**task.config, "data": data}, comparable=task.comparable and data != "bundled")
         tasks.append(task)
     check_prompt_names(tasks, overrides)
     groups = []

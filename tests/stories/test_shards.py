@@ -224,6 +224,17 @@ def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> 
     assert shards.server.stats()["requests"] == 41
 
 
+def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    (plan,) = shards.path("2/2").glob("scores/*/*/plan.json")
+    plan.write_bytes(plan.read_bytes()[:40])
+    refused = shards.merge()
+    shutil.rmtree(plan.parent)
+    again, merged = shards.ask("2/2"), shards.merge()
+    assert (refused.code, str(plan) in refused.error, again, merged.code) == (2, True, [0], 0), refused.err
+    assert (plan.exists(), shards.server.stats()["requests"]) == (True, 40)
+
+
 def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -> None:
     whole = shards.whole()
     shards.ask("1/2", "2/2")
@@ -279,7 +290,7 @@ def test_what_is_scored_otherwise_on_another_machine_is_refused_by_its_metric(sh
     shards.ask("1/2")
     elsewhere(shards, "2/2", "--metric_args", '{"exact_match": {"ignore_case": false}}')
     refused = shards.merge()
-    assert (refused.code, "tasks.ask.metric_list" in refused.error) == (2, True), refused.err
+    assert (refused.code, "metric_list[0].ignore_case none -> false" in refused.error) == (2, True), refused.err
 
 
 def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> None:
