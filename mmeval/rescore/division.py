@@ -17,8 +17,8 @@ from mmeval.store.shard import Shard, shards_of
 from mmeval.system.json_lines import from_line, unsealed_document
 from mmeval.wording import file_name, some
 
-CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify")
-"""The settings that say which samples a run takes."""
+CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
+"""The settings that say which samples a run takes, and whether it scores them."""
 
 
 class StoredShard(NamedTuple):
@@ -127,8 +127,8 @@ def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) ->
 def _check_pair(run: Path, first: StoredShard, other: str, changes: Sequence[str]) -> None:
     if changes:
         raise IdentityChangedError(
-            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run the wrong one again with "
-            "--fresh, or move its folder away"
+            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run the wrong one again as "
+            "the other, or move its folder away"
         )
 
 

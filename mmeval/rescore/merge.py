@@ -163,7 +163,8 @@ class _MergedTrials(Runner):
             self._trials[run.task.name] = len(latest)
             for _, error in sorted(latest.items(), key=lambda trial: trial[0]):
                 self._tell(None if error is None else ErrorInfo.from_json(error))
-        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {', '.join(self._numbers)}")
+        shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
+        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
 
     def _tell(self, error: ErrorInfo | None) -> None:
         if error is None:
@@ -173,10 +174,6 @@ class _MergedTrials(Runner):
         else:
             self.tally.failed[error.kind] += 1
             self.tally.examples.setdefault(error.kind, error.message)
-
-    @property
-    def _numbers(self) -> list[str]:
-        return [str(one.shard) for one in sorted(self._division.shards)]
 
     def so_far(self) -> str:
         return ""

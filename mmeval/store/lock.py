@@ -54,7 +54,8 @@ class Lock:
                 failed.callback(self._lease.end)
             if not shared:
                 os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, f"{_myself()} since {time.strftime('%F %T')}\n".encode(), 0)
+                said = f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n"
+                os.pwrite(self._descriptor, said.encode(), 0)
             failed.pop_all()
 
     @property
@@ -96,10 +97,6 @@ def _flock(descriptor: int, kind: int) -> bool:
             return False
         raise
     return True
-
-
-def _myself() -> str:
-    return f"pid {os.getpid()} on {socket.gethostname()}"
 
 
 class _Holder(NamedTuple):

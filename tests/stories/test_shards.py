@@ -182,8 +182,9 @@ def elsewhere(shards: Shards, shard: str, *more: str) -> None:
         (("--model_args", "temperature_of=1"), ("model.",)),
         (("--limit", "5"), ("settings.limit none -> 5",)),
         (("--repeats", "3"), ("tasks.ask.repeats 2 -> 3",)),
+        (("--predict_only",), ("settings.predict_only false -> true",)),
     ],
-    ids=["seed", "model", "limit", "repeats"],
+    ids=["seed", "model", "limit", "repeats", "scores"],
 )
 def test_shards_that_differ_are_refused_by_their_field(
     shards: Shards, more: tuple[str, ...], words: tuple[str, ...]
