@@ -15,10 +15,10 @@ from mmeval.scoring.score_set import PLAN
 from mmeval.store.run_folder import RunFolder, differences
 from mmeval.store.shard import Shard, shards_of
 from mmeval.system.json_lines import from_line, unsealed_document
-from mmeval.wording import file_name
+from mmeval.wording import file_name, some
 
-CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify")
-"""The settings that say which samples a run takes."""
+CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
+"""The settings that say which samples a run takes, and whether it scores them."""
 
 
 class StoredShard(NamedTuple):
@@ -46,12 +46,17 @@ class StoredShard(NamedTuple):
         return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
 
     def definition(self, task: str) -> dict[str, Any]:
-        """What its score rows of a task depend on; empty where it has none."""
+        """What its score rows of a task depend on; empty where it has none. Raises UsageError for a damaged record."""
         sets = self.path / "scores" / file_name(task)
         name = self.of_whole.get("score_sets", {}).get(task)
         newest = max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=sets)
         file = (sets / name if name else newest) / PLAN
-        return unsealed_document(from_line(file.read_bytes())) if file.is_file() else {}
+        try:
+            return unsealed_document(from_line(file.read_bytes())) if file.is_file() else {}
+        except ValueError as error:
+            raise UsageError(
+                f"{file}: is damaged ({error}); remove its folder, and run shard {self.shard} again to score it"
+            ) from None
 
     @property
     def started(self) -> str:
@@ -122,8 +127,8 @@ def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) ->
 def _check_pair(run: Path, first: StoredShard, other: str, changes: Sequence[str]) -> None:
     if changes:
         raise IdentityChangedError(
-            f"{run}: shard {first.shard} and {other} differ ({'; '.join(changes)}). Run the wrong one again with "
-            "--fresh, or move its folder away"
+            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run the wrong one again as "
+            "the other, or move its folder away"
         )
 
 

@@ -161,9 +161,10 @@ class _MergedTrials(Runner):
                     latest[trial_key(row["i"], row["n"])] = row.get("error")
             self._made[run.task.name] = {key >> 16 for key in latest}
             self._trials[run.task.name] = len(latest)
-            for error in latest.values():
+            for _, error in sorted(latest.items(), key=lambda trial: trial[0]):
                 self._tell(None if error is None else ErrorInfo.from_json(error))
-        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {', '.join(self._numbers)}")
+        shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
+        self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
 
     def _tell(self, error: ErrorInfo | None) -> None:
         if error is None:
@@ -173,10 +174,6 @@ class _MergedTrials(Runner):
         else:
             self.tally.failed[error.kind] += 1
             self.tally.examples.setdefault(error.kind, error.message)
-
-    @property
-    def _numbers(self) -> list[str]:
-        return [str(one.shard) for one in sorted(self._division.shards)]
 
     def so_far(self) -> str:
         return ""
@@ -194,7 +191,8 @@ class _MergedTrials(Runner):
         return f"run {score_command(self.path, self.selection.tasks, self.options.roles, self.options.roles)}"
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
-        lost = [*lost_complaints(self.tally, again="its shard's command"), *unasked_complaints(self.tally)]
+        lost = lost_complaints(self.tally, again="its shard's command")
+        not_asked = tuple(unasked_complaints(self.tally))
         subsets = {
             name: Subset(subset["of"], len(self._made[name]), tuple(subset["how"]))
             for name, subset in self._whole.get("subsets", {}).items()
@@ -204,7 +202,8 @@ class _MergedTrials(Runner):
             subsets=subsets,
             roles=dict(self.options.roles),
             metric_device=self._whole.get("metric_device", ""),
-            complaints=(*lost, *outcome.complaints),
+            complaints=(*lost, *not_asked, *outcome.complaints),
+            not_asked=not_asked,
         )
         if not self._division.lacking:
             return outcome

@@ -35,13 +35,21 @@ def stored_selection(
     for name, file in files.items():
         config = record["tasks"][name]
         skipped = () if metrics else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
-        changed = replace(overrides, data="", data_dir=None, skip_metric=(*overrides.skip_metric, *skipped))
+        changed = replace(
+            overrides,
+            data="",
+            data_dir=None,
+            system_instruction=config.get("system_instruction", ""),
+            skip_metric=(*overrides.skip_metric, *skipped),
+        )
         task = build(file, changed, roles=roles)
         if metrics:
             kept = _worth_scoring(task.metrics, metrics)
             there = {output for entry in kept for output in entry.bound.metric.outputs}
             task = replace(task, metrics=kept, numbers=tuple(n for n in task.numbers if there.issuperset(n.of)))
-        tasks.append(replace(task, comparable=task.comparable and config.get("data") != "bundled"))
+        if data := config.get("data"):
+            task = replace(task, config={**task.config, "data": data}, comparable=task.comparable and data != "bundled")
+        tasks.append(task)
     check_prompt_names(tasks, overrides)
     groups = []
     for group in record.get("groups", {}).values():

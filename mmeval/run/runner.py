@@ -293,8 +293,8 @@ def check_folders(options: RunOptions, record: Mapping[str, Any], identity: Mapp
         check_identity(other, RunFolder.read_record(other), identity, answers)
     if options.shard is None and not options.fresh and (left := [str(shard) for shard in unmerged(path, record)]):
         raise UsageError(
-            f"{path}: the answers of shard {', '.join(left)} are not in the run yet; 'mmeval merge --partial {path}' "
-            "joins them, then the same command asks what is left"
+            f"{path}: shard {', '.join(left)} was started and is not merged since; 'mmeval merge --partial {path}' "
+            "joins its answers, then the same command asks what is left"
         )
 
 

@@ -33,10 +33,10 @@ def _of_array(environ: Mapping[str, str]) -> Shard:
     task, first, step, _ = map(int, said)
     if (task - first) % step:
         raise UsageError("auto needs an array that is a plain range, such as 0-63; write I/N")
-    return _shard(str((task - first) // step), said[3], "the array")
+    return _shard(str((task - first) // step), said[3], "the SLURM array")
 
 
 def _shard(place: str, count: str, named: str) -> Shard:
     if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
-        raise UsageError(f"auto: {named} say {place} of {count}, which is no place from 0 on; write I/N")
+        raise UsageError(f"auto: place {place} of {count} by {named}; places are counted from 0. Write I/N")
     return Shard(int(count), int(place) + 1)

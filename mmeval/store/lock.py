@@ -51,9 +51,11 @@ class Lock:
             if not _flock(self._descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
                 name = f"{file.name}.{secrets.token_hex(6)}.lease" if shared else f"{file.name}.lease"
                 self._lease = _Lease(file.with_name(name), self._descriptor)
+                failed.callback(self._lease.end)
             if not shared:
                 os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, f"{_myself()} since {time.strftime('%F %T')}\n".encode(), 0)
+                said = f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n"
+                os.pwrite(self._descriptor, said.encode(), 0)
             failed.pop_all()
 
     @property
@@ -97,10 +99,6 @@ def _flock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _myself() -> str:
-    return f"pid {os.getpid()} on {socket.gethostname()}"
-
-
 class _Holder(NamedTuple):
     """What a lease says: its process, its host, and how long ago it was touched."""
 
@@ -136,10 +134,14 @@ class _Lease:
 
     def __init__(self, path: Path, clock: int) -> None:
         self._path = path
+        self._ended = threading.Event()
         self._descriptor = self._taken(clock)
         said = {"process": os.getpid(), "host": socket.gethostname()}
-        os.write(self._descriptor, json.dumps(said).encode())
-        self._ended = threading.Event()
+        try:
+            os.write(self._descriptor, json.dumps(said).encode())
+        except OSError:
+            self.end()
+            raise
         threading.Thread(target=self._beat, name="mmeval-lease", daemon=True).start()
 
     def _taken(self, clock: int) -> int:

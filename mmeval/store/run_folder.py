@@ -168,7 +168,8 @@ def _locked(folder: Path) -> Lock:
         ) from None
     except OSError as error:
         raise UsageError(
-            f"the run folder {folder} cannot be written or locked ({error.strerror}); choose another --output_path"
+            f"the run folder {folder} cannot be written or locked ({error.strerror}); make it writable, or choose "
+            "another --output_path"
         ) from None
 
 
@@ -202,6 +203,9 @@ def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
             yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for place, pair in enumerate(zip(before, now, strict=True)):
+            yield from differences(*pair, f"{name}[{place}]")
     elif before != now:
         yield f"{name} {_short(before)} -> {_short(now)}"
 

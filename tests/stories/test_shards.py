@@ -38,7 +38,7 @@ class Shards:
         write_questions(folder / "tasks", "ask", range(20))
 
     def command(self, *more: str, output: str = "runs") -> list[str]:
-        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples"]
+        flags = ["--repeats", "2", "--gen_kwargs", "temperature=1", "--log_samples", "--system_instruction", "Be brief"]
         return [*where(self.folder), *openai(self.server), *flags, "--output_path", str(self.folder / output), *more]
 
     def whole(self, *more: str) -> Path:
@@ -182,8 +182,9 @@ def elsewhere(shards: Shards, shard: str, *more: str) -> None:
         (("--model_args", "temperature_of=1"), ("model.",)),
         (("--limit", "5"), ("settings.limit none -> 5",)),
         (("--repeats", "3"), ("tasks.ask.repeats 2 -> 3",)),
+        (("--predict_only",), ("settings.predict_only false -> true",)),
     ],
-    ids=["seed", "model", "limit", "repeats"],
+    ids=["seed", "model", "limit", "repeats", "scores"],
 )
 def test_shards_that_differ_are_refused_by_their_field(
     shards: Shards, more: tuple[str, ...], words: tuple[str, ...]
@@ -222,6 +223,17 @@ def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> 
     assert (shards.merge().code, shards.server.stats()["requests"]) == (0, 41)
     assert mmeval(*shards.command()).code == 0
     assert shards.server.stats()["requests"] == 41
+
+
+def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    (plan,) = shards.path("2/2").glob("scores/*/*/plan.json")
+    plan.write_bytes(plan.read_bytes()[:40])
+    refused = shards.merge()
+    shutil.rmtree(plan.parent)
+    again, merged = shards.ask("2/2"), shards.merge()
+    assert (refused.code, str(plan) in refused.error, again, merged.code) == (2, True, [0], 0), refused.err
+    assert (plan.exists(), shards.server.stats()["requests"]) == (True, 40)
 
 
 def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -> None:
@@ -279,7 +291,7 @@ def test_what_is_scored_otherwise_on_another_machine_is_refused_by_its_metric(sh
     shards.ask("1/2")
     elsewhere(shards, "2/2", "--metric_args", '{"exact_match": {"ignore_case": false}}')
     refused = shards.merge()
-    assert (refused.code, "tasks.ask.metric_list" in refused.error) == (2, True), refused.err
+    assert (refused.code, "metric_list[0].ignore_case none -> false" in refused.error) == (2, True), refused.err
 
 
 def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> None:

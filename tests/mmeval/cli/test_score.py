@@ -28,9 +28,16 @@ def test_the_report_shows_the_model_and_settings_of_the_run(tmp_path: Path, caps
     assert score(tmp_path) == 0
     assert capsys.readouterr().out.splitlines()[0] == header
     again = latest(tmp_path / "runs")[0]
-    for key in ("config", "system_instruction", "n-samples", "model_name", "model_source"):
+    for key in ("config", "configs", "system_instruction", "n-samples", "model_name", "model_source"):
         assert again[key] == run[key]
     assert (again["configs"]["tiny"]["profile"], again["model_name"]) == ("official", "reference")
+
+
+def test_a_run_of_bundled_samples_stays_one(tmp_path: Path) -> None:
+    runs = str(tmp_path / "runs")
+    command = ["-M", "reference", "-t", "mmmg_audio_text_order", "--data", "bundled", "--output_path", runs]
+    assert (main([*command, "--score_workers", "0"]), score(tmp_path)) == (0, 0)
+    assert latest(tmp_path / "runs")[0]["configs"]["mmmg_audio_text_order"]["data"] == "bundled"
 
 
 def test_the_environment_may_name_metrics_and_a_flag_metadata(

@@ -64,6 +64,18 @@ def test_a_lease_is_held_like_a_lock_where_there_are_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("without_locks")
+@pytest.mark.parametrize("call", ["write", "pwrite"], ids=["of the lease", "of the lock"])
+def test_a_full_disk_leaves_no_lease_behind(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        patched.setattr(os, call, full)
+        Lock(tmp_path / "run.lock")
+    Lock(tmp_path / "run.lock").close()
+
+
+@pytest.mark.usefixtures("without_locks")
 def test_a_run_folder_without_locks_is_for_one_process_and_waits_for_its_writers(tmp_path: Path) -> None:
     with closing(RunFolder(tmp_path)), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
         RunFolder(tmp_path)
