@@ -29,8 +29,8 @@ _OUT_OF_MEMORY = re.compile(
     rb"|kv cache is needed, which is larger)[^\n]*",
     re.IGNORECASE,
 )
-_LARGEST_LOG = 2**24
-_MOST_CHARS = 300
+_LOG_BYTES, _MOST_CHARS = 2**20, 300
+"""Of the end of its log that is searched, and of a line that is shown."""
 
 
 class Server:
@@ -56,7 +56,7 @@ class Server:
     def wait_until_healthy(self, seconds: float) -> None:
         """Wait until it can answer. Raises MmevalError where it cannot; it is ended then."""
         until = time.monotonic() + seconds
-        while not self._is_healthy():
+        while self._leash.has_ended or not self._is_healthy():  # another program may have taken its port
             if self._leash.has_ended:
                 raise MmevalError(f"{self.end()} before it could answer{self._said}{self._advice}")
             if time.monotonic() > until:
@@ -115,7 +115,8 @@ class Server:
     def _last_words(self) -> str:
         """What its log holds of its end: of memory that has run out the line that says so, which others follow."""
         handle = self._log.fileno()
-        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LARGEST_LOG, self._begin))
+        begin = max(self._begin, os.fstat(handle).st_size - _LOG_BYTES)
+        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LOG_BYTES, begin))
         if found:
             self._advice = (
                 ". Its memory does not suffice: try another gpu_memory_utilization, a smaller max_model_len, a larger "

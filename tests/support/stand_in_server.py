@@ -49,6 +49,7 @@ class Connection(mock.Connection):
         else:
             if path in mock.PATHS:
                 note("asked", mock.last_text(json.loads(raw)))
+                note("keys", headers.get("authorization", ""))
             if FAULT in ("deadly", "engine") and b"deadly" in raw:
                 if FAULT == "deadly":
                     sys.stderr.write("the last words\n")
@@ -67,6 +68,7 @@ def main(words: list[str]) -> None:
     note("engines", engine.pid)
     print(f"loading {words[at + 1]}", flush=True)
     if FAULT in ("memory", "no"):
+        print("progress\n" * 2**21)
         sys.exit(OUT_OF_MEMORY if FAULT == "memory" else "ModuleNotFoundError: No module named 'sglang'")
 
     def end(*_: object) -> None:

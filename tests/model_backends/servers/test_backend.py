@@ -6,7 +6,9 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import pytest
 from mmeval.backend.contract import LocalWork, Logged, Startable
 from mmeval.backend.create import create_backend
 from mmeval.costs.prices import is_billed
-from mmeval.errors import BackendDownError, MmevalError, UsageError
+from mmeval.errors import BackendDownError, MissingDataError, MmevalError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.servers import SGLangBackend, VLLMBackend
 from mmeval.model_backends.servers.backend import ServerBackend
+from mmeval.model_backends.servers.programs import HOST
+from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
 from tests.support.openai_calls import request
 from tests.support.processes import gone
@@ -63,6 +67,34 @@ def test_the_server_is_started_with_the_first_call_and_asked(
         ((_, model, flags),) = runs.starts()
         assert (model, "--tensor-parallel-size 2" in " ".join(flags)) == ("org/m", True)
         assert "loading org/m" in log.read_text()
+
+
+def test_the_server_gets_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of another server")
+    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+        assert ask(backend, "one")[0].text == "one"
+        assert runs.noted("keys") == [""]
+
+
+def test_another_program_that_answers_at_its_port_is_not_taken_for_it() -> None:
+    def at_once(port: int) -> list[str]:
+        others.append(HTTPServer((HOST, port), Healthy))
+        threading.Thread(target=others[0].serve_forever).start()
+        return ["/bin/false"]
+
+    class Healthy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+    others: list[HTTPServer] = []
+    server = Server("the server", at_once, None)
+    while not server.is_dead():
+        pass
+    with pytest.raises(MmevalError, match="the server ended by itself with exit status 1"):
+        server.wait_until_healthy(5)
+    others[0].shutdown()
+    others[0].server_close()
 
 
 def test_a_backend_that_was_closed_starts_its_server_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,11 +210,12 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
     [
         *({"tensor_parallel_size": 0}, {"gpu_memory_utilization": 2}, {"load_timeout": 0}, {"max_model_len": -1}),
         *({"server_args": "x"}, {"server_args": {"port": 1}}),
+        *({"pretrained": ""}, {"pretrained": "./not/here"}),
     ],
     ids=str,
 )
 def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
+    with pytest.raises((UsageError, MissingDataError), match=next(iter(wrong))):
         create_backend("vllm", {"pretrained": "org/m", "command": COMMAND, **wrong})
 
 
