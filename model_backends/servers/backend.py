@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -98,8 +97,7 @@ class ServerBackend(OpenAIBackend):
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
         self._log: Path | None = None
-        self._server: Server | None = None
-        self._upkeep = Upkeep(self.start, super().generate, lambda: self._server)
+        self._upkeep = Upkeep(self.start, super().generate)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -123,7 +121,7 @@ class ServerBackend(OpenAIBackend):
         """Start the server, and wait until it can answer. Raises MmevalError where it cannot."""
         words = partial(self.server_program.words, self._settings.model, self._args, self._server_args)
         name = f"the server of {self.identity['model']} ({self.server_program.name})"
-        self._server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
+        self._upkeep.server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
         server.wait_until_healthy(self._load_timeout)
         self._served = f"{self.server_program.name} {server.version(self.server_program.version)}".strip()
         self._transport.move_to(server.base_url)
@@ -136,11 +134,8 @@ class ServerBackend(OpenAIBackend):
         return replace(response, fingerprint=self._served)
 
     async def close(self) -> None:
-        self._upkeep.close()
+        await self._upkeep.close()
         await super().close()
-        server, self._server = self._server, None
-        if server is not None:
-            await asyncio.to_thread(server.end)
 
 
 class VLLMBackend(ServerBackend):

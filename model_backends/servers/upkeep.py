@@ -28,16 +28,11 @@ class _Suspect(NamedTuple):
 
 
 class Upkeep:
-    """Asks a server that may die: ``start`` blocks until another one can answer, ``ask`` makes one call, ``current``
-    gives the server of the last start, if any."""
+    """Asks a server that may die: ``start`` sets ``server`` and blocks until it can answer, ``ask`` makes one call."""
 
-    def __init__(
-        self,
-        start: Callable[[], None],
-        ask: Callable[[Request], Awaitable[Response]],
-        current: Callable[[], Server | None],
-    ) -> None:
-        self._start, self._ask, self._current = start, ask, current
+    def __init__(self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]) -> None:
+        self.server: Server | None = None
+        self._start, self._ask = start, ask
         self._deaths = self._open = 0
         self._suspects: list[_Suspect] = []
         self._recovery: asyncio.Task[None] | None = None
@@ -47,7 +42,7 @@ class Upkeep:
         """The server's answer. A call that it has when it dies is asked once more when it is there again, alone.
         Raises BackendDownError where it is not there again."""
         while True:
-            if self._current() is None:
+            if self.server is None:
                 self._recover_from(None)
             while self._recovery is not None:
                 await asyncio.wait([self._recovery])
@@ -55,7 +50,7 @@ class Upkeep:
                 raise self._lost
             self._open += 1
             try:
-                server, response = self._current(), await self._ask(request)
+                server, response = self.server, await self._ask(request)
                 if not await self._is_end_of(server, response):
                     return response
             finally:
@@ -68,9 +63,13 @@ class Upkeep:
             if was_sent:
                 return await suspect.answer
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """End the server. A later call starts another."""
         if self._recovery is not None:
             self._recovery.cancel()
+        server, self.server = self.server, None
+        if server is not None:
+            await asyncio.to_thread(server.end)
 
     async def _is_end_of(self, server: Server | None, response: Response) -> bool:
         """Whether a call has failed because its server is dead."""
@@ -79,7 +78,7 @@ class Upkeep:
             return False
         if response.error.kind not in _AT_ITS_END:
             return False
-        return server is None or server is not self._current() or await asyncio.to_thread(server.is_dead)
+        return server is None or server is not self.server or await asyncio.to_thread(server.is_dead)
 
     def _recover_from(self, dead: Server | None) -> None:
         if self._recovery is None:
@@ -89,14 +88,14 @@ class Upkeep:
         """Have a server again in the place of one that is dead, or of none, and ask the calls that it had, one by one:
         the one that ends it again has failed, and no other. New calls wait until then."""
         try:
-            if self._current() is dead:
+            if self.server is dead:
                 await self._start_again()
             while self._open:  # they end with the server that had them, and may be suspects
                 await asyncio.sleep(LOOK_SECONDS)
             while self._suspects:
                 suspect = self._suspects[0]
                 response = await self._ask(suspect.request)
-                if await self._is_end_of(self._current(), response):
+                if await self._is_end_of(self.server, response):
                     death = await self._start_again()
                     said = f"{death}; it had this request alone, and had it when it died before"
                     response = Response.failed("internal", said)
@@ -114,7 +113,7 @@ class Upkeep:
 
     async def _start_again(self) -> str:
         """Start the server, and return how the one before it ended. Raises MmevalError where that does not help."""
-        death, server = "", self._current()
+        death, server = "", self.server
         if server is not None:
             death = await asyncio.to_thread(server.death)
             self._deaths += 1
