@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class _Suspect(NamedTuple):
-    """A call that the server had when it died."""
+    """A call that the server had when it died, twice."""
 
     request: Request
     answer: asyncio.Future[Response]
@@ -39,8 +39,9 @@ class Upkeep:
         self._lost: MmevalError | None = None
 
     async def answer(self, request: Request) -> Response:
-        """The server's answer. A call that it has when it dies is asked once more when it is there again, alone.
-        Raises BackendDownError where it is not there again."""
+        """The server's answer. A call that it has when it dies is asked again when it is there again; one that it has
+        at two deaths is asked alone. Raises BackendDownError where it is not there again."""
+        deaths = 0
         while True:
             if self.server is None:
                 self._recover_from(None)
@@ -55,12 +56,12 @@ class Upkeep:
                     return response
             finally:
                 self._open -= 1
+            deaths += response.error is not None and response.error.kind != "unreachable"  # else it was not sent
             suspect = _Suspect(request, asyncio.get_running_loop().create_future())
-            was_sent = response.error is not None and response.error.kind != "unreachable"
-            if was_sent:
+            if deaths > 1:
                 self._suspects.append(suspect)
             self._recover_from(server)
-            if was_sent:
+            if deaths > 1:
                 return await suspect.answer
 
     async def close(self) -> None:
@@ -85,8 +86,8 @@ class Upkeep:
             self._recovery = asyncio.get_running_loop().create_task(self._recover(dead))
 
     async def _recover(self, dead: Server | None) -> None:
-        """Have a server again in the place of one that is dead, or of none, and ask the calls that it had, one by one:
-        the one that ends it again has failed, and no other. New calls wait until then."""
+        """Have a server again in the place of one that is dead, or of none, and ask the suspects, one by one: the one
+        that ends it again has failed, and no other. All other calls wait until then."""
         try:
             if self.server is dead:
                 await self._start_again()
@@ -97,7 +98,7 @@ class Upkeep:
                 response = await self._ask(suspect.request)
                 if await self._is_end_of(self.server, response):
                     death = await self._start_again()
-                    said = f"{death}; it had this request alone, and had it when it died before"
+                    said = f"{death}; it had this request alone, and had it when it died twice before"
                     response = Response.failed("internal", said)
                 if not suspect.answer.done():
                     suspect.answer.set_result(response)
@@ -120,7 +121,7 @@ class Upkeep:
             if self._deaths >= DEATHS_IN_A_ROW:
                 said = f"{death}. It has died {self._deaths} times in a row without an answer"
                 raise BackendDownError(said, "mend that")
-            log.warning("%s. It is started again; the calls that it had are asked once more, one by one", death)
+            log.warning("%s. It is started again; the calls that it had are asked again", death)
         thread = OwnThread("mmeval-server")
         try:
             await thread.do(self._start)

@@ -51,7 +51,7 @@ def test_a_row_that_ends_the_server_each_time_fails_alone(tmp_path: Path) -> Non
     runs = ServerRuns(tmp_path, [*ROWS[:5], "deadly", *ROWS[5:]], "deadly")
     ended = runs.whole("--log_samples")
     assert (ended.code, number(runs)) == (3, {"value": 1.0, "scored": 12, "n": 13}), ended.err
-    assert (len(runs.starts()), gone(runs.processes())) == (3, True)
+    assert (len(runs.starts()), gone(runs.processes())) == (4, True)
 
 
 @pytest.mark.parametrize("command", ["dry run", "doctor", "ls"])

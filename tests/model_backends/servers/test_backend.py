@@ -24,6 +24,7 @@ from mmeval.model_backends.servers.backend import ServerBackend
 from mmeval.model_backends.servers.programs import HOST
 from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
+from tests.support.cli import wait_for
 from tests.support.openai_calls import request
 from tests.support.processes import gone
 from tests.support.server_runs import STAND_IN, ServerRuns
@@ -112,9 +113,9 @@ def test_a_request_that_ends_the_server_each_time_fails_alone(
         error = found.pop(4).error
         assert [response.text for response in found] == [f"q{i}" for i in range(8)]
         assert error is not None
-        assert (error.kind, "had it when it died before" in error.message) == ("internal", True)
+        assert (error.kind, "had it when it died twice before" in error.message) == ("internal", True)
         assert ("the last words" in error.message) == (fault == "deadly")
-        assert len(runs.starts()) == 3
+        assert len(runs.starts()) == 4
 
 
 def test_a_server_that_is_killed_between_two_calls_is_started_again(
@@ -132,6 +133,23 @@ def test_a_server_that_is_killed_between_two_calls_is_started_again(
     with stand_in(tmp_path, monkeypatch) as (backend, runs):
         assert [response.text for response in asyncio.run(run(backend, runs))] == ["one", "q0", "q1", "q2", "q3"]
         assert (len(runs.starts()), sorted(runs.noted("asked"))) == (2, ["one", "q0", "q1", "q2", "q3"])
+
+
+def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(backend: ServerBackend, runs: ServerRuns) -> None:
+        calls = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(6)]
+        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 6, "the calls")
+        os.kill(runs.starts()[0][0], signal.SIGKILL)
+        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 12, "the calls again")
+        for call in calls:
+            call.cancel()
+        await backend.close()
+
+    with stand_in(tmp_path, monkeypatch, "holds") as (backend, runs):
+        asyncio.run(run(backend, runs))
+        assert len(runs.starts()) == 2
 
 
 def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
