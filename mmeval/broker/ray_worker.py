@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import pickle
 import signal
 import threading
 import time
@@ -73,9 +74,10 @@ class Desk:
         self._desk.open()
         return self._taken()
 
-    def answer(self, batch: Sequence[BatchRow]) -> list[FromWorker]:
-        self._desk.answer(batch)
-        return self._taken()
+    def answer(self, batch: bytes) -> bytes:
+        """A batch and its answers as bytes: Ray takes longer for what else it sends."""
+        self._desk.answer(pickle.loads(batch))
+        return pickle.dumps(self._taken())
 
     def end(self) -> None:
         """Give back what it holds, and end the process."""
@@ -111,7 +113,7 @@ class RayWorker:
         self.kill()  # where its model is gone and it is not
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
-        made = cluster.connect().remote(Desk).options(**cluster.options(engine.cpus, engine.gpus))
+        made = cluster.actor_class(Desk).options(**cluster.options(engine.cpus, engine.gpus))
         self._actor = made.remote(self.job, cluster.shared)
         try:
             await self._placed()
@@ -131,7 +133,7 @@ class RayWorker:
 
     async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
         most = 0
-        for message in await self._call(self._actor.answer.remote(batch)):
+        for message in await self._call(self._actor.answer.remote(pickle.dumps(batch)), pickle.loads):
             found = heard(message, self.job)
             if isinstance(found, AnswerRow):
                 told(found)
@@ -158,10 +160,10 @@ class RayWorker:
         found = await asked
         self._node = self._cluster.node(found)
 
-    async def _call(self, answer: Awaitable[Any]) -> Any:
+    async def _call(self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found) -> Any:
         """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
         try:
-            return await answer
+            return read(await answer)
         except Exception as error:  # Ray has many, and an answer that cannot be read here is one of a dead worker, too
             self.kill()
             node = self._node
@@ -182,7 +184,7 @@ class RayPool(WorkerPool):
         self._job, self._role, self._cluster, self._share = job, role, cluster, share
         self._thread = OwnThread("mmeval-ray")
         self._watching: asyncio.Task[None] | None = None
-        self._headless = asyncio.Event()
+        self._at_work: set[asyncio.Task[int]] = set()
 
     async def start(self) -> None:
         await self._thread.do(self._cluster.connect)
@@ -193,16 +195,15 @@ class RayPool(WorkerPool):
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """As every pool does. Without a head nobody learns of deaths: what is at work gets a moment to arrive."""
         answering = asyncio.ensure_future(super().answer(batch, deliver))
-        headless = asyncio.ensure_future(self._headless.wait())
+        self._at_work.add(answering)
         try:
-            await asyncio.wait({answering, headless}, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait({answering}, timeout=END_SECONDS)
-            if not answering.done() and self._lost is not None:
-                raise self._lost
-            return answering.result()
+            return await answering
+        except asyncio.CancelledError:
+            if self._lost is None or not answering.cancelled():
+                raise
+            raise self._lost from None
         finally:
-            answering.cancel()
-            headless.cancel()
+            self._at_work.discard(answering)
 
     async def close(self) -> None:
         if self._watching is not None:
@@ -234,7 +235,9 @@ class RayPool(WorkerPool):
                 await self._grow()
             except BackendDownError as error:
                 self._lose(error)
-                self._headless.set()
+                await asyncio.sleep(END_SECONDS)
+                for answering in self._at_work:
+                    answering.cancel()
                 return
             except MmevalError as error:  # of nodes that are new, or all gone
                 if str(error) != said:

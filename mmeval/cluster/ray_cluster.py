@@ -77,6 +77,7 @@ class RayCluster:
         self._is_ours = self._is_looked_at = False
         self._head = ("", 0)
         self._seen: dict[str, RayNode] = {}
+        self._classes: dict[type, Any] = {}
         self._looked_at: dict[str, str] = {}
         """By node, why it is left out; empty for one that is not."""
 
@@ -152,6 +153,12 @@ class RayCluster:
         left_out = sorted(node for node, why in self._looked_at.items() if why)
         apart = {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}} if left_out else {}
         return {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, **apart}
+
+    def actor_class(self, made: type) -> Any:
+        """What starts actors of a class, which is sent to the cluster once."""
+        if made not in self._classes:
+            self._classes[made] = self.connect().remote(made)
+        return self._classes[made]
 
     def is_gone(self, node: RayNode) -> bool:
         """Whether a node is: whatever ran there has ended with it."""

@@ -61,6 +61,8 @@ class Lane:
         while self._bytes.total() > MOST_WAITING_BYTES:
             self._taken.clear()
             await self._taken.wait()
+        if self._bytes.total() > LARGEST_MESSAGE_BYTES:
+            await asyncio.sleep(0)  # else a model that answers at once would let no message go, and no row come back
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
         self.left += 1

@@ -55,7 +55,8 @@ class RayExecutor(ThreadPoolExecutor):
         actor = self._free.get()
         try:
             if actor is None:
-                actor = ray.remote(Scores).options(**self._cluster.options(1)).remote(self._setup, self._cluster.shared)
+                made = self._cluster.actor_class(Scores).options(**self._cluster.options(1))
+                actor = made.remote(self._setup, self._cluster.shared)
                 self._actors.add(actor)
             found: T = ray.get(actor.do.remote(work))
         except ray.exceptions.RayTaskError as error:

@@ -210,3 +210,15 @@ def test_rows_that_cannot_be_kept_end_the_lane() -> None:
     failed = in_lane(noting, add, plan(batch=8), deliver=full)
     assert {str(error) for error in failed} == {"disk full"}
     assert len(noting.messages) <= 3
+
+
+def test_rows_come_back_while_a_model_answers_without_a_pause() -> None:
+    noting, rows = Noting(), list[bytes]()
+
+    async def add(lane: Lane) -> None:
+        noting.gate.set()
+        for _ in range(5000):
+            await lane.add(0, b"x" * 1024)
+        assert len(b"".join(rows).splitlines()) > 2500
+
+    assert in_lane(noting, add, plan("toy_yes"), deliver=lambda _, made: rows.append(made)) == []

@@ -54,7 +54,7 @@ class Cluster:
     def options(self, _cpus: float, **_more: object) -> dict[str, Any]:
         return {}
 
-    def remote(self, _scores: type) -> Any:
+    def actor_class(self, _scores: type) -> Any:
         return SimpleNamespace(options=lambda: SimpleNamespace(remote=self._make))
 
     def _make(self, _setup: Setup, _shared: object) -> Actor:
