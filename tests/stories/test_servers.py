@@ -41,7 +41,7 @@ def test_without_the_program_a_run_ends_with_what_to_install(model: str, tmp_pat
 @pytest.mark.parametrize("fault", ["memory", "unhealthy"])
 def test_a_server_that_cannot_answer_ends_the_run_with_one_message(fault: str, tmp_path: Path) -> None:
     runs = ServerRuns(tmp_path, ROWS, fault)
-    ended = runs.whole(load_timeout=20 if fault == "memory" else 0.5)
+    ended = runs.whole(load_timeout=20 if fault == "memory" else 3)
     told = "CUDA out of memory" if fault == "memory" else "(load_timeout)"
     assert (ended.code, told in ended.error, "model-1.log" in ended.error) == (1, True, True)
     assert (runs.noted("asked"), gone(runs.processes())) == ([], True)

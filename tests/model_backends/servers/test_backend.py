@@ -168,7 +168,7 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("unhealthy", r"not healthy after 0\.5 seconds.*\(load_timeout\).*loading org/m"),
+        ("unhealthy", r"not healthy after 3 seconds.*\(load_timeout\).*loading org/m"),
         ("memory", r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len"),
         ("no module", r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'"),
     ],
@@ -176,7 +176,7 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
 def test_a_server_that_cannot_answer_says_why(
     fault: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = 0.5 if fault == "unhealthy" else 20
+    seconds = 3 if fault == "unhealthy" else 20
     with stand_in(tmp_path, monkeypatch, fault, load_timeout=seconds) as (backend, runs):
         backend.log_into(tmp_path / "model-1.log")
         with pytest.raises(MmevalError, match=words) as caught:
