@@ -19,7 +19,7 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.errors import MmevalError
 from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.response import HOPELESS, ErrorInfo, Response
 from mmeval.records.sample import Message, message
 
 if TYPE_CHECKING:  # it decodes, which programs do not
@@ -81,6 +81,13 @@ class Reply:
         if self.response.output is None:
             raise CallFailed(self.response.error or ErrorInfo("internal", "a reply without answer and without error"))
         return self.response.output
+
+    def problem(self) -> str:
+        """Why it cannot be used; empty if it can. Raises CallFailed for an error that another try may not meet."""
+        error = self.response.error
+        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
+            raise CallFailed(error)
+        return "" if error is None else f"{error.kind}: {error.message:.200}"
 
 
 Program: TypeAlias = Generator[Call | Sequence[Call], Any, T]

@@ -13,6 +13,7 @@ from mmeval.dataset.sampling import FEWER, Draw, Subset
 from mmeval.errors import Caught, UsageError
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
+from mmeval.system.number_set import NumberSet
 from mmeval.task.task import Task
 from mmeval.wording import counted
 
@@ -25,7 +26,7 @@ class SampleChoice:
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
-        self.taken: set[int] = set()
+        self.taken = NumberSet()
         self._task, self._options = task, options
         self._named = options.samples.get(task.name)
         self._counted: int | None = None

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 from mmeval.records.sample import Sample
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.system.json_lines import drop_damaged, line_at, open_append, read_rows, sealed, to_line, unsealed, writing
+from mmeval.system.number_set import NumberSet
 from mmeval.wording import file_name
 
 
@@ -22,7 +23,7 @@ class TaskRecords:
         self._sample_file, self.trial_file = _files(folder, task)
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
-        self._written: set[int] = set()
+        self._written = NumberSet()
         drop_damaged(self._sample_file)
         drop_damaged(self.trial_file)
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}

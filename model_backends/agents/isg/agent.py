@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -15,11 +15,11 @@ from mmeval.model_backends.agents.isg.dispatch import Tools
 from mmeval.model_backends.agents.isg.execution import Execution, Problem
 from mmeval.model_backends.agents.isg.layout import found_layout, stated_layout
 from mmeval.model_backends.agents.isg.plan import Step
-from mmeval.model_backends.agents.isg.profiles import Official, Standard
+from mmeval.model_backends.agents.isg.profiles import Profile
 from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
 from mmeval.model_backends.agents.isg.team import Team
-from mmeval.program import CallFailed, Program, Role, ask_one
-from mmeval.records import ErrorInfo, Request
+from mmeval.program import Call, CallFailed, Program, Role, ask_one
+from mmeval.records import ErrorInfo, GenerationParams, Request
 from mmeval.system import Checked
 
 Rounds = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
@@ -57,8 +57,12 @@ def isg_agent(
     """
     roles = {"select": tool_selector, "caption": captioner, "refine": refiner, "smooth": smoother}
     tools = Tools(text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph)
-    decided = Official() if profile == "official" else Standard()
-    team = Team(request, planner, roles, tools, prompts, decided, max_items)
+    given = request.params
+    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are JSON.
+    sampled = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
+    team = Team(
+        request, replace(planner, params=sampled), roles, tools, prompts, Profile(profile == "official"), max_items
+    )
     course = Course()
     error: ErrorInfo | None = None
     try:
@@ -66,7 +70,7 @@ def isg_agent(
             course.layout = stated_layout(team) if structure == "prompt" else (yield from found_layout(team))
         yield from _planned(team, course, refine)
         if course.problems:
-            course.answer = decided.given_up(course.answer) if course.exhausted else course.answer
+            course.answer = team.profile.given_up(course.answer) if course.exhausted else course.answer
         elif smooth and any(part.kind == "text" for part in course.answer.parts):
             course.smoothing = yield from smoothed(team, course.answer)
             course.answer = course.smoothing.answer
@@ -104,37 +108,33 @@ class Course:
 
 def _planned(team: Team, course: Course, refine: int) -> Program[None]:
     """The answer of a plan, and of those that are made again while there are problems."""
-    steps = yield from _plan(team, course, "plan")
+    reply = yield from ask_one(_plan(team, course))
+    reply.require()
     for left in range(refine, -1, -1):
-        if steps is None:
-            break
-        course.plans.append(steps)
-        execution = Execution(team, steps)
+        course.plans.append(_steps(team, reply.text))
+        execution = Execution(team, course.plans[-1])
         course.answer = yield from execution.answer()
         course.problems = sorted(execution.log, key=lambda problem: problem.step)
         course.log += [(len(course.plans) - 1, problem) for problem in course.problems]
         if not course.problems or not left:
             break
-        steps = yield from _plan(team, course, "refine")
+        reply = yield from ask_one(_plan(team, course))
+        if what := reply.problem():
+            team.warnings.append(f"no other plan is made: {what}")
+            break
     course.exhausted = bool(course.problems) and refine > 0
 
 
-def _plan(team: Team, course: Course, title: str) -> Program[list[Step] | None]:
-    """The steps of a plan, or of another one; None for another one that cannot be had."""
+def _plan(team: Team, course: Course) -> Call:
+    """The call for a plan; after one with problems, for another one."""
+    again = bool(course.plans)
+    example = plan.example(course.layout, *team.tools.usual(len(team.pictures)), sound=again)
+    shown: dict[str, Any] = {"pictures": Interleaved(tuple(team.pictures))}
+    if again:
+        shown = {"plan": plan.written(course.plans[-1]), "problems": list(map(str, course.problems))}
+    shown |= {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
+    return team.call("refine" if again else "plan", read=partial(_steps, team), example=example, **shown)
 
-    def read(text: str) -> list[Step]:
-        return plan.steps_of(team.profile.rows(text))
 
-    example = partial(plan.example, course.layout, *team.tools.usual(len(team.pictures)))
-    told: dict[str, Any] = {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
-    if title == "plan":
-        pictures = Interleaved(tuple(team.pictures))
-        call = team.call("plan", read=read, example=example(sound=False), pictures=pictures, **told)
-        return read((yield from ask_one(call)).require().text)
-    earlier, problems = plan.written(course.plans[-1]), list(map(str, course.problems))
-    call = team.call("refine", read=read, example=example(sound=True), plan=earlier, problems=problems, **told)
-    reply = yield from ask_one(call)
-    what = team.problem(reply)
-    if what:
-        team.warnings.append(f"no other plan is made: {what}")
-    return None if what else read(reply.text)
+def _steps(team: Team, text: str) -> list[Step]:
+    return plan.steps_of(team.profile.rows(text))

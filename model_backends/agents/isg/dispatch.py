@@ -109,12 +109,12 @@ class Tools:
         ]
 
     def unplayed(self, text: str) -> str:
-        """Why nothing of the run can do a step; empty where a tool may."""
-        words = {word.lower() for word in _NAMED.findall(text)}
-        named = [kind for kind in KINDS if words & {kind.name.lower(), kind.role}]
-        if any(kind.name in self._found for kind in named) or (self._found and not named):
-            return ""
-        return f"nobody plays {named[0].name} (--role {named[0].role}=BACKEND)" if named else "no tool has a backend"
+        """Why nothing of the run can do a step; empty where the tool that it names first is there, or any may do it."""
+        found = _NAMED.search(text)
+        if found is None:
+            return "" if self._found else "no tool has a backend"
+        kind = next(kind for kind in KINDS if found[0].lower() in (kind.name.lower(), kind.role))
+        return "" if kind.name in self._found else f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
 
     def selected(self, reply: str) -> Selected:
         """The tool of a selector's reply, with its arguments. Raises ReplyError."""

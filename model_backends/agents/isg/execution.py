@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
@@ -24,11 +24,12 @@ class Problem(NamedTuple):
         return f"step {self.step}: {self.what}"
 
 
-class Made(NamedTuple):
-    """A picture, and which of the steps that call tools has made it, from 0."""
+class Job(NamedTuple):
+    """A step that calls a tool: its number from 1, the ``<GEN_k>`` of its first picture, and the pictures it names."""
 
-    part: Part
-    at: int
+    step: int
+    first: int
+    pictures: Sequence[Part]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Execution:
     team: Team
     steps: Sequence[Step]
     log: list[Problem] = field(default_factory=list)
-    made: dict[int, Made] = field(default_factory=dict)
+    made: dict[int, Part] = field(default_factory=dict)
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -46,68 +47,62 @@ class Execution:
         return (yield from self._put_together())
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools, each with its place among these."""
+        """The first pass: steps that call tools. It ends with those that are asked beside one that has a problem."""
+        profile, most = self.team.profile, self.team.max_items
         calls = [number for number, step in enumerate(self.steps, 1) if step.label == CALL]
-        for number in calls[self.team.max_items :][:1]:
-            self._note(number, f"a plan calls tools in {self.team.max_items} steps at most")
-        calls = calls[: self.team.max_items]
-        for now in self.team.profile.order([self.steps[number - 1].needs for number in calls]):
-            problems = len(self.log)
-            ready = {at: parts for at in now if (parts := self._pictures(calls[at], at)) is not None}
-            chosen = yield from self._select(ready, calls)
-            yield from self._draw(ready, chosen, calls)
-            if self.team.profile.stops(len(self.log) > problems):
+        if len(calls) > most:
+            self._note(calls[most], f"a plan calls tools in {most} steps at most")
+        calls = calls[:most]
+        for now in profile.order([self.steps[number - 1].needs for number in calls]):
+            problems, jobs = len(self.log), list[Job]()
+            for at in now:
+                first = profile.first_number(at, len(self.made))
+                if (pictures := self._pictures(calls[at], first)) is not None:
+                    jobs.append(Job(calls[at], first, pictures))
+            yield from self._draw((yield from self._select(jobs, len(calls))))
+            if len(self.log) > problems:
                 return
 
-    def _select(self, ready: Mapping[int, Sequence[Part]], calls: Sequence[int]) -> Program[dict[int, Selected]]:
-        """The tools of steps that have their pictures."""
-        team, asked, chosen = self.team, {}, dict[int, Selected]()
-        for at, pictures in ready.items():
-            text = self.steps[calls[at] - 1].text
+    def _select(self, jobs: Sequence[Job], calls: int) -> Program[list[tuple[Job, Selected]]]:
+        """The tools of steps, in a plan with so many that call one."""
+        team, asked = self.team, []
+        for job in jobs:
+            text = self.steps[job.step - 1].text
             if what := team.tools.unplayed(text):
-                self._note(calls[at], what)
+                self._note(job.step, what)
                 continue
-            asked[at] = team.call(
-                "select",
-                read=team.tools.selected,
-                example=team.tools.example(text),
-                step=text,
-                pictures=len(pictures),
-                tools=team.tools.to_json(),
-            )
-        replies = (yield from ask_all([*asked.values()])) if asked else []
-        for at, reply in zip(asked, replies, strict=True):
-            if what := team.problem(reply):
-                self._note(calls[at], f"no tool is chosen: {what}")
+            shown: dict[str, Any] = {"step": text, "pictures": len(job.pictures), "tools": team.tools.to_json()}
+            example = team.tools.example(text)
+            asked.append((job, team.call("select", read=team.tools.selected, example=example, **shown)))
+        replies = (yield from ask_all([call for _, call in asked])) if asked else []
+        chosen = []
+        for (job, _), reply in zip(asked, replies, strict=True):
+            if what := reply.problem():
+                self._note(job.step, f"no tool is chosen: {what}")
                 continue
-            found = team.tools.selected(reply.text)
-            needed, given = found.kind.pictures, len(ready[at])
+            selected = team.tools.selected(reply.text)
+            needed, given = selected.kind.pictures, len(job.pictures)
             what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
-            what = what or team.profile.crowded(found.tool, len(calls), at, 0)
-            if what:
-                self._note(calls[at], f"{found.kind.name}: {what}")
+            if what := what or team.profile.crowded(selected, calls):
+                self._note(job.step, f"{selected.kind.name}: {what}")
             else:
-                chosen[at] = found
+                chosen.append((job, selected))
         return chosen
 
-    def _draw(
-        self, ready: Mapping[int, Sequence[Part]], chosen: Mapping[int, Selected], calls: Sequence[int]
-    ) -> Program[None]:
+    def _draw(self, chosen: Sequence[tuple[Job, Selected]]) -> Program[None]:
         """The pictures of steps whose tool is chosen."""
-        profile, options = self.team.profile, self.team.request.params.options_of("image")
-        asked = [selected.call(ready[at], options) for at, selected in chosen.items()]
+        options = self.team.request.params.options_of("image")
+        asked = [selected.call(job.pictures, options) for job, selected in chosen]
         replies = (yield from ask_all(asked)) if asked else []
-        for (at, selected), reply in zip(chosen.items(), replies, strict=True):
-            self.team.problem(reply)
-            found = selected.tool.all_made(reply)
-            parts = found if isinstance(found, str) else profile.taken(selected, found)
+        for (job, selected), reply in zip(chosen, replies, strict=True):
+            reply.problem()  # an outage ends the answer
+            parts: Sequence[Part] | str = selected.tool.all_made(reply)
             if not isinstance(parts, str):
-                parts = profile.crowded(selected.tool, len(calls), at, len(parts)) or parts
+                parts = self.team.profile.taken(selected, parts, job.first)
             if isinstance(parts, str):
-                self._note(calls[at], f"{selected.kind.name}: {parts}")
+                self._note(job.step, f"{selected.kind.name}: {parts}")
                 continue
-            for number, part in enumerate(parts, profile.first_number(at, len(self.made))):
-                self.made[number] = Made(bare(part), at)
+            self.made |= {number: bare(part) for number, part in enumerate(parts, job.first)}
 
     def _put_together(self) -> Program[Interleaved]:
         """The second pass: steps that add pictures and texts."""
@@ -131,54 +126,52 @@ class Execution:
     def _of_answer(self) -> list[tuple[int, Step]]:
         """The steps that add pictures and texts, up to one with another label, and to the most that an answer holds."""
         found: list[tuple[int, Step]] = []
-        blocks = 0
+        blocks, most = 0, self.team.max_items
         for number, step in enumerate(self.steps, 1):
-            blocks += len(step.images) if step.label == ADD else step.label == CAPTION
-            if step.label not in LABELS or blocks > self.team.max_items:
-                most = f"an answer has {self.team.max_items} texts and pictures at most"
-                self._note(number, most if step.label in LABELS else f"{step.label:.40} is none of {', '.join(LABELS)}")
+            if step.label not in LABELS:
+                self._note(number, f"{step.label:.40} is none of {', '.join(LABELS)}")
                 break
-            found += [(number, step)] if step.label != CALL else []
+            blocks += len(step.images) if step.label == ADD else step.label == CAPTION
+            if blocks > most:
+                self._note(number, f"an answer has {most} texts and pictures at most")
+                break
+            found.append((number, step))
         return found
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
         """The texts of steps."""
-        texts = dict.fromkeys(numbers, "")
-        asked = {}
+        team, texts, asked = self.team, dict.fromkeys(numbers, ""), []
         for number in numbers:
             pictures = self._pictures(number)
             if pictures is None:
-                texts[number] = self.team.profile.failed_caption(self.log[-1].what)
+                texts[number] = team.profile.failed_caption(self.log[-1].what)
                 continue
             step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
             example = "This picture shows a thing."
-            asked[number] = self.team.call("caption", read=words, example=example, step=step, pictures=shown)
-        left = [*asked]
-        for now in self.team.profile.order([()] * len(left)):
-            replies = yield from ask_all([asked[left[at]] for at in now])
+            asked.append((number, team.call("caption", read=words, example=example, step=step, pictures=shown)))
+        for now in team.profile.order([()] * len(asked)):
+            replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):
-                what = self.team.problem(reply)
-                texts[left[at]] = self.team.profile.failed_caption(what) if what else reply.text
+                what = reply.problem()
+                texts[asked[at][0]] = team.profile.failed_caption(what) if what else reply.text
                 if what:
-                    self._note(left[at], what)
+                    self._note(asked[at][0], what)
         return texts
 
-    def _pictures(self, number: int, before: int | None = None) -> list[Part] | None:
-        """The pictures that a step names, of those that were made ``before`` a place; None where one is not there."""
+    def _pictures(self, number: int, below: int | None = None) -> list[Part] | None:
+        """The pictures that a step names, of those that were made ``below`` a number; None where one is not there."""
         found: list[Part] = []
         for name in self.steps[number - 1].images:
-            part = self._picture(name, before)
+            part = self._picture(name) if below is None or made_number(name) < below else None
             if part is None:
                 self._note(number, f"{name:.40} is no picture of the task, and none that was made before")
                 return None
             found.append(part)
         return found
 
-    def _picture(self, name: str, before: int | None = None) -> Part | None:
-        given, made = task_number(name), self.made.get(made_number(name))
-        if made is not None:
-            return made.part if before is None or made.at < before else None
-        return self.team.pictures[given] if 0 <= given < len(self.team.pictures) else None
+    def _picture(self, name: str) -> Part | None:
+        given = task_number(name)
+        return self.team.pictures[given] if 0 <= given < len(self.team.pictures) else self.made.get(made_number(name))
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))

@@ -24,7 +24,7 @@ def found_layout(team: Team) -> Program[tuple[str, ...]]:
     read = partial(read_structure, query=[*query])
     example = json.dumps(Structure((*query,), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(team.call("structure", read=read, example=example, query=named_blocks(query)))
-    if what := team.problem(reply):
+    if what := reply.problem():
         team.warnings.append(f"the plan is made without a structure: {what}")
         return ()
     return read(reply.text).answer

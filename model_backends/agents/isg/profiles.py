@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mmeval.agent import rounds_of
-from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part
-from mmeval.judge import ReplyError, read_objects
+from mmeval.judge import ReplyError, read_objects, strict_json
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.records import GenerationParams
 
@@ -19,114 +19,81 @@ _RELEASED = {
     "refine": GenerationParams(temperature=0.7, max_tokens=4096),
     "smooth": GenerationParams(temperature=0.0, max_tokens=4096),
 }
+_BRACKET = re.compile(r"[][]")
 
 
-class Standard:
-    """The definition. A text that may be a problem is empty where there is none."""
+@dataclass(frozen=True)
+class Profile:
+    """The definition, or the released agent. A text that may be a problem is empty where there is none."""
+
+    official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """The rows of a plan. Raises ReplyError."""
-        return read_objects(reply)
+        """The rows of a plan: the first list of objects. Official: what the first brackets hold. Raises ReplyError."""
+        return _first_brackets(reply) if self.official else read_objects(reply)
 
-    def sampling(self, title: str, given: GenerationParams) -> GenerationParams:  # noqa: ARG002
-        """The parameters of a step; ``given`` are those of the request."""
-        return given
+    def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
+        """The parameters of a step; ``given`` are those of its role. Official: its own."""
+        return _RELEASED.get(title, given) if self.official else given
 
     def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
-        """The steps that are asked at the same time: each as soon as the pictures that it needs are made."""
+        """The steps that are asked at the same time: each as soon as the pictures that it needs are made.
+        Official: one after the other, as the plan has them."""
+        if self.official:
+            return [[at] for at in range(len(needs))]
         return rounds_of([[one for one in need if one < at] for at, need in enumerate(needs)]).order
 
-    def crowded(self, tool: Tool, calls: int, at: int, made: int) -> str:  # noqa: ARG002
-        """The problem of a tool in a plan with so many steps that call one: of several pictures it has to stand alone.
+    def first_number(self, at: int, made: int) -> int:
+        """The number of the first picture of a step: its place among those that call tools, as each of several makes
+        one. Official: after those that are made."""
+        return made if self.official else at
 
-        It is the step at this place; before it is asked, 0 pictures are ``made``.
-        """
-        return "it makes several pictures, and stands beside another tool" if tool.parts != 1 and calls > 1 else ""
+    def crowded(self, selected: Selected, calls: int) -> str:
+        """The problem of a tool of several pictures in a plan with more steps that call one, before it is asked.
+        Official: none."""
+        several = not self.official and selected.tool.parts != 1 and calls > 1
+        return "it makes several pictures, and stands beside another tool" if several else ""
 
-    def taken(self, selected: Selected, parts: Sequence[Part]) -> Sequence[Part] | str:
-        """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that."""
-        wanted = selected.wanted.parts
-        found = parts if selected.tool.parts else parts[:wanted]
-        return found if len(found) == wanted else f"it gave {len(found)} of {wanted} pictures"
-
-    def first_number(self, at: int, before: int) -> int:  # noqa: ARG002
-        """The number of the first picture of a step at this place, after so many pictures."""
-        return at
-
-    def stops(self, failed: bool) -> bool:  # noqa: ARG002
-        """Whether no more pictures are made: steps go on that do not need one that failed."""
-        return False
+    def taken(self, selected: Selected, parts: Sequence[Part], first: int) -> Sequence[Part] | str:
+        """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that.
+        Official: any number, but one after another step; views are sorted by their turns to the right."""
+        wanted = selected.wanted
+        if not self.official:
+            found = parts if selected.tool.parts else parts[: wanted.parts]
+            return found if len(found) == wanted.parts else f"it gave {len(found)} of {wanted.parts} pictures"
+        if first and len(parts) > 1:
+            return "it made several pictures after another tool"
+        if len(wanted.turns) != len(parts):
+            return parts
+        return [parts[at] for at in sorted(range(len(parts)), key=wanted.turns.__getitem__)]
 
     def absent(self, name: str) -> str:
-        """The problem of a picture that is added and not there."""
-        return f"{name:.40} is no picture of the task, and none that was made"
+        """The problem of a picture that is added and not there. Official: it vanishes."""
+        return "" if self.official else f"{name:.40} is no picture of the task, and none that was made"
 
-    def failed_caption(self, why: str) -> str:  # noqa: ARG002
-        """The text in the place of a caption that failed."""
-        return ""
+    def failed_caption(self, why: str) -> str:
+        """The text in the place of a caption that failed. Official: the error is a text of the answer."""
+        return why if self.official else ""
 
     def joined(self, texts: Sequence[str]) -> str:
-        """Captions in a row as one text."""
+        """Captions in a row as one text. Official: glued together."""
+        if self.official:
+            return "".join(texts).strip()
         return "\n\n".join(text for one in texts if (text := one.strip()))
 
     def given_up(self, answer: Interleaved) -> Interleaved:
-        """The answer where problems are left after the last refinement."""
-        return answer
+        """The answer where problems are left after the last refinement. Official: the sample is skipped."""
+        return Interleaved() if self.official else answer
 
 
-class Official(Standard):
-    """The released agent."""
-
-    def rows(self, reply: str) -> list[dict[str, Any]]:
-        """From the first bracket to the one that closes it, those within texts counted too."""
-        start, depth = reply.find("["), 0
-        for at in range(max(start, 0), len(reply)):
-            depth += {"[": 1, "]": -1}.get(reply[at], 0)
-            if reply[at] == "]" and depth == 0:
-                try:
-                    rows = json.loads(reply[start : at + 1])
-                except (ValueError, RecursionError) as error:
-                    raise ReplyError(f"the first brackets hold no JSON: {error}") from None
-                if rows and all(isinstance(row, dict) for row in rows):
-                    return list(rows)
-                raise ReplyError("the first brackets hold no list of objects")
-        raise ReplyError("there are no brackets that are closed")
-
-    def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
-        return _RELEASED.get(title, given)
-
-    def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
-        """One after the other, as the plan has them."""
-        return [[at] for at in range(len(needs))]
-
-    def crowded(self, tool: Tool, calls: int, at: int, made: int) -> str:  # noqa: ARG002
-        """Pictures are counted when they are made; a step that comes after those of a film is not noticed."""
-        return "it made several pictures after another tool" if at and made > 1 else ""
-
-    def taken(self, selected: Selected, parts: Sequence[Part]) -> Sequence[Part] | str:
-        """Any number of pictures; views are sorted by their turns to the right."""
-        turns = selected.wanted.turns
-        if len(turns) != len(parts):
-            return parts
-        return [parts[at] for at in sorted(range(len(parts)), key=turns.__getitem__)]
-
-    def first_number(self, at: int, before: int) -> int:  # noqa: ARG002
-        return before
-
-    def stops(self, failed: bool) -> bool:
-        return failed
-
-    def absent(self, name: str) -> str:  # noqa: ARG002
-        """It vanishes."""
-        return ""
-
-    def failed_caption(self, why: str) -> str:
-        """The error becomes a text of the answer."""
-        return why
-
-    def joined(self, texts: Sequence[str]) -> str:
-        return "".join(texts).strip()
-
-    def given_up(self, answer: Interleaved) -> Interleaved:  # noqa: ARG002
-        """The sample is skipped."""
-        return Interleaved()
+def _first_brackets(reply: str) -> list[dict[str, Any]]:
+    """The rows from the first bracket to the one that closes it, those within texts counted too."""
+    start, depth = max(reply.find("["), 0), 0
+    for bracket in _BRACKET.finditer(reply, start):
+        depth += 1 if bracket[0] == "[" else -1
+        if depth == 0:
+            rows = strict_json(reply[start : bracket.end()])
+            if rows and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+                return rows
+            break
+    raise ReplyError("the first brackets hold no list of JSON objects")

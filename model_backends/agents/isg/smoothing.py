@@ -38,7 +38,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
     for retried in range(_TRIES):
         call = team.call("smooth", read=words, example=marked, answer=marked, mark_of_picture=MARK, count=len(pictures))
         reply = yield from ask_one(call)
-        kept = team.problem(reply)
+        kept = reply.problem()
         if kept:
             break
         before, marker, after = reply.text.partition(_ANSWER)

@@ -1,4 +1,4 @@
-"""Whom ISG-Agent asks, how, and what becomes of a reply that cannot be used."""
+"""Whom ISG-Agent asks, and how."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Part, text_part
 from mmeval.judge import ReplyError, accepts
 from mmeval.model_backends.agents.isg.dispatch import Tools
-from mmeval.model_backends.agents.isg.profiles import Standard
-from mmeval.program import Call, Reply, Role
-from mmeval.records import HOPELESS, GenerationParams, Request
+from mmeval.model_backends.agents.isg.profiles import Profile
+from mmeval.program import Call, Role
+from mmeval.records import Request
 
 if TYPE_CHECKING:  # Jinja is slow to import
     from mmeval.program import Value
@@ -30,7 +30,7 @@ class Team:
     roles: Mapping[str, Role | None]
     tools: Tools
     prompts: Prompts
-    profile: Standard
+    profile: Profile
     max_items: int
     warnings: list[str] = field(default_factory=list)
 
@@ -41,10 +41,10 @@ class Team:
 
     @cached_property
     def task(self) -> str:
-        """The words of the task; a picture whose tag stands in them is called as plans call it."""
+        """The words of the task. A picture whose tag stands in them is called as plans call it, another parts them."""
         numbers = count(1)
         shown = [(f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part) for part in self._asked]
-        return "".join(name if part.raw else "" for name, part in shown).strip()
+        return "".join(name if part.raw else "\n" for name, part in shown).strip()
 
     @property
     def _asked(self) -> list[Part]:
@@ -55,20 +55,11 @@ class Team:
     def call(self, title: str, *, read: Callable[[str], object], example: str, **values: Value) -> Call:
         """The call of a step, whose reply is one that ``read`` takes."""
         role = self.roles.get(title) or self.planner
-        given = self.request.params
-        own = GenerationParams(temperature=given.temperature, top_p=given.top_p, top_k=given.top_k)
-        params = self.profile.sampling(title, own if role.name == self.planner.name else GenerationParams())
+        params = self.profile.sampling(title, role.params)
         messages = self.prompts.messages(title, task=self.task, **values)
         return role.send(
             messages, params=params, title=title, accept=accepts(read), example=example, convert=TO_DESCRIBE
         )
-
-    def problem(self, reply: Reply) -> str:
-        """Why a reply cannot be used; empty if it can. Raises CallFailed for what another try may not meet."""
-        error = reply.response.error
-        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
-            reply.require()
-        return "" if error is None else f"{error.kind}: {error.message:.200}"
 
 
 def bare(part: Part) -> Part:

@@ -15,7 +15,7 @@ from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.items import Question
 from mmeval.model_backends.agents.unima.report import Maker, Report, read_report
 from mmeval.program import Call, Program, Reply, Role, ask_all, ask_one
-from mmeval.records import HOPELESS, GenerationParams, Response
+from mmeval.records import GenerationParams, Response
 
 if TYPE_CHECKING:  # Jinja is slow to import
     from mmeval.program import Value
@@ -105,8 +105,8 @@ class Steps:
             return
         files = [bare(part) for part in self.question.items.values() if part.media is not None]
         ran = yield from ask_one(code_interpreter.call(Part("code", found.code, raw=found.code), *files, title="data"))
-        if not ran.ok:
-            self.warnings.append(f"{failure(ran)}: the data report lacks its results")
+        if (error := ran.response.error) is not None:
+            self.warnings.append(f"{error.kind}: {error.message:.200}: the data report lacks its results")
         self.thoughts.data_report = {**found.report, "code": found.code, "results": ran.text}
 
     def plan(self, title: str = "plan") -> Program[bool]:
@@ -149,12 +149,9 @@ class Steps:
 
     def usable(self, reply: Reply, otherwise: str) -> bool:
         """Whether a reply can be used. Raises CallFailed for an error that another try may not meet."""
-        error = reply.response.error
-        if error is not None and error.kind not in (*HOPELESS, "bad_reply", "no_answer"):
-            reply.require()
-        if error is not None:
-            self.warnings.append(f"{otherwise}: {failure(reply)}")
-        return error is None
+        if what := reply.problem():
+            self.warnings.append(f"{otherwise}: {what}")
+        return not what
 
     def _call(
         self, prompt: str, read: Callable[[str], object], example: Mapping[str, Any], title: str = "", **more: Value
@@ -169,11 +166,6 @@ class Steps:
 def bare(part: Part) -> Part:
     """An item as it is sent: without its tag."""
     return replace(part, raw=part.text or "", label="")
-
-
-def failure(reply: Reply) -> str:
-    error = reply.response.error
-    return "" if error is None else f"{error.kind}: {error.message:.200}"
 
 
 def not_empty(response: Response) -> str:

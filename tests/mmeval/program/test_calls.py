@@ -26,6 +26,12 @@ def test_a_reply_has_its_answer_or_fails_with_the_error() -> None:
             failed.require()
 
 
+def test_a_reply_has_a_problem_unless_another_try_may_not_meet_it() -> None:
+    assert (Reply(reply("fine")).problem(), Reply(Response.failed("too_long", "x")).problem()) == ("", "too_long: x")
+    with pytest.raises(CallFailed, match="timeout"):
+        Reply(Response.failed("timeout", "too late")).problem()
+
+
 def test_a_role_asks_with_its_own_parameters_unless_a_call_has_others() -> None:
     judge = Role("judge", PARAMS)
     asked = judge.ask("is this met?", picture(), system="be strict", wants=("text",))

@@ -6,7 +6,8 @@ import pytest
 
 from mmeval.authoring.agent_bench import agent_called
 from mmeval.errors import UsageError
-from tests.support.agent_cases import driven, titles
+from mmeval.records import GenerationParams
+from tests.support.agent_cases import calls_of, driven, titles
 from tests.support.isg_agent import (
     BAD,
     DRAW,
@@ -63,6 +64,22 @@ def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(given: d
     )
 
 
+@pytest.mark.parametrize(
+    ("prompt", "task"),
+    [
+        ([{"type": "text", "text": "A"}, {"type": "image", "path": "user.png"}, {"type": "text", "text": "B"}], "A\nB"),
+        ("See <image1>, and draw.", "See #image1#, and draw."),
+    ],
+    ids=["beside the words", "tags"],
+)
+def test_pictures_part_the_words_of_the_task_or_are_called_in_them_as_plans_call_them(
+    prompt: Any, task: str, given: dict[str, Any]
+) -> None:
+    files = given["files"] if isinstance(prompt, str) else ()
+    asked = ask(GOOD, prompt=prompt, folder=given["folder"], files=files)["steps"][0]
+    assert (f" task begins\n{task}\n" in asked["text"], len(asked["media"])) == (True, 1)
+
+
 def test_the_planner_finds_the_structure_as_the_first_stage_of_question_generation(given: dict[str, Any]) -> None:
     found = json.dumps({"Query": ["<query_text1>", "<query_img1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
     two_texts = found.replace("<gen_img1>", "<gen_text2>")
@@ -84,8 +101,9 @@ def test_the_planner_is_told_of_the_tools_that_are_there() -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_a_step_that_names_a_tool_nobody_plays_is_a_problem_of_the_plan(profile: str) -> None:
-    result = ask([call(EDIT), caption()], GOOD, roles={"image_edit": None}, profile=profile)
+def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(profile: str) -> None:
+    steps = [call(f"{EDIT}, after ImageGeneration"), caption()]
+    result = ask(steps, GOOD, roles={"image_edit": None}, profile=profile)
     assert titles(result) == ["plan", "caption", "refine", "select", "tool", "caption"]
     (row,) = result["evidence"]["log"]
     assert (row["step"], "--role image_edit=BACKEND" in row["problem"]) == (1, True)
@@ -176,6 +194,17 @@ def test_the_released_agent_has_parameters_of_its_own() -> None:
         assert by_title["refine"] == (own and {"temperature": 0.7, "max_tokens": 4096})
         assert by_title["select"] == (own and {"max_tokens": 512})
         assert by_title["smooth"] == (own and {"temperature": 0.0, "max_tokens": 4096})
+
+
+def test_the_planner_samples_as_the_request_says_and_is_not_cut_off_by_it() -> None:
+    params = GenerationParams(temperature=0.3, max_tokens=9, options={"image.size": "64x64"})
+    layout = json.dumps({"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]})
+    asked = calls_of("isg_agent", params, ("text", "image"), layout, plan(*GOOD))
+    assert [(call.title, call.request.params.to_json()) for call in asked] == [
+        ("structure", {"temperature": 0.3}),
+        ("plan", {"temperature": 0.3}),
+        ("select", {}),
+    ]
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from mmeval.backend.tool import load_tool
+from mmeval.model_backends.agents.isg.dispatch import Tools
 from tests.support.isg_agent import DRAW, DRAWN, GOOD, OFFICIAL, add, ask, blocks, call, caption, problems, select
 from tests.support.tiny_media import picture
 
@@ -108,6 +110,11 @@ def test_a_selection_that_cannot_be_used_is_asked_for_again_and_is_then_a_proble
     assert blocks(ask(GOOD, selected=[bad, DRAWN])) == ["text 0", "image"]
     result = ask([DRAW, caption()], selected=[bad] * 3, refine=0)
     assert (problems(result), blocks(result)) == ([(0, 1)], ["text 0"])
+
+
+def test_a_tool_gets_the_options_of_its_kind() -> None:
+    asked = Tools(load_tool("text_to_image")).selected(DRAWN).call([], {"size": "64x64"})
+    assert asked.request.params.options == {"image.size": "64x64"}
 
 
 @pytest.mark.parametrize("name", ["ImageGeneration", "text_to_image"])

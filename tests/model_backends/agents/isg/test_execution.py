@@ -64,15 +64,19 @@ def test_tools_that_do_not_need_each_other_are_asked_at_once_unless_official() -
     assert (blocks(standard), blocks(official)) == (["text 0\n\ntext 1", "image"], ["text 0text 1", "image"])
 
 
-def test_a_step_without_a_picture_stops_those_that_need_it_or_all_in_the_released_agent() -> None:
-    steps = [DRAW, call(EDIT, "<GEN_0>"), call(EDIT, "<GEN_1>"), DRAW, add("<GEN_3>"), add("<GEN_0>")]
-    how: dict[str, Any] = {"selected": [DRAWN] * 4, "refine": 0}
-    official = ask(steps, roles={"text_to_image": [{"error": "bad_request"}]}, **how, **OFFICIAL)
+def test_a_step_without_a_picture_ends_the_first_pass_with_those_that_are_asked_at_the_same_time(
+    given: dict[str, Any],
+) -> None:
+    steps = [DRAW, DRAW, call(EDIT, "<GEN_0>"), add("<GEN_0>"), add("<GEN_1>")]
+    how: dict[str, Any] = {"selected": [DRAWN, DRAWN, EDITED], "refine": 0}
+    fails = {"text_to_image": [{"error": "bad_request"}]}
+    official = ask(steps, roles=fails, **how, **OFFICIAL)
     assert (titles(official), problems(official)) == (["plan", "select", "tool"], [(0, 1)])
     assert (official["error"], blocks(official)) == (None, [])
-    standard = ask(steps, roles={"text_to_image": [{"error": "bad_request"}, "no picture"]}, **how)
+    drawn = [{"type": "image", "path": "user.png"}]
+    standard = ask(steps, **given, roles={"text_to_image": [drawn, "no picture"]}, **how)
     assert titles(standard) == ["plan", "select", "select", "tool", "tool"]
-    assert problems(standard) == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 6)]
+    assert (problems(standard), blocks(standard)) == ([(0, 2), (0, 5)], ["image"])
 
 
 def test_a_caption_that_fails_is_no_part_of_the_answer_but_in_the_released_agent() -> None:

@@ -1,0 +1,35 @@
+"""Sets of numbers from 0, a bit each, for those that grow with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableSet
+
+
+class NumberSet(MutableSet[int]):
+    """As a set of small numbers that are not negative; iterating goes upwards."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+        self._count = 0
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int) or number >> 3 >= len(self._bits):
+            return False
+        return bool(self._bits[number >> 3] >> (number & 7) & 1)
+
+    def __iter__(self) -> Iterator[int]:
+        return (number for number in range(8 * len(self._bits)) if number in self)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, value: int) -> None:
+        if value not in self:
+            self._count += 1
+            self._bits.extend(bytes(max(0, (value >> 3) + 1 - len(self._bits))))
+            self._bits[value >> 3] |= 1 << (value & 7)
+
+    def discard(self, value: int) -> None:
+        if value in self:
+            self._count -= 1
+            self._bits[value >> 3] ^= 1 << (value & 7)
