@@ -16,14 +16,12 @@ _WRITTEN_SECRET = re.compile(
 HIDDEN = "***"
 
 
-def is_secret(name: str, value: Any) -> bool:
-    """Whether it is a key, token or password, by its name."""
-    return bool(_SECRET.search(name) and isinstance(value, str) and value)
-
-
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
-    return {name: HIDDEN if is_secret(name, value) else _inner(value) for name, value in values.items()}
+    return {
+        name: HIDDEN if _SECRET.search(name) and isinstance(value, str) and value else _inner(value)
+        for name, value in values.items()
+    }
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:

@@ -80,19 +80,10 @@ class ServerBackend(OpenAIBackend):
             response_format=response_format,
             max_reply_bytes=max_reply_bytes,
         )
-        self._args = self.server_program.checked_args(
-            {
-                "revision": revision,
-                "dtype": dtype,
-                "quantization": quantization,
-                "max_model_len": max_model_len,
-                "omni": omni,
-                "tensor_parallel_size": tensor_parallel_size,
-                "data_parallel_size": data_parallel_size,
-                "gpu_memory_utilization": gpu_memory_utilization,
-                "trust_remote_code": trust_remote_code,
-            }
-        )
+        given: dict[str, Any] = {"revision": revision, "dtype": dtype, "quantization": quantization, "omni": omni}
+        given |= {"max_model_len": max_model_len, "gpu_memory_utilization": gpu_memory_utilization}
+        given |= {"tensor_parallel_size": tensor_parallel_size, "data_parallel_size": data_parallel_size}
+        self._args = self.server_program.checked_args({**given, "trust_remote_code": trust_remote_code})
         self._server_args = self.server_program.checked_server_args(server_args or {})
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name

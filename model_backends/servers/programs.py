@@ -14,7 +14,6 @@ from typing import Any
 
 from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.process.settings import words_of
-from mmeval.secrets import is_secret
 
 HOST = "127.0.0.1"
 """Other machines cannot reach the server."""
@@ -96,7 +95,7 @@ class ServerProgram:
         found = {name.lstrip("-").replace("-", "_"): value for name, value in given.items() if value is not None}
         ours = {flag.lstrip("-").replace("-", "_"): name for name, flag in self.flags.items()}
         for name, value in found.items():
-            if is_secret(name, value):
+            if isinstance(value, str) and name.endswith(("_key", "_token", "_password")):
                 advice = "leave it out; a token of the hub goes into HF_TOKEN"
                 raise UsageError(
                     f"server_args: {name} would be seen in the list of processes: {advice}", name="server_args"
