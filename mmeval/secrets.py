@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+_SECRET = re.compile(r"(^|[_-])(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
 
 _WRITTEN_SECRET = re.compile(
     r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",

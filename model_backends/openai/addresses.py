@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 AGAIN_SECONDS = 30.0
 """How long an address that cannot be reached is left out, until one call tries it again."""
+ERRORS_IN_A_ROW = 3
+"""So many errors of a server leave it out too: it fails faster than others answer, and would get most of the calls."""
 
 log = logging.getLogger(__name__)
 
 
 class Address:
-    """Where a server is; ``calls`` are those under way there."""
+    """Where a server is; ``calls`` are those under way there, ``errors`` those in a row."""
 
     def __init__(self, base_url: str) -> None:
-        self.base_url, self.calls = base_url, 0
+        self.base_url, self.calls, self.errors = base_url, 0, 0
         self.name = urlsplit(base_url).netloc.rpartition("@")[2]
         self.proxy = environment_proxy(base_url)
         self.down_until: float | None = None
@@ -56,14 +58,21 @@ class Addresses:
         self._all.append(found)
         return found
 
-    def reached(self, address: Address) -> None:
+    def answered(self, address: Address, status: int) -> None:
+        """Note the status of a reply."""
+        if status >= 500:
+            address.errors += 1
+            if address.errors >= ERRORS_IN_A_ROW:
+                self.left_out(address, f"{address.name} has answered {status}, its error {address.errors} in a row")
+            return
+        address.errors = 0
         if address.down_until is not None:
             address.down_until = None
             if len(self._all) > 1:
-                log.warning("%s can be reached again, and gets calls", address.name)
+                log.warning("%s answers again, and gets calls", address.name)
 
     def left_out(self, address: Address, reason: str) -> bool:
-        """Note that an address cannot be reached; whether there is another to ask."""
+        """Note that an address cannot be used; whether there is another to ask."""
         others = sum(one.down_until is None for one in self._all if one is not address)
         if address.down_until is None and others:
             said = "%s; it is left out and tried again every %.0f s, calls go to the other %s"

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from mmeval.backend import Capabilities
 from mmeval.errors import MmevalError, UsageError
@@ -72,6 +72,9 @@ class OpenAIBackend:
     MissingExtraError for batches without openai.
     """
 
+    takes_key: ClassVar[bool] = True
+    """Whether the server may ask for a key."""
+
     def __init__(
         self,
         *,
@@ -121,7 +124,7 @@ class OpenAIBackend:
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=_header_word("organization", organization),
             project=_header_word("project", project),
-            api_key=read_api_key(str(api_key_file), (address, *others)),
+            api_key=read_api_key(str(api_key_file), (address, *others)) if self.takes_key else "",
         )
         self._transport = Transport(self._settings)
         self._chat = ChatEndpoint(self._settings)

@@ -95,7 +95,7 @@ class Transport:
                 if error.kind != "unreachable" or not addresses.left_out(address, error.text):
                     raise
             else:
-                addresses.reached(address)
+                addresses.answered(address, received.status)
                 return received
             finally:
                 address.calls -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from mmeval.errors import MissingDataError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.settings import EndpointChoice, ImageDetail, MaxTokensField, ResponseFormat
@@ -30,6 +30,7 @@ class ServerBackend(OpenAIBackend):
     server_program: ClassVar[ServerProgram]
     usual_connections = 0
     """As many calls at once as for any server; they cost nothing."""
+    takes_key = False
 
     def __init__(
         self,
@@ -60,6 +61,8 @@ class ServerBackend(OpenAIBackend):
         max_reply_bytes: int = 2**28,
     ) -> None:
         folder = Path(pretrained).expanduser()
+        if not pretrained or (pretrained.startswith((".", "/", "~")) and not folder.exists()):
+            raise MissingDataError(f"pretrained={pretrained}: there is no such folder", name="pretrained")
         self._files = ModelFiles(folder.resolve().name, folder) if folder.is_dir() else None
         super().__init__(
             model=str(folder.resolve()) if self._files else pretrained,
@@ -77,19 +80,15 @@ class ServerBackend(OpenAIBackend):
             response_format=response_format,
             max_reply_bytes=max_reply_bytes,
         )
-        of_model = {"dtype": dtype, "quantization": quantization, "max_model_len": max_model_len, "omni": omni}
-        sizes = {"tensor_parallel_size": tensor_parallel_size, "data_parallel_size": data_parallel_size}
-        of_machine = {**sizes, "gpu_memory_utilization": gpu_memory_utilization}
-        others = {"revision": revision, "trust_remote_code": trust_remote_code}
-        self._of_model = self.server_program.checked_args(of_model)
-        self._of_machine = self.server_program.checked_args(of_machine)
-        self._args = {**self._of_model, **self._of_machine, **self.server_program.checked_args(others)}
+        given: dict[str, Any] = {"revision": revision, "dtype": dtype, "quantization": quantization, "omni": omni}
+        given |= {"max_model_len": max_model_len, "gpu_memory_utilization": gpu_memory_utilization}
+        given |= {"tensor_parallel_size": tensor_parallel_size, "data_parallel_size": data_parallel_size}
+        self._args = self.server_program.checked_args({**given, "trust_remote_code": trust_remote_code})
         self._server_args = self.server_program.checked_server_args(server_args or {})
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
         self._log: Path | None = None
-        self._server: Server | None = None
-        self._upkeep = Upkeep(self.start, super().generate, lambda: self._server)
+        self._upkeep = Upkeep(self.start, super().generate)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -97,12 +96,14 @@ class ServerBackend(OpenAIBackend):
         asked = {name: value for name, value in super().identity.items() if name != "base_url"}
         weights = {"model": self._files.name, "weights": self._files.fingerprint} if self._files else {}
         flags = of_the_model(self._server_args)
-        stated = {**self._of_model, **({"server_args": flags} if flags else {})}
+        stated = {**of_the_model(self._args), **({"server_args": flags} if flags else {})}
         return {**asked, "backend": self.server_program.name, **weights, **stated}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        return {**self._of_machine, "aiohttp": importlib.metadata.version("aiohttp")}
+        of_model = of_the_model(self._args)
+        of_machine = {name: value for name, value in self._args.items() if name not in of_model}
+        return {**of_machine, "aiohttp": importlib.metadata.version("aiohttp")}
 
     def log_into(self, file: Path) -> None:
         self._log = file
@@ -111,7 +112,7 @@ class ServerBackend(OpenAIBackend):
         """Start the server, and wait until it can answer. Raises MmevalError where it cannot."""
         words = partial(self.server_program.words, self._settings.model, self._args, self._server_args)
         name = f"the server of {self.identity['model']} ({self.server_program.name})"
-        self._server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
+        self._upkeep.server = server = Server(name, lambda port: [*self._command, *words(port)], self._log)
         server.wait_until_healthy(self._load_timeout)
         self._served = f"{self.server_program.name} {server.version(self.server_program.version)}".strip()
         self._transport.move_to(server.base_url)
@@ -124,11 +125,8 @@ class ServerBackend(OpenAIBackend):
         return replace(response, fingerprint=self._served)
 
     async def close(self) -> None:
-        self._upkeep.close()
+        await self._upkeep.close()
         await super().close()
-        server, self._server = self._server, None
-        if server is not None:
-            await asyncio.to_thread(server.end)
 
 
 class VLLMBackend(ServerBackend):

@@ -21,14 +21,16 @@ _OURS = frozenset(("host", "port", "model", "model_path", "served_model_name", "
 """What mmeval decides itself."""
 _OF_THE_MACHINE = frozenset(
     (
-        *("pipeline_parallel_size", "pp_size", "api_server_count", "distributed_executor_backend", "base_gpu_id"),
-        *("max_num_seqs", "max_num_batched_tokens", "max_running_requests", "max_total_tokens", "swap_space"),
-        *("cpu_offload_gb", "download_dir", "max_parallel_loading_workers", "enforce_eager", "disable_cuda_graph"),
+        *("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization", "trust_remote_code"),
+        *("tp", "tp_size", "dp", "dp_size", "pp", "pp_size", "pipeline_parallel_size"),
+        *("api_server_count", "distributed_executor_backend", "base_gpu_id", "swap_space", "download_dir"),
+        *("max_num_seqs", "max_num_batched_tokens", "max_running_requests", "max_total_tokens"),
+        *("cpu_offload_gb", "max_parallel_loading_workers", "enforce_eager", "disable_cuda_graph"),
         *("cuda_graph_max_bs", "disable_log_stats", "disable_log_requests", "enable_log_requests", "log_requests"),
         *("log_level", "uvicorn_log_level", "enable_metrics", "watchdog_timeout"),
     )
 )
-"""Flags of place, memory, speed and logs: no part of a model's identity."""
+"""Flags of place, memory, speed and logs, and leave to run code: no part of a model's identity."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,8 @@ class ServerProgram:
             return [flag]
         if value is False:
             return [flag.replace("--", self.off, 1)] if self.off else []
-        if isinstance(value, Mapping):
-            return [flag, json.dumps(value)]
-        return [flag, *map(str, value)] if isinstance(value, (list, tuple)) else [flag, str(value)]
+        several = value if isinstance(value, (list, tuple)) else [value]
+        return [flag, *(json.dumps(one) if isinstance(one, Mapping) else str(one) for one in several)]
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Those of our arguments that are given. Raises UsageError for one that the program has no flag for."""
@@ -89,10 +90,16 @@ class ServerProgram:
         return given
 
     def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The program's own flags, with ``_`` in their names. Raises UsageError for those that mmeval sets."""
-        found = {name.lstrip("-").replace("-", "_"): value for name, value in given.items()}
+        """The program's own flags, with ``_`` in their names; null is not given. Raises UsageError for those that
+        mmeval sets, and for keys, which all users of this machine could read."""
+        found = {name.lstrip("-").replace("-", "_"): value for name, value in given.items() if value is not None}
         ours = {flag.lstrip("-").replace("-", "_"): name for name, flag in self.flags.items()}
-        for name in found:
+        for name, value in found.items():
+            if isinstance(value, str) and name.endswith(("_key", "_token", "_password")):
+                advice = "leave it out; a token of the hub goes into HF_TOKEN"
+                raise UsageError(
+                    f"server_args: {name} would be seen in the list of processes: {advice}", name="server_args"
+                )
             if name in _OURS:
                 raise UsageError(f"server_args: {name} is set by mmeval; leave it out", name="server_args")
             if own := ours.get(name, name if name in self.flags else ""):
@@ -100,9 +107,9 @@ class ServerProgram:
         return found
 
 
-def of_the_model(server_args: Mapping[str, Any]) -> dict[str, Any]:
-    """Those flags that may change answers."""
-    return {name: value for name, value in sorted(server_args.items()) if name not in _OF_THE_MACHINE}
+def of_the_model(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments or flags that may change answers."""
+    return {name: value for name, value in sorted(args.items()) if name not in _OF_THE_MACHINE}
 
 
 VLLM = ServerProgram(

@@ -29,8 +29,8 @@ _OUT_OF_MEMORY = re.compile(
     rb"|kv cache is needed, which is larger)[^\n]*",
     re.IGNORECASE,
 )
-_LARGEST_LOG = 2**24
-_MOST_CHARS = 300
+_LOG_BYTES, _MOST_CHARS = 2**20, 300
+"""Of the end of its log that is searched, and of a line that is shown."""
 
 
 class Server:
@@ -47,7 +47,7 @@ class Server:
             log.parent.mkdir(parents=True, exist_ok=True)
         self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115  closed by `end`
         self._begin = os.fstat(self._log.fileno()).st_size
-        self._ending, self._said, self._advice = threading.Lock(), "", ""
+        self._ending, self._said = threading.Lock(), ""
         # A key that the server would ask for is nothing that its calls have.
         environment = {name: value for name, value in os.environ.items() if name != "VLLM_API_KEY"}
         in_one_stream = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
@@ -56,13 +56,12 @@ class Server:
     def wait_until_healthy(self, seconds: float) -> None:
         """Wait until it can answer. Raises MmevalError where it cannot; it is ended then."""
         until = time.monotonic() + seconds
-        while not self._is_healthy():
+        while self._leash.has_ended or not self._is_healthy():  # another program may have taken its port
             if self._leash.has_ended:
-                raise MmevalError(f"{self.end()} before it could answer{self._said}{self._advice}")
+                raise MmevalError(f"{self.end()} before it could answer{self._said}")
             if time.monotonic() > until:
                 self.end()
-                waited = f"is not healthy after {seconds:g} seconds (load_timeout)"
-                raise MmevalError(f"{self._name} {waited}{self._said}{self._advice}")
+                raise MmevalError(f"{self._name} is not healthy after {seconds:g} seconds (load_timeout){self._said}")
             time.sleep(LOOK_SECONDS)
 
     def version(self, path: str) -> str:
@@ -115,16 +114,16 @@ class Server:
     def _last_words(self) -> str:
         """What its log holds of its end: of memory that has run out the line that says so, which others follow."""
         handle = self._log.fileno()
-        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LARGEST_LOG, self._begin))
-        if found:
-            self._advice = (
-                ". Its memory does not suffice: try another gpu_memory_utilization, a smaller max_model_len, a larger "
-                "tensor_parallel_size, or quantization"
-            )
-            said = f"; it wrote: {printable(found[-1].decode('utf-8', 'replace').strip(), limit=_MOST_CHARS)}"
-        else:
-            said = last_lines(handle, self._begin)
-        return f"{said}; its log is {self._path}" if self._path else said
+        begin = max(self._begin, os.fstat(handle).st_size - _LOG_BYTES)
+        found = _OUT_OF_MEMORY.findall(os.pread(handle, _LOG_BYTES, begin))
+        where = f"; its log is {self._path}" if self._path else ""
+        if not found:
+            return f"{last_lines(handle, self._begin)}{where}"
+        said = printable(found[-1].decode("utf-8", "replace").strip(), limit=_MOST_CHARS)
+        advice = (
+            "another gpu_memory_utilization, a smaller max_model_len, a larger tensor_parallel_size, or quantization"
+        )
+        return f"; it wrote: {said}{where}. Its memory does not suffice: try {advice}"
 
 
 def _free_port() -> int:

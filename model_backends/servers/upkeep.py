@@ -21,33 +21,29 @@ log = logging.getLogger(__name__)
 
 
 class _Suspect(NamedTuple):
-    """A call that the server had when it died."""
+    """A call that the server had when it died, twice."""
 
     request: Request
     answer: asyncio.Future[Response]
 
 
 class Upkeep:
-    """Asks a server that may die: ``start`` blocks until another one can answer, ``ask`` makes one call, ``current``
-    gives the server of the last start, if any."""
+    """Asks a server that may die: ``start`` sets ``server`` and blocks until it can answer, ``ask`` makes one call."""
 
-    def __init__(
-        self,
-        start: Callable[[], None],
-        ask: Callable[[Request], Awaitable[Response]],
-        current: Callable[[], Server | None],
-    ) -> None:
-        self._start, self._ask, self._current = start, ask, current
+    def __init__(self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]) -> None:
+        self.server: Server | None = None
+        self._start, self._ask = start, ask
         self._deaths = self._open = 0
         self._suspects: list[_Suspect] = []
         self._recovery: asyncio.Task[None] | None = None
         self._lost: MmevalError | None = None
 
     async def answer(self, request: Request) -> Response:
-        """The server's answer. A call that it has when it dies is asked once more when it is there again, alone.
-        Raises BackendDownError where it is not there again."""
+        """The server's answer. A call that it has when it dies is asked again when it is there again; one that it has
+        at two deaths is asked alone. Raises BackendDownError where it is not there again."""
+        deaths = 0
         while True:
-            if self._current() is None:
+            if self.server is None:
                 self._recover_from(None)
             while self._recovery is not None:
                 await asyncio.wait([self._recovery])
@@ -55,22 +51,26 @@ class Upkeep:
                 raise self._lost
             self._open += 1
             try:
-                server, response = self._current(), await self._ask(request)
+                server, response = self.server, await self._ask(request)
                 if not await self._is_end_of(server, response):
                     return response
             finally:
                 self._open -= 1
+            deaths += response.error is not None and response.error.kind != "unreachable"  # else it was not sent
             suspect = _Suspect(request, asyncio.get_running_loop().create_future())
-            was_sent = response.error is not None and response.error.kind != "unreachable"
-            if was_sent:
+            if deaths > 1:
                 self._suspects.append(suspect)
             self._recover_from(server)
-            if was_sent:
+            if deaths > 1:
                 return await suspect.answer
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """End the server. A later call starts another."""
         if self._recovery is not None:
             self._recovery.cancel()
+        server, self.server = self.server, None
+        if server is not None:
+            await asyncio.to_thread(server.end)
 
     async def _is_end_of(self, server: Server | None, response: Response) -> bool:
         """Whether a call has failed because its server is dead."""
@@ -79,26 +79,26 @@ class Upkeep:
             return False
         if response.error.kind not in _AT_ITS_END:
             return False
-        return server is None or server is not self._current() or await asyncio.to_thread(server.is_dead)
+        return server is None or server is not self.server or await asyncio.to_thread(server.is_dead)
 
     def _recover_from(self, dead: Server | None) -> None:
         if self._recovery is None:
             self._recovery = asyncio.get_running_loop().create_task(self._recover(dead))
 
     async def _recover(self, dead: Server | None) -> None:
-        """Have a server again in the place of one that is dead, or of none, and ask the calls that it had, one by one:
-        the one that ends it again has failed, and no other. New calls wait until then."""
+        """Have a server again in the place of one that is dead, or of none, and ask the suspects, one by one: the one
+        that ends it again has failed, and no other. All other calls wait until then."""
         try:
-            if self._current() is dead:
+            if self.server is dead:
                 await self._start_again()
             while self._open:  # they end with the server that had them, and may be suspects
                 await asyncio.sleep(LOOK_SECONDS)
             while self._suspects:
                 suspect = self._suspects[0]
                 response = await self._ask(suspect.request)
-                if await self._is_end_of(self._current(), response):
+                if await self._is_end_of(self.server, response):
                     death = await self._start_again()
-                    said = f"{death}; it had this request alone, and had it when it died before"
+                    said = f"{death}; it had this request alone, and had it when it died twice before"
                     response = Response.failed("internal", said)
                 if not suspect.answer.done():
                     suspect.answer.set_result(response)
@@ -114,14 +114,14 @@ class Upkeep:
 
     async def _start_again(self) -> str:
         """Start the server, and return how the one before it ended. Raises MmevalError where that does not help."""
-        death, server = "", self._current()
+        death, server = "", self.server
         if server is not None:
             death = await asyncio.to_thread(server.death)
             self._deaths += 1
             if self._deaths >= DEATHS_IN_A_ROW:
                 said = f"{death}. It has died {self._deaths} times in a row without an answer"
                 raise BackendDownError(said, "mend that")
-            log.warning("%s. It is started again; the calls that it had are asked once more, one by one", death)
+            log.warning("%s. It is started again; the calls that it had are asked again", death)
         thread = OwnThread("mmeval-server")
         try:
             await thread.do(self._start)

@@ -6,7 +6,7 @@ words that it is asked, notes what happens in the folder STAND_IN_NOTES, and mis
 unhealthy    is never ready           memory    ends while it loads, as without memory
 no module    ends while it loads      stubborn  does not end by SIGTERM
 deadly       dies of every request that holds this word; with ``engine`` its program is still there, and answers 500
-dies N       dies after N answers
+dies N       dies after N answers      holds     answers no request
 """
 
 import asyncio
@@ -49,6 +49,7 @@ class Connection(mock.Connection):
         else:
             if path in mock.PATHS:
                 note("asked", mock.last_text(json.loads(raw)))
+                note("keys", headers.get("authorization", ""))
             if FAULT in ("deadly", "engine") and b"deadly" in raw:
                 if FAULT == "deadly":
                     sys.stderr.write("the last words\n")
@@ -67,6 +68,7 @@ def main(words: list[str]) -> None:
     note("engines", engine.pid)
     print(f"loading {words[at + 1]}", flush=True)
     if FAULT in ("memory", "no"):
+        print("progress\n" * 2**21)
         sys.exit(OUT_OF_MEMORY if FAULT == "memory" else "ModuleNotFoundError: No module named 'sglang'")
 
     def end(*_: object) -> None:
@@ -77,6 +79,7 @@ def main(words: list[str]) -> None:
     mock.Connection = Connection  # type: ignore[misc]  # of which the server makes its connections
     mock.REASONS[503] = "Service Unavailable"
     settings: dict[str, Any] = {"reply": "{text}", "die_after": int(NUMBER) if FAULT == "dies" else 0}
+    settings["hold_after"] = 0 if FAULT == "holds" else -1
     server = mock.MockServer(int(words[words.index("--port") + 1]), **settings)
     asyncio.run(server.serve(lambda: print("ready", flush=True)))
 

@@ -2,7 +2,7 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.secrets import text_without_secrets, without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 
-SECRET = ("api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys")
+SECRET = ("api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys", "hf-token")
 SHOWN = ("max_tokens", "monkey", "tokenizer", "cluster_key_name")
 
 

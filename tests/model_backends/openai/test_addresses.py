@@ -72,8 +72,28 @@ def test_an_address_that_is_down_is_tried_again_later_by_one_call(
     assert [addresses.next().base_url for _ in range(3)] == [A, B, B]
     with caplog.at_level(logging.WARNING, WARNINGS):
         caplog.clear()
-        addresses.reached(down)
+        addresses.answered(down, 200)
     assert (down.down_until, len(caplog.messages)) == (None, 1)
+
+
+def test_an_address_that_only_answers_errors_is_left_out() -> None:
+    async def run(backend: OpenAIBackend) -> list[Response]:
+        try:
+            return [*await ask(backend, 8), *await ask(backend, 8)]
+        finally:
+            await backend.close()
+
+    with two_servers(rate_500=1.0) as (broken, there):
+        found = asyncio.run(run(OpenAIBackend(model="m", base_url=broken.url, replicas=there.url)))
+        assert [response.error is None for response in found].count(False) == 4
+        assert [response.error for response in found[8:]] == [None] * 8
+    addresses = Addresses((A, B))
+    broken_one = addresses.next()
+    for status in (500, 500, 400, 500, 500):
+        addresses.answered(broken_one, status)
+    assert broken_one.down_until is None
+    addresses.answered(broken_one, 503)
+    assert {addresses.next().base_url for _ in range(4)} == {B}
 
 
 def test_where_none_can_be_reached_the_call_says_so_and_each_is_tried_in_turn() -> None:

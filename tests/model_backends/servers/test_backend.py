@@ -6,7 +6,9 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,14 @@ import pytest
 from mmeval.backend.contract import LocalWork, Logged, Startable
 from mmeval.backend.create import create_backend
 from mmeval.costs.prices import is_billed
-from mmeval.errors import BackendDownError, MmevalError, UsageError
+from mmeval.errors import BackendDownError, MissingDataError, MmevalError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.servers import SGLangBackend, VLLMBackend
 from mmeval.model_backends.servers.backend import ServerBackend
+from mmeval.model_backends.servers.programs import HOST
+from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
+from tests.support.cli import wait_for
 from tests.support.openai_calls import request
 from tests.support.processes import gone
 from tests.support.server_runs import STAND_IN, ServerRuns
@@ -65,6 +70,34 @@ def test_the_server_is_started_with_the_first_call_and_asked(
         assert "loading org/m" in log.read_text()
 
 
+def test_the_server_gets_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of another server")
+    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+        assert ask(backend, "one")[0].text == "one"
+        assert runs.noted("keys") == [""]
+
+
+def test_another_program_that_answers_at_its_port_is_not_taken_for_it() -> None:
+    def at_once(port: int) -> list[str]:
+        others.append(HTTPServer((HOST, port), Healthy))
+        threading.Thread(target=others[0].serve_forever).start()
+        return ["/bin/false"]
+
+    class Healthy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+    others: list[HTTPServer] = []
+    server = Server("the server", at_once, None)
+    while not server.is_dead():
+        pass
+    with pytest.raises(MmevalError, match="the server ended by itself with exit status 1"):
+        server.wait_until_healthy(5)
+    others[0].shutdown()
+    others[0].server_close()
+
+
 def test_a_backend_that_was_closed_starts_its_server_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with stand_in(tmp_path, monkeypatch) as (backend, runs):
         assert [ask(backend, "one")[0].text, ask(backend, "two")[0].text] == ["one", "two"]
@@ -80,9 +113,9 @@ def test_a_request_that_ends_the_server_each_time_fails_alone(
         error = found.pop(4).error
         assert [response.text for response in found] == [f"q{i}" for i in range(8)]
         assert error is not None
-        assert (error.kind, "had it when it died before" in error.message) == ("internal", True)
+        assert (error.kind, "had it when it died twice before" in error.message) == ("internal", True)
         assert ("the last words" in error.message) == (fault == "deadly")
-        assert len(runs.starts()) == 3
+        assert len(runs.starts()) == 4
 
 
 def test_a_server_that_is_killed_between_two_calls_is_started_again(
@@ -102,6 +135,23 @@ def test_a_server_that_is_killed_between_two_calls_is_started_again(
         assert (len(runs.starts()), sorted(runs.noted("asked"))) == (2, ["one", "q0", "q1", "q2", "q3"])
 
 
+def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(backend: ServerBackend, runs: ServerRuns) -> None:
+        calls = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(6)]
+        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 6, "the calls")
+        os.kill(runs.starts()[0][0], signal.SIGKILL)
+        await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 12, "the calls again")
+        for call in calls:
+            call.cancel()
+        await backend.close()
+
+    with stand_in(tmp_path, monkeypatch, "holds") as (backend, runs):
+        asyncio.run(run(backend, runs))
+        assert len(runs.starts()) == 2
+
+
 def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +168,7 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("unhealthy", r"not healthy after 0\.5 seconds.*\(load_timeout\).*loading org/m"),
+        ("unhealthy", r"not healthy after 3 seconds.*\(load_timeout\).*loading org/m"),
         ("memory", r"exit status 1 before it could answer; it wrote: .*CUDA out of memory.*max_model_len"),
         ("no module", r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'"),
     ],
@@ -126,7 +176,7 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
 def test_a_server_that_cannot_answer_says_why(
     fault: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = 0.5 if fault == "unhealthy" else 20
+    seconds = 3 if fault == "unhealthy" else 20
     with stand_in(tmp_path, monkeypatch, fault, load_timeout=seconds) as (backend, runs):
         backend.log_into(tmp_path / "model-1.log")
         with pytest.raises(MmevalError, match=words) as caught:
@@ -178,11 +228,12 @@ def test_they_take_the_arguments_of_openai_but_those_of_a_server_elsewhere() -> 
     [
         *({"tensor_parallel_size": 0}, {"gpu_memory_utilization": 2}, {"load_timeout": 0}, {"max_model_len": -1}),
         *({"server_args": "x"}, {"server_args": {"port": 1}}),
+        *({"pretrained": ""}, {"pretrained": "./not/here"}),
     ],
     ids=str,
 )
 def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
+    with pytest.raises((UsageError, MissingDataError), match=next(iter(wrong))):
         create_backend("vllm", {"pretrained": "org/m", "command": COMMAND, **wrong})
 
 

@@ -35,6 +35,8 @@ def test_our_arguments_are_flags_of_the_program(serves: ServerProgram, begin: li
         (VLLM, {"--enable_prefix_caching": False}, ["--no-enable-prefix-caching"]),
         (VLLM, {"limit_mm_per_prompt": {"image": 4}}, ["--limit-mm-per-prompt", '{"image": 4}']),
         (VLLM, {"lora_modules": ["a=b", "c=d"]}, ["--lora-modules", "a=b", "c=d"]),
+        (VLLM, {"lora_modules": [{"name": "a"}]}, ["--lora-modules", '{"name": "a"}']),
+        (VLLM, {"max-num-seqs": None}, []),
         (SGLANG, {"disable_radix_cache": True}, ["--disable-radix-cache"]),
         (SGLANG, {"disable_radix_cache": False}, []),
     ],
@@ -49,6 +51,8 @@ def test_flags_of_the_program_are_passed_on(serves: ServerProgram, given: dict[s
     [
         ({"port": 8000}, "port is set by mmeval"),
         ({"served-model-name": "x"}, "served_model_name is set by mmeval"),
+        ({"api-key": ["a", "b"]}, "api_key is set by mmeval"),
+        ({"hf-token": "hf_x"}, "hf_token would be seen in the list of processes.*HF_TOKEN"),
         ({"dtype": "half"}, "is the argument dtype"),
         ({"context_length": 5}, "is the argument max_model_len"),
     ],
