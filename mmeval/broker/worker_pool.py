@@ -42,7 +42,7 @@ class Worker(Protocol):
     """What it was given and has not told of yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again. Raises MmevalError or OSError, and PlaceLostError where its machine is gone."""
+        """Start it, or start it again. Raises what keeps it from that, and PlaceLostError where its machine is gone."""
 
     async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
         """Answer a batch; ``told`` is called in the loop's thread, for each row.
@@ -184,7 +184,7 @@ class WorkerPool:
             log.warning("%s. It is started again", lost)
             self._begin(worker)
             return
-        except (MmevalError, OSError) as error:
+        except Exception as error:  # Ray has many; with one that nobody handles the run would wait for ever
             del self._starts[worker]
             why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
             if not first:
