@@ -51,7 +51,7 @@ class Desk:
 
     def __init__(self, job: WorkerJob, shared: Shared) -> None:
         self._job, self._shared = job, shared
-        self._told: list[FromWorker] = []
+        self._reported: list[FromWorker] = []
 
     def node(self) -> str:
         """Where it is; its first call."""
@@ -66,7 +66,7 @@ class Desk:
             return [WorkerStartError(str(error), EXIT_USAGE)]
         settle(self._job)
         threading.Thread(target=self._end_with_run, name="mmeval-run", daemon=True).start()
-        self._desk = WorkerDesk(self._job, self._told.append)
+        self._desk = WorkerDesk(self._job, self._reported.append)
         self._desk.open()
         return self._taken()
 
@@ -89,8 +89,8 @@ class Desk:
         os._exit(0)
 
     def _taken(self) -> list[FromWorker]:
-        told, self._told[:] = [*self._told], []
-        return told
+        reported, self._reported[:] = [*self._reported], []
+        return reported
 
 
 class RayWorker:
@@ -127,12 +127,12 @@ class RayWorker:
         assert isinstance(segment, Path)
         self.segment, self._is_loaded = segment, True
 
-    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
+    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
         most = 0
         for message in await self._call(self._actor.answer.remote(pickle.dumps(batch)), pickle.loads):
             found = heard(message, self.job)
             if isinstance(found, AnswerRow):
-                told(found)
+                reported(found)
             elif isinstance(found, BatchDone):
                 most = found.most
         return most
@@ -184,7 +184,6 @@ class RayPool(WorkerPool):
         self._at_work: set[asyncio.Task[int]] = set()
 
     async def start(self) -> None:
-        await self._thread.do(self._cluster.connect)
         await self._grow()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await super().start()

@@ -247,7 +247,6 @@ class RayCluster:
             try:
                 self._ray.get(ref, timeout=0)
             except self._ray.exceptions.GetTimeoutError:
-                self._ray.cancel(ref, force=True)
                 yield node, MmevalError(f"it has not started a process in {NODE_SECONDS:g} s; look at its logs of Ray")
             except Exception as error:  # Ray wraps what the call has raised
                 yield node, getattr(error, "cause", None) or error
