@@ -170,7 +170,7 @@ async def test_a_place_that_dies_again_and_again_is_left_out_and_the_others_go_o
     await made.start()
     found = [await answered(made, f"question {i}") for i in range(30)]
     assert sum(-1 in answers for answers in found) == 10
-    assert (Worker.made[0].started, made.places) == (10, 1)
+    assert (Worker.made[0].started, Worker.made[0].killed, made.places) == (10, True, 1)
     assert ("worker 1 of 2" in caplog.messages[-1], "10 times" in caplog.messages[-1]) == (True, True)
 
 

@@ -46,7 +46,7 @@ def test_two_nodes_are_shown_answer_and_score_and_nothing_is_asked_again(nodes: 
             shown = mmeval_process(*words, env=nodes.env, cwd=tmp_path)
             assert shown.code == EXIT_OK
             assert "big-node: 2 CPU, 0 GPU, room for 2 workers" in shown.out
-        assert notes(tmp_path) == []
+        assert answered(tmp_path) == []
         ended = runs.whole("workers=2,score_workers=1", delay=0.2)
         assert (ended.code, ended.warnings) == (EXIT_OK, ["this model is a toy"])
         runs.check()
