@@ -33,7 +33,7 @@ from mmeval.broker.worker_desk import (
 )
 from mmeval.broker.worker_pool import WorkerPool
 from mmeval.cluster.node import OtherCodeError, Shared, enter
-from mmeval.cluster.ray_cluster import RayCluster, RayNode, in_a_line
+from mmeval.cluster.ray_cluster import ROOM_SECONDS, WATCH_SECONDS, RayCluster, RayNode, in_a_line
 from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import ORPHAN_SECONDS
@@ -44,10 +44,6 @@ log = logging.getLogger(__name__)
 
 END_SECONDS = 5.0
 """How long an actor may take to give back what it holds when the run is over."""
-WATCH_SECONDS = 5.0
-"""How often the cluster is looked at: its head, and nodes that are new."""
-ROOM_SECONDS = 60.0
-"""After so long without room for a worker that is reported."""
 
 
 class Desk:
@@ -55,7 +51,7 @@ class Desk:
 
     def __init__(self, job: WorkerJob, shared: Shared) -> None:
         self._job, self._shared = job, shared
-        self._told: list[FromWorker] = []
+        self._reported: list[FromWorker] = []
 
     def node(self) -> str:
         """Where it is; its first call."""
@@ -70,7 +66,7 @@ class Desk:
             return [WorkerStartError(str(error), EXIT_USAGE)]
         settle(self._job)
         threading.Thread(target=self._end_with_run, name="mmeval-run", daemon=True).start()
-        self._desk = WorkerDesk(self._job, self._told.append)
+        self._desk = WorkerDesk(self._job, self._reported.append)
         self._desk.open()
         return self._taken()
 
@@ -93,8 +89,8 @@ class Desk:
         os._exit(0)
 
     def _taken(self) -> list[FromWorker]:
-        told, self._told[:] = [*self._told], []
-        return told
+        reported, self._reported[:] = [*self._reported], []
+        return reported
 
 
 class RayWorker:
@@ -131,12 +127,12 @@ class RayWorker:
         assert isinstance(segment, Path)
         self.segment, self._is_loaded = segment, True
 
-    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
+    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
         most = 0
         for message in await self._call(self._actor.answer.remote(pickle.dumps(batch)), pickle.loads):
             found = heard(message, self.job)
             if isinstance(found, AnswerRow):
-                told(found)
+                reported(found)
             elif isinstance(found, BatchDone):
                 most = found.most
         return most
@@ -153,12 +149,13 @@ class RayWorker:
 
     async def _placed(self) -> None:
         """Wait until Ray has found room for it."""
-        asked = asyncio.ensure_future(self._call(self._actor.node.remote()))
-        done, _ = await asyncio.wait({asked}, timeout=ROOM_SECONDS)
-        if not done:
-            log.warning("%s waits for room in the Ray cluster", self.job.name)
-        found = await asked
-        self._node = self._cluster.node(found)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(ROOM_SECONDS, log.warning, "%s waits for room in the Ray cluster", self.job.name)
+        try:
+            found = await self._call(self._actor.node.remote())
+        finally:
+            timer.cancel()
+        self._node = await asyncio.to_thread(self._cluster.node, found)
 
     async def _call(self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found) -> Any:
         """What a call gives. Raises ModelDiedError, and PlaceLostError where the actor's node is gone with it."""
@@ -187,7 +184,6 @@ class RayPool(WorkerPool):
         self._at_work: set[asyncio.Task[int]] = set()
 
     async def start(self) -> None:
-        await self._thread.do(self._cluster.connect)
         await self._grow()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await super().start()
@@ -236,8 +232,8 @@ class RayPool(WorkerPool):
             except BackendDownError as error:
                 self._lose(error)
                 await asyncio.sleep(END_SECONDS)
-                for answering in self._at_work:
-                    answering.cancel()
+                for task in (*self._at_work, *self._starts.values()):
+                    task.cancel()
                 return
             except MmevalError as error:  # of nodes that are new, or all gone
                 if str(error) != said:

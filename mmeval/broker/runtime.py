@@ -78,6 +78,7 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 class BackendRuntime:
     """A role's backend with its limits and retries.
+    ``first`` is done in a thread before anything is asked; what it raises keeps the backend from being asked.
     ``answerer`` answers the batches of a local model; by default a thread of this process does. ``notes`` is the folder
     for the batches of all servers, by which they are found again; without it a server gets none.
 
@@ -92,6 +93,7 @@ class BackendRuntime:
         retries: int,
         live: Callable[[], int],
         batch_size: BatchSize = AUTO,
+        first: Callable[[], object] | None = None,
         answerer: Answerer | None = None,
         notes: Path | None = None,
     ) -> None:
@@ -137,7 +139,8 @@ class BackendRuntime:
         self.on_loading: Callable[[str, float | None], None] = lambda _model, _seconds: None
         """Called with the name of a model when it begins to be loaded (None), and with the seconds that it took; with
         no name when it cannot be loaded."""
-        self._is_ready = answerer is None and not isinstance(backend, Startable)
+        self._first = first
+        self._is_ready = first is None and answerer is None and not isinstance(backend, Startable)
         self._loading: asyncio.Task[None] | None = None
 
     def _waits_for(self, what: str) -> None:
@@ -231,6 +234,8 @@ class BackendRuntime:
         self.on_loading(self.billed, None)
         name, seconds = "", None
         try:
+            if self._first is not None:
+                await OwnThread("mmeval-first").do(self._first)
             if isinstance(self.batcher, Batcher):
                 await self.batcher.start()
             elif isinstance(self.backend, Startable):

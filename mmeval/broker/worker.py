@@ -28,7 +28,7 @@ class WorkerProcess:
         self.job = job
         self.segment = Path()
         self.open_rows: Mapping[int, BatchRow] = {}
-        """What it was given and has not told of yet."""
+        """What it was given and has not reported yet."""
         self._loading = self._killed = False
         self._thread = OwnThread(f"mmeval-{job.name}")
         self._process: BaseProcess | None = None
@@ -39,11 +39,11 @@ class WorkerProcess:
         self._loading, self.open_rows = True, {}
         await self._thread.do(self._start)
 
-    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
-        """Answer a batch; ``told`` is called in the loop's thread, for each row.
+    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
+        """Answer a batch; ``reported`` is called in the loop's thread, for each row.
         Raises ModelDiedError, and StorageError where the worker cannot write."""
         loop = asyncio.get_running_loop()
-        return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
+        return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(reported, row)))
 
     async def end(self) -> None:
         """Let it end, or end it where its work was given up."""
@@ -51,7 +51,7 @@ class WorkerProcess:
             self.kill()
         ending = asyncio.ensure_future(self._thread.do(self._end))
         await asyncio.wait({ending}, timeout=2 * END_SECONDS)
-        if not ending.done():  # it has told of every row, and is still at something
+        if not ending.done():  # it has reported every row, and is still at something
             self.kill()
             await ending
         self._thread.end()
@@ -80,7 +80,7 @@ class WorkerProcess:
         self._loading = False
         self.segment = message
 
-    def _answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], object]) -> int:
+    def _answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], object]) -> int:
         assert self._line is not None
         try:
             self._line.send(batch)
@@ -89,7 +89,7 @@ class WorkerProcess:
         while True:
             message = self._heard()
             if isinstance(message, AnswerRow):
-                told(message)
+                reported(message)
             elif isinstance(message, BatchDone):
                 return message.most
 
@@ -106,7 +106,7 @@ class WorkerProcess:
                 self._process.kill()
                 self._process.join(END_SECONDS)
                 raise ModelDiedError(
-                    f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
+                    f"{self.job.name} was ended: what it reported cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
             if isinstance(message, ModelDiedError):  # it ends with that

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 10.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""How libraries are told of how many processors they may use; torch reads the first when it is imported."""
+"""How many processors libraries may use; torch reads the first when it is imported."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class AnswerRow(NamedTuple):
 
 
 class BatchDone(NamedTuple):
-    """Every row has been told of; ``most`` rows fit into memory, where that has shown."""
+    """Every row is reported; ``most`` rows fit into memory, where that has shown."""
 
     most: int
 
@@ -87,11 +87,11 @@ class WorkerMessage(NamedTuple):
 FromWorker: TypeAlias = Path | AnswerRow | BatchDone | WorkerMessage | WorkerStartError | StorageError | ModelDiedError
 """A path is the segment that answers go to, once the backend is loaded. An error ends what the worker was asked to do:
 its start, or the rest of a batch of which an answer cannot be kept; with ModelDiedError the worker ends too."""
-Tell: TypeAlias = Callable[[FromWorker], None]
+Report: TypeAlias = Callable[[FromWorker], None]
 
 
 def heard(message: FromWorker, job: WorkerJob) -> Path | AnswerRow | BatchDone | None:
-    """What a worker told; a warning is passed on, and None. Raises its errors, and ModelDiedError."""
+    """What a worker reported; of a warning, which is logged here, None. Raises its errors, and ModelDiedError."""
     if isinstance(message, MmevalError):
         raise message
     if isinstance(message, ModelDiedError):
@@ -125,16 +125,16 @@ def settle(job: WorkerJob) -> None:
 class WorkerDesk:
     """Where a worker answers: a batch comes, its rows go, each of them written first."""
 
-    def __init__(self, job: WorkerJob, tell: Tell) -> None:
-        self._job, self._tell = job, tell
+    def __init__(self, job: WorkerJob, report: Report) -> None:
+        self._job, self._report = job, report
         self._lock = hold(job.run)
         self.segment = Segment(job.journal, MediaStore(job.media))
         self.backend: BatchBackend | None = None
         self._synced = time.monotonic()
 
     def open(self) -> bool:
-        """Make and load the backend. Tells the path of the segment; where that failed, why."""
-        logging.getLogger("mmeval").addHandler(_Telling(self._tell))
+        """Make and load the backend. Reports the path of the segment; where that failed, why."""
+        logging.getLogger("mmeval").addHandler(_Warnings(self._report))
         job = self._job
         try:
             backend = create_backend(job.backend, job.args)
@@ -142,14 +142,14 @@ class WorkerDesk:
             if isinstance(backend, Startable):
                 backend.start()
         except MmevalError as error:
-            self._tell(WorkerStartError(str(error), error.exit_code))
-        except BaseException as error:  # a library may fail in any way; who asked is told how
+            self._report(WorkerStartError(str(error), error.exit_code))
+        except BaseException as error:  # a library may fail in any way; the caller learns how
             traceback.print_exc()
-            self._tell(WorkerStartError(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
+            self._report(WorkerStartError(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
         else:
             assert isinstance(backend, BatchBackend)
             self.backend = backend
-            self._tell(self.segment.path)
+            self._report(self.segment.path)
         return self.backend is not None
 
     def answer(self, batch: Sequence[BatchRow]) -> bool:
@@ -158,12 +158,12 @@ class WorkerDesk:
         try:
             most = answer_batch(self.backend, [asked.request for asked in batch], partial(self._deliver, batch))
         except ModelDiedError as death:
-            self._tell(death)
+            self._report(death)
             return False
         except StorageError as error:
-            self._tell(error)
+            self._report(error)
         else:
-            self._tell(BatchDone(most))
+            self._report(BatchDone(most))
         if time.monotonic() > self._synced + SYNC_SECONDS:
             self.segment.sync()
             self._synced = time.monotonic()
@@ -189,7 +189,7 @@ class WorkerDesk:
             if failure:
                 traceback.print_exception(failure.error)
                 response = Response.failed("internal", failure.reason)
-        self._tell(AnswerRow(position, response, written))
+        self._report(AnswerRow(position, response, written))
 
 
 def _check(job: WorkerJob, backend: object) -> None:
@@ -203,16 +203,16 @@ def _check(job: WorkerJob, backend: object) -> None:
         )
 
 
-class _Telling(logging.Handler):
-    """Tells of warnings, each once."""
+class _Warnings(logging.Handler):
+    """Reports warnings, each once."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__(logging.WARNING)
-        self._tell = tell
-        self._told: set[str] = set()
+        self._report = report
+        self._reported: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if text not in self._told:
-            self._told.add(text)
-            self._tell(WorkerMessage(record.levelno, text))
+        if text not in self._reported:
+            self._reported.add(text)
+            self._report(WorkerMessage(record.levelno, text))

@@ -39,13 +39,13 @@ class Worker(Protocol):
     segment: Path
     """Where it writes its answers, once it is started."""
     open_rows: Mapping[int, BatchRow]
-    """What it was given and has not told of yet."""
+    """What it was given and has not reported yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again. Raises MmevalError or OSError, and PlaceLostError where its machine is gone."""
+        """Start it, or start it again. Raises what keeps it from that, and PlaceLostError where its machine is gone."""
 
-    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
-        """Answer a batch; ``told`` is called in the loop's thread, for each row.
+    async def answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]) -> int:
+        """Answer a batch; ``reported`` is called in the loop's thread, for each row.
         Raises ModelDiedError, and StorageError where the worker cannot write."""
 
     async def end(self) -> None:
@@ -76,7 +76,7 @@ def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, An
 
 
 def _processors() -> int:
-    """Those that this process may use, where the system can tell; else all."""
+    """Those that this process may use, where the system names them; else all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -117,7 +117,7 @@ class WorkerPool:
         worker = await self._next()
         worker.open_rows = open_rows = dict(enumerate(batch))
 
-        def told(row: AnswerRow) -> None:
+        def reported(row: AnswerRow) -> None:
             asked = open_rows.pop(row.position)
             self._deaths[worker] = 0
             if row.written is not None:
@@ -125,7 +125,7 @@ class WorkerPool:
             deliver(row.position, row.response)
 
         try:
-            most = await worker.answer(batch, told)
+            most = await worker.answer(batch, reported)
         except ModelDiedError as death:
             self._recover(worker, open_rows, deliver)
             self._ready.discard(worker)
@@ -155,7 +155,7 @@ class WorkerPool:
         raise self._lost
 
     def _recover(self, worker: Worker, open_rows: dict[int, BatchRow], deliver: Deliver) -> None:
-        """Deliver what the dead worker had written and not told."""
+        """Deliver what the dead worker had written and not reported."""
         calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
         found = self._journal.recover(worker.segment, calls)
         for position, asked in list(open_rows.items()):
@@ -166,6 +166,7 @@ class WorkerPool:
     def _replace(self, worker: Worker, death: str, rows: int) -> None:
         self._deaths[worker] += 1
         if self._deaths[worker] >= DEATHS_IN_A_ROW:
+            worker.kill()  # it may be alive without its model, and hold a device
             in_a_row = f"{death}. It has died {self._deaths[worker]} times in a row without an answer"
             self._leave_out(f"{worker.job.name} is left out: {in_a_row}", BackendDownError(in_a_row, "mend that"))
             return
@@ -184,7 +185,7 @@ class WorkerPool:
             log.warning("%s. It is started again", lost)
             self._begin(worker)
             return
-        except (MmevalError, OSError) as error:
+        except Exception as error:  # Ray has many; with one that nobody handles the run would wait for ever
             del self._starts[worker]
             why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
             if not first:

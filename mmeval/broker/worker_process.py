@@ -24,7 +24,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
     """The life of a worker process."""
     settle(job)
     parent = _Parent(connection)
-    desk = WorkerDesk(job, parent.tell)
+    desk = WorkerDesk(job, parent.report)
     try:
         if desk.open():
             all(map(desk.answer, parent.batches()))  # until there are no more, or the model is gone
@@ -42,7 +42,7 @@ class _Parent:
         self._parent = parent_id()
         threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
 
-    def tell(self, message: FromWorker) -> None:
+    def report(self, message: FromWorker) -> None:
         try:
             with self._sending:
                 self._connection.send(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import logging
+import math
 import os
 import secrets
 import socket
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mmeval.cluster.engine import RayEngine
 from mmeval.cluster.node import Shared, code_digest, enter
-from mmeval.errors import BackendDownError, MissingExtraError, UsageError, message_of
+from mmeval.errors import BackendDownError, MissingExtraError, MmevalError, UsageError, message_of
 from mmeval.system.extras import need
 from mmeval.wording import counted, shortened, some
 
@@ -27,6 +28,10 @@ NODE_ID = "ray.io/node-id"
 NODE_SECONDS = 120.0
 """So long a node may take to start a process that looks at the run folder."""
 REACH_SECONDS = 3.0
+WATCH_SECONDS = 5.0
+"""How often the cluster is looked at: its head, and nodes that are new."""
+ROOM_SECONDS = 60.0
+"""After so long without room for a process that is reported."""
 
 
 class RayNode(NamedTuple):
@@ -111,13 +116,16 @@ class RayCluster:
         return self._seen.get(id)
 
     def places(self) -> int:
-        """How many workers find room. Those that score take the CPU of one each where workers take CPUs alone."""
-        found = sum(node.places(self.engine) for node in self.nodes() if not self._looked_at.get(node.id))
-        return max(1, found - (0 if self.engine.gpus else self.engine.score_workers))
+        """How many workers find room beside the processes that score, which take a CPU each."""
+        engine, useful = self.engine, [node for node in self.nodes() if not self._looked_at.get(node.id)]
+        spare = sum(int(node.cpus - node.places(engine) * engine.cpus) for node in useful)
+        missing = max(0, engine.score_workers - spare)
+        room = sum(node.places(engine) for node in useful)
+        return max(1, room - (math.ceil(missing / engine.cpus) if engine.cpus else 0))
 
     def look(self) -> None:
         """Look at the nodes that are new. Raises as ``connect`` does, and BackendDownError without a head."""
-        self._reach_head()
+        self.reach_head()
         there = self.nodes()
         useful = [node for node in there if self._has_use(node)]
         if not useful:
@@ -139,6 +147,13 @@ class RayCluster:
         if all(self._looked_at[node.id] for node in useful):
             why = self._looked_at[useful[0].id]
             raise UsageError(f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}")
+
+    def reach_head(self) -> None:
+        """Raises BackendDownError without a head."""
+        if not any(_reached(self._head) for _ in range(3)):
+            raise BackendDownError(
+                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone", "start it"
+            )
 
     def seen(self) -> tuple[NodePlaces, ...]:
         """Every node with its places; nothing is started on them."""
@@ -231,16 +246,12 @@ class RayCluster:
         for node, ref in zip(nodes, asked, strict=True):
             try:
                 self._ray.get(ref, timeout=0)
+            except self._ray.exceptions.GetTimeoutError:
+                yield node, MmevalError(f"it has not started a process in {NODE_SECONDS:g} s; look at its logs of Ray")
             except Exception as error:  # Ray wraps what the call has raised
                 yield node, getattr(error, "cause", None) or error
             else:
                 yield node, None
-
-    def _reach_head(self) -> None:
-        if not any(_reached(self._head) for _ in range(3)):
-            raise BackendDownError(
-                f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is gone", "start it"
-            )
 
 
 def in_a_line(error: Exception) -> str:

@@ -100,6 +100,7 @@ class Backends:
                     retries=retries,
                     live=live,
                     batch_size=batch_size,
+                    first=None if cluster is None else cluster.connect,
                     answerer=None if journal is None else self._pool(role, backend, journal, cluster),
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )

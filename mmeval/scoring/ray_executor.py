@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,9 +11,11 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from mmeval.cluster.node import Shared, enter
-from mmeval.cluster.ray_cluster import RayCluster, in_a_line
+from mmeval.cluster.ray_cluster import ROOM_SECONDS, WATCH_SECONDS, RayCluster, in_a_line
 from mmeval.scoring.worker import Setup, settle
 from mmeval.system.processes import settle_signals
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,19 +49,20 @@ class RayExecutor(ThreadPoolExecutor):
         return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        for actor in self._actors:  # what is at work is not waited for
+        super().shutdown(wait=False, cancel_futures=cancel_futures)  # first, so that no other actor is started
+        for actor in list(self._actors):  # what is at work is not waited for
             self._cluster.kill(actor)
-        super().shutdown(wait, cancel_futures=cancel_futures)
+        super().shutdown(wait)
 
     def _call(self, work: Callable[[], T]) -> T:
         ray = self._cluster.connect()
         actor = self._free.get()
         try:
-            if actor is None:
-                made = self._cluster.actor_class(Scores).options(**self._cluster.options(1))
-                actor = made.remote(self._setup, self._cluster.shared)
-                self._actors.add(actor)
-            found: T = ray.get(actor.do.remote(work))
+            actor = actor or self._started(ray)
+            answer = actor.do.remote(work)
+            while not ray.wait([answer], timeout=WATCH_SECONDS)[0]:
+                self._cluster.reach_head()  # without one nobody learns of deaths
+            found: T = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:
@@ -69,3 +73,14 @@ class RayExecutor(ThreadPoolExecutor):
         finally:
             self._free.put(actor)
         return found
+
+    def _started(self, ray: Any) -> Any:
+        made = self._cluster.actor_class(Scores).options(**self._cluster.options(1))
+        actor = made.remote(self._setup, self._cluster.shared)
+        self._actors.add(actor)
+        if not ray.wait([actor.__ray_ready__.remote()], timeout=ROOM_SECONDS)[0]:
+            log.warning(
+                "a scoring process waits for room in the Ray cluster: it takes a CPU that no worker has. Give fewer "
+                "workers, or score_workers=0"
+            )
+        return actor

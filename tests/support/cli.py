@@ -129,12 +129,12 @@ class Running:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def read_until(self, words: str) -> None:
-        """Read what the command writes on stderr up to the line that holds some words."""
+    def read_until(self, words: str) -> str:
+        """Read what the command writes on stderr up to the line that holds some words, which is returned."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if words in line:
-                return
+                return line
         raise AssertionError(f"{words!r} was not written")
 
     def ended(self) -> Ended:

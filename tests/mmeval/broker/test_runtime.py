@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.runtime import BackendRuntime
-from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
+from mmeval.errors import EXIT_UNEXPECTED, EXIT_USAGE, MissingDataError, StartFailedError, StoppedError, UsageError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import now
@@ -71,6 +71,16 @@ async def test_a_backend_is_started_once_or_every_call_fails(trouble: Exception,
     assert heard[2:] == [(role.billed, True), ("", True)]
     assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (message, True)
     assert (lost.value.exit_code, backend.starts, backend.asked, lost.value.__cause__) == (code, 1, [], trouble)
+
+
+async def test_what_is_to_be_done_first_keeps_a_backend_from_being_asked() -> None:
+    def refuse() -> None:
+        raise UsageError("a node does not see the folder", name="node")
+
+    role = BackendRuntime(backend := Toy(), limit=8, retries=0, live=lambda: 1, first=refuse)
+    with pytest.raises(StartFailedError) as lost:
+        await role.ask(request(), Ticket("t"))
+    assert (lost.value.exit_code, backend.asked) == (EXIT_USAGE, [])
 
 
 async def test_a_worker_is_given_the_number_of_tries_that_failed_before() -> None:

@@ -170,7 +170,7 @@ async def test_a_place_that_dies_again_and_again_is_left_out_and_the_others_go_o
     await made.start()
     found = [await answered(made, f"question {i}") for i in range(30)]
     assert sum(-1 in answers for answers in found) == 10
-    assert (Worker.made[0].started, made.places) == (10, 1)
+    assert (Worker.made[0].started, Worker.made[0].killed, made.places) == (10, True, 1)
     assert ("worker 1 of 2" in caplog.messages[-1], "10 times" in caplog.messages[-1]) == (True, True)
 
 
@@ -197,7 +197,7 @@ async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path
         await made.answer([], lambda _row, _response: None)
 
 
-@pytest.mark.parametrize("error", [WorkerStartError("no weights"), OSError("no memory")], ids=repr)
+@pytest.mark.parametrize("error", [WorkerStartError("no weights"), RuntimeError("no memory")], ids=repr)
 async def test_a_worker_that_cannot_be_started_again_ends_the_role(error: Exception, tmp_path: Path) -> None:
     made = pool(tmp_path, Notes())
     await made.start()
@@ -208,7 +208,7 @@ async def test_a_worker_that_cannot_be_started_again_ends_the_role(error: Except
     await made.close()
 
 
-@pytest.mark.parametrize(("error", "code"), [(WorkerStartError("no weights", 4), 4), (OSError("no weights"), 1)])
+@pytest.mark.parametrize(("error", "code"), [(WorkerStartError("no weights", 4), 4), (RuntimeError("no weights"), 1)])
 async def test_where_no_worker_can_be_started_the_error_says_why(
     error: Exception, code: int, tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

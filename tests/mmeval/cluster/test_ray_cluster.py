@@ -1,38 +1,26 @@
 import pytest
 
 from mmeval.cluster.engine import RayEngine
-from mmeval.cluster.ray_cluster import NodePlaces, RayNode, _node, in_a_line
+from mmeval.cluster.ray_cluster import RayCluster, RayNode
 
 
 @pytest.mark.parametrize(
     ("engine", "places"),
     [
-        (RayEngine(), 2),
-        (RayEngine(gpus=0), 8),
-        (RayEngine(gpus=0, cpus=3), 2),
-        (RayEngine(gpus=0.5), 4),
-        (RayEngine(cpus=0, gpus=4), 0),
-        (RayEngine(cpus=0, gpus=0), 1),
+        (RayEngine(gpus=0), 16),
+        (RayEngine(gpus=0, score_workers=3), 13),
+        (RayEngine(gpus=0, cpus=4, score_workers=3), 3),
+        (RayEngine(gpus=0, cpus=3, score_workers=4), 4),
+        (RayEngine(gpus=0, cpus=0.5, score_workers=1), 30),
+        (RayEngine(gpus=1, cpus=4, score_workers=4), 3),
+        (RayEngine(gpus=1, cpus=1, score_workers=4), 8),
+        (RayEngine(gpus=0, score_workers=99), 1),
     ],
     ids=str,
 )
-def test_a_node_has_as_many_places_as_its_scarcest_part(engine: RayEngine, places: int) -> None:
-    assert RayNode("id", "node", 8, 2, ("", 0)).places(engine) == places
-
-
-def test_a_node_is_named_by_its_host_unless_it_has_a_name() -> None:
-    row = {
-        **{"NodeID": "0123456789ab", "NodeManagerHostname": "host", "NodeName": "10.0.0.1"},
-        **{"NodeManagerAddress": "10.0.0.1", "NodeManagerPort": 5, "Resources": {"CPU": 4.0, "GPU": 1.0}},
-    }
-    assert _node(row) == ("0123456789ab", "host (01234567)", 4, 1, ("10.0.0.1", 5))
-    assert _node({**row, "NodeName": "big", "Resources": {}}) == ("0123456789ab", "big", 0, 0, ("10.0.0.1", 5))
-    assert str(NodePlaces("big", 4, 0.5, 1)) == "big: 4 CPU, 0.5 GPU, room for 1 worker"
-
-
-def test_what_ray_says_becomes_a_line() -> None:
-    assert in_a_line(Exception("one\n\ttwo")) == "Exception: one two"
-    wrapped = Exception("many lines")
-    wrapped.cause = ValueError("what a call has raised")  # type: ignore[attr-defined]
-    assert in_a_line(wrapped) == "ValueError: what a call has raised"
-    assert len(in_a_line(Exception("long " * 200))) < 310
+def test_workers_leave_room_for_the_processes_that_score(
+    engine: RayEngine, places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [RayNode(name, name, 8.0, 4.0, ("", 0)) for name in ("a", "b")]
+    monkeypatch.setattr(RayCluster, "nodes", lambda _: nodes)
+    assert RayCluster(engine).places() == places

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from mmeval.errors import BackendDownError
 from mmeval.scoring.pool import ScorePool
 from mmeval.scoring.ray_executor import RayExecutor
 from mmeval.scoring.worker import Item, Rows, Setup
@@ -25,6 +26,7 @@ class Actor:
     """Does a piece of work when its answer is waited for."""
 
     def __init__(self) -> None:
+        self.__ray_ready__ = SimpleNamespace(remote=lambda: "ready")
         self.do = SimpleNamespace(remote=lambda work: lambda: self._done(work))
         self.pieces = 0
 
@@ -46,6 +48,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self.made: list[Actor] = []
+        self.is_late = False
         self.killed: list[Actor] = []
 
     def connect(self) -> "Cluster":
@@ -60,6 +63,12 @@ class Cluster:
     def _make(self, _setup: Setup, _shared: object) -> Actor:
         self.made.append(Actor())
         return self.made[-1]
+
+    def wait(self, answers: list[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+        return ([], answers) if self.is_late else (answers, [])
+
+    def reach_head(self) -> None:
+        raise BackendDownError("its head is gone", "start it")
 
     def get(self, answer: Any) -> object:
         return answer()
@@ -93,6 +102,17 @@ def test_an_actor_does_one_piece_after_the_other_and_the_next_takes_the_place_of
     assert (len(cluster.made), cluster.killed) == (2, cluster.made[:1])
     executor.shutdown()
     assert cluster.killed == cluster.made
+
+
+def test_where_an_actor_finds_no_room_that_is_reported_and_a_lost_head_ends_the_wait(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.is_late = True
+    executor = RayExecutor(cluster, Setup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
+    with pytest.raises(BackendDownError):
+        executor.submit(abs, -1).result()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    executor.shutdown()
 
 
 async def test_of_a_message_that_kills_its_actor_the_others_are_scored(
