@@ -9,7 +9,7 @@ from typing import Any
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
-from mmeval.system.arguments import fault_of, hint_of
+from mmeval.system.arguments import as_meant, fault_of, hint_of
 
 _FOREIGN = frozenset(
     (
@@ -50,7 +50,10 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
             raise UnknownNameError(f"argument of the backend {name!r}", arg, near, hint)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
-    given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
+    given = {
+        arg: _text(name, arg, value) if arg in texts else as_meant(value, hint_of(hints, arg))
+        for arg, value in args.items()
+    }
     for arg, value in given.items():
         if fault := fault_of(value, hint_of(hints, arg)):
             raise UsageError(f"the backend {name!r}: {arg} {fault}", name=arg)

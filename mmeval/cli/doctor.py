@@ -141,7 +141,7 @@ def _verdict(
 ) -> str:
     """The last line of the text."""
     if not asked and not specs:
-        broken = sum(finding.status == "broken" for item in sections for finding in item.findings)
+        broken = sum(finding.status == "broken" or finding.blocks for item in sections for finding in item.findings)
         return "nothing is broken" if is_sound else f"{broken} {'thing is' if broken == 1 else 'things are'} broken"
     blocked = {item.name for item in sections if any(finding.blocks for finding in item.findings)}
     if MODELS in blocked:

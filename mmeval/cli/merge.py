@@ -30,13 +30,14 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
     from mmeval.rescore.division import division_of, stored_shards
-    from mmeval.rescore.merge import is_merged, merge
+    from mmeval.rescore.merge import check_at_rest, is_merged, merge
     from mmeval.settings.flags import FLAGS
     from mmeval.settings.plan import make_plan
     from mmeval.settings.resolve import resolve
     from mmeval.store.run_folder import RunFolder
     from mmeval.store.shard import MERGED
 
+    check_at_rest(args.folder)
     division = division_of(args.folder, stored_shards(args.folder), partial=args.partial)
     if is_merged(args.folder):
         write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold")

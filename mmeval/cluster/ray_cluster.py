@@ -28,6 +28,7 @@ NODE_ID = "ray.io/node-id"
 NODE_SECONDS = 120.0
 """So long a node may take to start a process that looks at the run folder."""
 REACH_SECONDS = 3.0
+_START_ONE = "start one by 'ray start --head', or name another with address=HOST:PORT"
 WATCH_SECONDS = 5.0
 """How often the cluster is looked at: its head, and nodes that are new."""
 ROOM_SECONDS = 60.0
@@ -204,6 +205,10 @@ class RayCluster:
         ray = need("ray", "ray")
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
+            address = self.engine.address or os.environ.get("RAY_ADDRESS", "")
+            host, _, port = address.rpartition(":")
+            if host and port.isdigit() and not _reached((host, int(port))):  # Ray would try for minutes, and say so
+                raise UsageError(f"there is no Ray cluster at {address}; {_START_ONE}", name="address")
             logging.getLogger("ray").setLevel(logging.CRITICAL)
             # It prints to standard output what raylets say of workers that die, and has no switch.
             ray._private.worker.listen_error_messages = lambda *_: None
@@ -213,8 +218,7 @@ class RayCluster:
             except Exception as error:
                 where = f" at {self.engine.address}" if self.engine.address else ""
                 raise UsageError(
-                    f"the Ray cluster{where} cannot be used ({type(error).__name__}: {in_a_line(error)}); start one by "
-                    "'ray start --head', or name another with address=HOST:PORT",
+                    f"the Ray cluster{where} cannot be used ({type(error).__name__}: {in_a_line(error)}); {_START_ONE}",
                     name="address",
                 ) from None
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")

@@ -58,6 +58,12 @@ def is_merged(run: Path) -> bool:
     return bool(record.get(MERGED)) and not any(unmerged(run, record)) and newest_results(run, record) is not None
 
 
+def check_at_rest(run: Path) -> None:
+    """Raises RunLockedError while a shard is at work."""
+    for path in shards_of(run).values():
+        RunFolder(path).close()
+
+
 def merge(run: Path, options: RunOptions, *, progress: Progress, partial: bool) -> Merged:
     """Join the shards of a run into it and make its results.
     Raises RunLockedError while one of them is at work, and what ``division_of`` and ``check_alike`` raise."""

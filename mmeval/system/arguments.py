@@ -77,6 +77,11 @@ def is_path(value: Any, hint: Hint) -> bool:
     return isinstance(value, str) and any(mark.is_path(value) for mark in marks_of(hint, FilePath))
 
 
+def as_meant(value: Any, hint: Hint) -> Any:
+    """The value, or the word ``none`` for a null where the type has that word and no null: both are written alike."""
+    return "none" if value is None and "none" in _words(hint) and not _fits(None, hint) else value
+
+
 def fault_of(value: Any, hint: Hint) -> str:
     """Why a value is not of a type, with near names; empty when it is.
     Types that YAML cannot write are not checked."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
-from mmeval.system.arguments import Hint, PathOrName, fault_of, hint_of, is_path
+from mmeval.system.arguments import Hint, PathOrName, as_meant, fault_of, hint_of, is_path
 
 Mode = Literal["loud", "quiet"]
 Later = int
@@ -50,3 +50,9 @@ def test_annotations_are_read_as_they_are_written_and_those_that_cannot_be_resol
         """As with a name that only a type checker imports."""
 
     assert hint_of(local, "gone") is Any
+
+
+def test_none_is_the_word_where_a_type_has_it_and_no_null() -> None:
+    words = Literal["some", "none"]
+    assert [as_meant(value, words) for value in (None, "some", "none")] == ["none", "some", "none"]
+    assert [as_meant(None, hint) for hint in (words | None, str, Mode)] == [None] * 3
