@@ -91,7 +91,7 @@ def test_all_stands_for_every_task_that_can_be_read(tmp_path: Path, monkeypatch:
         ([Section(command.MODELS, (BLOCKING,))], ("mmmg_region_fill",), 4, "a "),
         ([Section(command.MODELS, (OK,))], ("--model", "empty"), 0, "they can be asked"),
     ],
-    ids=["sound", "broken", "two broken", "a task", "one of two", "a backend", "no task"],
+    ids=["sound", "broken", "two broken", "an engine", "a task", "one of two", "a backend", "no task"],
 )
 def test_the_exit_code_and_the_last_line_sum_up(
     monkeypatch: pytest.MonkeyPatch, sections: list[Section], words: tuple[str, ...], code: int, last: str
