@@ -85,7 +85,7 @@ def test_all_stands_for_every_task_that_can_be_read(tmp_path: Path, monkeypatch:
         ([Section("Disks", (OK, NOTE))], (), 0, "nothing is broken"),
         ([Section("Disks", (BROKEN,))], (), 4, "1 thing is broken"),
         ([Section("Disks", (BROKEN, BROKEN))], (), 4, "2 things are broken"),
-        ([Section("Engine", (Finding("missing", "x", required=True),))], (), 4, "1 thing is broken"),
+        ([Section("Engine", (Finding("missing", "x", required=True),))], ("--engine", "ray"), 4, "1 thing is broken"),
         ([Section("Disks", (BROKEN,)), Section("Task a", (OK,))], ("mmmg_region_fill",), 0, "1 of 1 task "),
         ([Section("Task a", (BLOCKING, BLOCKING))], ("mmmg_region_fill", "mmmg_border_fill"), 4, "1 of 2 tasks "),
         ([Section(command.MODELS, (BLOCKING,))], ("mmmg_region_fill",), 4, "a "),
