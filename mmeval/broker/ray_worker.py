@@ -189,7 +189,7 @@ class RayPool(WorkerPool):
         await super().start()
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """As every pool does. Without a head nobody learns of deaths: what is at work gets a moment to arrive."""
+        """As every pool does. Without a head no death is reported: what is at work gets a moment to arrive."""
         answering = asyncio.ensure_future(super().answer(batch, deliver))
         self._at_work.add(answering)
         try:

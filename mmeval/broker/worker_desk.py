@@ -1,7 +1,7 @@
 """A worker's desk: a backend of its own answers batches, each answer is written, then reported.
 
 The desk stands in a process that its parent has started (:mod:`mmeval.broker.worker_process`), or in an actor of Ray
-(:mod:`mmeval.broker.ray_worker`); what is reported goes to whoever asked. Every answer is written into a journal
+(:mod:`mmeval.broker.ray_worker`); what is reported goes to its caller. Every answer is written into a journal
 segment of the worker's own first, so that it survives the end of either.
 """
 

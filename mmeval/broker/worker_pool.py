@@ -185,7 +185,7 @@ class WorkerPool:
             log.warning("%s. It is started again", lost)
             self._begin(worker)
             return
-        except Exception as error:  # Ray has many; with one that nobody handles the run would wait for ever
+        except Exception as error:  # Ray has many; after one that is not handled the run would wait for ever
             del self._starts[worker]
             why = f"{worker.job.name} cannot be started{'' if first else ' again'}: {message_of(error)}"
             if not first:

@@ -46,7 +46,7 @@ class RayNode(NamedTuple):
     """Of the process by which it takes part, which is gone when the node is."""
 
     def places(self, engine: RayEngine) -> int:
-        """How many workers it has room for, if nobody else uses it."""
+        """How many workers it has room for where nothing else runs."""
         each = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min((int(there // wanted) for there, wanted in each if wanted), default=1)
 

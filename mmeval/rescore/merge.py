@@ -37,6 +37,7 @@ from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unme
 from mmeval.store.task_records import TaskRecords
 from mmeval.system.json_lines import read_rows
 from mmeval.task.task import Selection, Task, TaskOverrides
+from mmeval.wording import counted
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class _MergedTrials(Runner):
         self.scores = bool(self._whole.get("score_sets")) or not options.predict_only
         self._made: dict[str, set[int]] = {}
         self._trials: dict[str, int] = {}
+        self._without_row: dict[str, int] = {}
+        """By task, how many answers have no row of scores: a shard was copied in part, say."""
 
     def prepare(self, _media: MediaStore) -> Backends:
         return Backends({})
@@ -167,6 +170,10 @@ class _MergedTrials(Runner):
                     latest[trial_key(row["i"], row["n"])] = row.get("error")
             self._made[run.task.name] = {key >> 16 for key in latest}
             self._trials[run.task.name] = len(latest)
+            if run.scores is not None and run.task.metrics:
+                answered = {key for key, error in latest.items() if error is None}
+                if lost := len(answered - run.scores.trials()):
+                    self._without_row[run.task.name] = lost
             for _, error in sorted(latest.items(), key=lambda trial: trial[0]):
                 self._tell(None if error is None else ErrorInfo.from_json(error))
         shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
@@ -203,12 +210,17 @@ class _MergedTrials(Runner):
             name: Subset(subset["of"], len(self._made[name]), tuple(subset["how"]))
             for name, subset in self._whole.get("subsets", {}).items()
         }
+        without_row = tuple(
+            f"{name}: {counted(lost, 'answer')} of the shards without a row of scores: mmeval score {self.path}"
+            for name, lost in self._without_row.items()
+        )
         outcome = replace(
             outcome,
+            exit_code=EXIT_INCOMPLETE if without_row else outcome.exit_code,
             subsets=subsets,
             roles=dict(self.options.roles),
             metric_device=self._whole.get("metric_device", ""),
-            complaints=(*lost, *not_asked, *outcome.complaints),
+            complaints=(*lost, *without_row, *not_asked, *outcome.complaints),
             not_asked=not_asked,
         )
         if not self._division.lacking:

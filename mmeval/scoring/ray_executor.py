@@ -61,7 +61,7 @@ class RayExecutor(ThreadPoolExecutor):
             actor = actor or self._started(ray)
             answer = actor.do.remote(work)
             while not ray.wait([answer], timeout=WATCH_SECONDS)[0]:
-                self._cluster.reach_head()  # without one nobody learns of deaths
+                self._cluster.reach_head()  # without one no death is reported
             found: T = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None

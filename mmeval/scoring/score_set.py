@@ -79,6 +79,11 @@ class ScoreSet:
         """How many trials are scored in full by now."""
         return len(self._complete())
 
+    def trials(self) -> set[int]:
+        """The keys of the trials that have a row."""
+        paths = (self._sorted, self._rows.path)
+        return {trial_key(row["i"], row["n"]) for path in paths for _, row in read_rows(path)}
+
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
         self._keep_plan()

@@ -260,6 +260,14 @@ def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(sh
         assert (refused.code, "another process is working here" in refused.error) == (2, True), refused.err
 
 
+def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> None:
+    assert shards.ask("1/2", "2/2") == [0, 0]
+    rows = next((shards.run / "shards" / "2-of-2").glob("scores/*/*/scores.jsonl"))
+    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[:-1]))
+    merged = shards.merge()
+    assert (merged.code, "1 answer of the shards without a row of scores" in merged.err) == (3, True), merged.err
+
+
 def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(shards: Shards, tmp_path: Path) -> None:
     rubric = {"rubric": ["It greets.", "It is short."]}
     write_rows(tmp_path / "greet_data", *({"id": f"{i}", "input": f"Greet guest {i}.", **rubric} for i in range(6)))
