@@ -19,7 +19,7 @@ CONSTRAINTS := constraints-ci.txt
 PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e
 BENCH ?=
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --max-worker-restart 0
 
 .PHONY: demo test soak snapshots bench mutants check static format lint types docs clean
 .DELETE_ON_ERROR:

@@ -80,13 +80,14 @@ class Surroundings:
 @contextmanager
 def surroundings(folder: Path) -> Iterator[Surroundings]:
     """A secret file, a home and a run folder, a listening socket of each kind, and a process that only waits."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     home, run = folder / "home", folder / "run"
     for path in (folder / "secret.txt", home / ".ssh/id", home / ".netrc", run / "journal/writer.jsonl"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SECRET)
     open_to_all(folder)  # what hides them is the sandbox, not their modes
     with ExitStack() as stack:
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+        stack.callback(ctypes.CDLL(None).prctl, _SUBREAPER, 0, 0, 0, 0)  # later tests kill parents of orphans
         tcp, udp, local, abstract, docker = (
             stack.enter_context(socket.socket(family, kind))
             for family, kind in [
@@ -134,7 +135,7 @@ def state_of(folder: Path) -> dict[str, str]:
 
 def in_other_namespaces(ancestor: int | None = None) -> list[int]:
     """The descendants of a process, this one by default, that see other processes than it does.
-    Orphans come back to a process that has :func:`surroundings`."""
+    Orphans come back to a process while it has :func:`surroundings`."""
     own = Path("/proc/self/ns/pid").readlink()
     found = []
     for pid in _descendants(ancestor or os.getpid()):

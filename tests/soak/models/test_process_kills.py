@@ -42,16 +42,12 @@ def copies(runs: ProcessRuns) -> list[int]:
     return [int(found) for found in re.findall(r"began as process (\d+)", log.read_text())] if log.exists() else []
 
 
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
 def kill(victim: str, runs: ProcessRuns, running: Running) -> None:
     """One of the processes that are there now; nothing where it is gone."""
     with contextlib.suppress(OSError, IndexError):
         program = int(runs.started()[-1])
         pid = {"mmeval": running.process.pid, "copy": copies(runs)[-1], "program": program}.get(victim)
-        os.kill(pid or parent_of(program), signal.SIGKILL)
+        os.kill(pid or os.getpgid(program), signal.SIGKILL)  # the wrapper leads the group, and is not always the parent
 
 
 def all_gone(runs: ProcessRuns) -> bool:
