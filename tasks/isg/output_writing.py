@@ -8,13 +8,12 @@ outputs/<id>_g<n>             the pictures of the answers; media of other kinds 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, media_part, text_part
-from mmeval.errors import UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, exact_parts, stem_of
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
 from mmeval.metrics.judged.isg.replies import DIMENSIONS, OVERALL, REASON, VERDICT
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
@@ -45,48 +44,30 @@ SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
-    """Fill the folder of one model.
-
-    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
-    two tasks have different answers to one id; MissingDataError and CorruptMediaError for a medium of the run that is
-    missing or changed.
-    """
-    writer = _Writer(folder)
-    foreign = [task.name for task in run.tasks if not all(writer.add(one) for one in task.scored())]
-    if not writer.rows:
-        raise UsageError(
-            f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of ISG-Bench"
-        )
-    writer.close()
-    left_out = (f"{name} is no task of ISG-Bench, and was left out" for name in foreign)
-    return Exported(
-        writer.counts["answers"], writer.counts["media"], (*left_out, *writer.lines(GAPS)), (*writer.lines(NOTES),)
-    )
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Writer(folder).fill(run)
 
 
 class _Writer(ExportFolder):
     """Collects the rows of each repeat, and writes the media of an answer at once."""
 
+    benchmark, gaps, notes = "ISG-Bench", GAPS, NOTES
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.rows: dict[int, dict[str, dict[str, Any]]] = {}
+        self._rows: dict[int, dict[str, dict[str, Any]]] = {}
         self._judged: dict[int, dict[str, dict[str, Any]]] = {}
 
-    def add(self, one: ScoredTrial) -> bool:
-        """Take a trial; false if it has no place."""
-        trial, sample = one.trial, one.trial.sample
-        if sample.fault:
-            self.counts["faulty"] += 1
-            return True
-        if not {CATEGORY, PATHS} <= sample.metadata.keys():
-            return False
-        rows = self.rows.setdefault(trial.repeat, {})
-        self.check_one_answer(trial)
-        if sample.id not in rows:
-            rows[sample.id] = self._line(trial)
+    def takes(self, sample: Sample) -> bool:
+        return {CATEGORY, PATHS} <= sample.metadata.keys()
+
+    def add(self, one: ScoredTrial) -> None:
+        trial = one.trial
+        rows = self._rows.setdefault(trial.repeat, {})
+        if trial.sample.id not in rows:
+            rows[trial.sample.id] = self._line(trial)
         if trial.output is not None and any(name in one.scores for name in SCORES):
-            self._judge(one, rows[sample.id])
-        return True
+            self._judge(one, rows[trial.sample.id])
 
     def _judge(self, one: ScoredTrial, line: Mapping[str, Any]) -> None:
         """Keep an answer's line of the judge file, if it has all four levels."""
@@ -99,13 +80,13 @@ class _Writer(ExportFolder):
         judged = {} if empty else {"result": result_of(one)}
         self._judged.setdefault(one.trial.repeat, {})[one.trial.sample.id] = {**line, **judged}
 
-    def close(self) -> None:
-        """Write the files of answers and of verdicts."""
-        for repeat, rows in self.rows.items():
+    def finish(self) -> Sequence[str]:
+        for repeat, rows in self._rows.items():
             name = REPEAT.format(repeat) if repeat else OUTPUTS
             self._write(name, rows)
             if repeat in self._judged:
                 self._write(Path(name).stem + JUDGED.format(len(rows)), self._judged[repeat])
+        return ()
 
     def _write(self, name: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         with (self.path / name).open("w", encoding="utf-8") as file:
@@ -116,14 +97,9 @@ class _Writer(ExportFolder):
         asked = Interleaved(tuple(part for message in sample.input for part in message.content.parts))
         head = {"id": sample.id, "Category": sample.metadata[CATEGORY], "Query": _written(asked, sample, "Query")}
         head["Golden"] = _written(sample.references[0], sample, "Golden") if sample.references else []
-        own: dict[str, Any] = {"left_out": list(trial.left_out)} if trial.left_out else {}
-        if trial.output is None:
-            assert trial.error is not None
-            self.counts["failed"] += 1
-            return {**head, "output": None, OWN: {"error": trial.error.to_json(), **own}}
-        self.counts["answers"] += 1
-        self.counts["repeats"] += trial.repeat > 0
-        output, files = trial.output, dict[str, str]()
+        own, output, files = self.own(trial), trial.output, dict[str, str]()
+        if output is None:
+            return {**head, "output": None, OWN: own}
         pictures = output.media("image")
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "outputs" if medium in pictures else "other"
@@ -139,8 +115,7 @@ class _Writer(ExportFolder):
             if part.kind != "reasoning"
         )
         if plain != output.parts:
-            self.counts["exact"] += 1
-            own |= {"of": seal(blocks), "parts": exact_parts(output, files)}
+            own |= self.exact(output, files, seal(blocks))
         return {**head, "output": blocks, **({OWN: own} if own else {})}
 
 

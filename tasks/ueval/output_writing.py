@@ -8,24 +8,14 @@ results.json       each question with its verdicts, and the means over questions
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import UsageError
-from mmeval.interchange import (
-    OWN,
-    AnsweredRun,
-    AnsweredTask,
-    Exported,
-    ExportFolder,
-    ScoredTrial,
-    exact_parts,
-    stem_of,
-)
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
 from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
-from mmeval.records import Score, Trial
+from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.ueval.averages import mean
 from mmeval.tasks.ueval.loader import TASK
 from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
@@ -43,86 +33,54 @@ NOTES = {
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
-    """Fill the folder of one model.
-
-    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
-    two tasks have different answers to one id; MissingDataError and CorruptMediaError for a medium of the run that is
-    missing or changed.
-    """
-    writer = _Writer(folder)
-    foreign = [task.name for task in run.tasks if not _is_ours(task)]
-    for task in run.tasks:
-        if task.name not in foreign:
-            for one in task.scored():
-                writer.add(one)
-    if not writer.answers:
-        raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of UEval")
-    writer.close()
-    left_out = (f"{name} is no task of UEval, and was left out" for name in foreign)
-    gaps = (*left_out, *writer.lines(GAPS), *writer.unscored())
-    return Exported(writer.counts["answers"], writer.counts["media"], gaps, (*writer.lines(NOTES),))
-
-
-def _is_ours(task: AnsweredTask) -> bool:
-    """Whether the loader of UEval has read the first sound sample of a task, if there is one."""
-    first = next((trial.sample for trial in task.trials() if not trial.sample.fault), None)
-    return first is None or TASK in first.metadata
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Writer(folder).fill(run)
 
 
 class _Writer(ExportFolder):
     """Collects the entries of each repeat, and writes the media of an answer at once."""
 
+    benchmark, gaps, notes = "UEval", GAPS, NOTES
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.answers: dict[int, dict[str, dict[str, Any]]] = {}
+        self._answers: dict[int, dict[str, dict[str, Any]]] = {}
         self._results: dict[int, list[dict[str, Any]]] = {}
+
+    def takes(self, sample: Sample) -> bool:
+        return TASK in sample.metadata
 
     def add(self, one: ScoredTrial) -> None:
         trial = one.trial
-        if trial.sample.fault:
-            self.counts["faulty"] += 1
-            return
-        entries = self.answers.setdefault(trial.repeat, {})
-        self.check_one_answer(trial)
+        entries = self._answers.setdefault(trial.repeat, {})
         if trial.sample.id not in entries:
             entries[trial.sample.id] = entry = self._entry(trial)
             if any(name in one.scores for name in OUTPUTS):
                 self._results.setdefault(trial.repeat, []).append(_item(one, entry))
 
-    def close(self) -> None:
-        """Write the files of answers and of results."""
-        for repeat, entries in self.answers.items():
+    def finish(self) -> Sequence[str]:
+        for repeat, entries in self._answers.items():
             self._write(REPEAT.format(repeat) if repeat else ANSWERS, list(entries.values()))
         for repeat, items in self._results.items():
             document = {"items": items, "summary": _summary(items)}
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)
-
-    def unscored(self) -> Iterator[str]:
-        scored, asked = (sum(map(len, found.values())) for found in (self._results, self.answers))
-        if 0 < scored < asked:
-            yield f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"
+        scored, asked = (sum(map(len, found.values())) for found in (self._results, self._answers))
+        return [f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"] if 0 < scored < asked else []
 
     def _write(self, name: str, document: Any) -> None:
         (self.path / name).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
     def _entry(self, trial: Trial) -> dict[str, Any]:
-        left_out = {"left_out": list(trial.left_out)} if trial.left_out else {}
-        if trial.output is None:
-            assert trial.error is not None
-            self.counts["failed"] += 1
-            return {"id": trial.sample.id, TEXT: "", IMAGE: [], OWN: {"error": trial.error.to_json(), **left_out}}
-        self.counts["answers"] += 1
-        self.counts["repeats"] += trial.repeat > 0
-        output, files = trial.output, dict[str, str]()
+        own, output, files = self.own(trial), trial.output, dict[str, str]()
+        if output is None:
+            return {"id": trial.sample.id, TEXT: "", IMAGE: [], OWN: own}
         pictures = [part.media for part in output.parts if part.kind == "image" and part.media is not None]
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "images" if medium in pictures else "other"
             files[medium.sha256] = self.put(medium, f"{kind}/{stem_of(trial)}_{number}")
         names = [files[picture.sha256] for picture in pictures]
-        own: dict[str, Any] = dict(left_out)
         if plain_answer(output.words, pictures) != output:
-            self.counts["exact"] += 1
-            own |= {"of": seal(output.words, names), "parts": exact_parts(output, files)}
+            own |= self.exact(output, files, seal(output.words, names))
         return {"id": trial.sample.id, TEXT: output.words, IMAGE: names, **({OWN: own} if own else {})}
 
 

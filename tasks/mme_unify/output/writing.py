@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content import Media
-from mmeval.errors import ContentError, MissingExtraError, UsageError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, exact_parts
-from mmeval.records import Trial
+from mmeval.errors import ContentError, MissingExtraError
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial
+from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
 from mmeval.tasks.mme_unify.mme_unify_choice import CHOICE
@@ -44,63 +44,41 @@ NOTES = {
 
 
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
-    """Fill the folder of one model.
-
-    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
-    two tasks have different answers to one row; MissingDataError and CorruptMediaError for a medium of the run that is
-    missing or changed.
-    """
-    writer = _Writer(folder)
-    foreign = [task.name for task in run.tasks if not all(writer.add(trial) for trial in task.trials())]
-    if not writer.rows:
-        raise UsageError(
-            f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of MME-Unify"
-        )
-    writer.close()
-    left_out = (f"{name} is no task of MME-Unify, and was left out" for name in foreign)
-    return Exported(
-        writer.counts["answers"], writer.counts["media"], (*left_out, *writer.lines(GAPS)), (*writer.lines(NOTES),)
-    )
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Writer(folder).fill(run)
 
 
 class _Writer(ExportFolder):
     """Collects the rows of each file, and writes the media of an answer at once."""
 
+    benchmark, gaps, notes = "MME-Unify", GAPS, NOTES
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.rows: dict[str, dict[int, dict[str, Any]]] = {}
+        self._rows: dict[str, dict[int, dict[str, Any]]] = {}
 
-    def add(self, trial: Trial) -> bool:
-        """Take a trial; false if it has no place."""
-        sample = trial.sample
-        if sample.fault:
-            self.counts["faulty"] += 1
-            return True
-        if TASK not in sample.metadata:
-            return False
-        self.check_one_answer(trial)
+    def takes(self, sample: Sample) -> bool:
+        return TASK in sample.metadata
+
+    def add(self, one: ScoredTrial) -> None:
+        trial, sample = one.trial, one.trial.sample
         name = NAMES[sample.metadata[TASK]] + (f"_repeat{trial.repeat}" if trial.repeat else "")
         at = int(sample.id.rpartition("/")[2])
-        rows = self.rows.setdefault(name, {})
+        rows = self._rows.setdefault(name, {})
         if at not in rows:
             rows[at] = question_of(sample.metadata) | self._fields(trial)
-        return True
 
-    def close(self) -> None:
+    def finish(self) -> Sequence[str]:
         """Write the files, their rows in the order of the data."""
-        for name, rows in self.rows.items():
+        for name, rows in self._rows.items():
             document = [row for _, row in sorted(rows.items())]
             (self.path / f"{name}.json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        return ()
 
     def _fields(self, trial: Trial) -> dict[str, Any]:
-        own: dict[str, Any] = {"left_out": list(trial.left_out)} if trial.left_out else {}
-        if trial.output is None:
-            assert trial.error is not None
-            self.counts["failed"] += 1
-            return {OWN: {"error": trial.error.to_json(), **own}}
-        self.counts["answers"] += 1
-        self.counts["repeats"] += trial.repeat > 0
-        output, task = trial.output, trial.sample.metadata[TASK]
+        own, output, task = self.own(trial), trial.output, trial.sample.metadata[TASK]
+        if output is None:
+            return {OWN: own}
         stem = _stem(trial)
         media = {self.put(medium, f"{stem}_{at}"): medium for at, medium in enumerate(dict.fromkeys(output.media()), 1)}
         files = {medium.sha256: file for file, medium in media.items()}
@@ -108,8 +86,7 @@ class _Writer(ExportFolder):
         if FRAMES in fields and not fields[FRAMES]:
             fields[FRAMES] = [*self._frames(trial, output.media("video"))]
         if answer_in(task, fields, media.get) != output:
-            self.counts["exact"] += 1
-            own |= {"of": seal(fields), "parts": exact_parts(output, files)}
+            own |= self.exact(output, files, seal(fields))
         return {**fields, **({OWN: own} if own else {})}
 
     def _frames(self, trial: Trial, clips: Sequence[Media]) -> Iterator[str]:

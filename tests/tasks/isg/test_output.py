@@ -295,8 +295,8 @@ def test_what_has_no_place_is_said(tmp_path: Path) -> None:
     own = Trial(sample(), output=Interleaved((text_part("t"),)))
     foreign = Trial(Sample("1", (user("x"),)), output=Interleaved((text_part("t"),)))
     gone = Trial(Sample("2", (user("x"),), fault="row 2: bad"), error=ErrorInfo("bad_sample", "bad"))
-    done = write_output(AnsweredRun("m", (task(own, gone), task(foreign, name="other"))), tmp_path)
-    assert (done.answers, len(done.gaps)) == (1, 2)
+    done = write_output(AnsweredRun("m", (task(own, gone), task(gone, foreign, name="other"))), tmp_path)
+    assert (done.answers, len(done.gaps), done.gaps[1][:9]) == (1, 2, "1 answer:")
     with pytest.raises(UsageError, match="other"):
         write_output(AnsweredRun("m", (task(foreign, name="other"),)), tmp_path)
     changed = Trial(sample(), output=Interleaved((text_part("u"),)))
