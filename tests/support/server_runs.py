@@ -37,12 +37,12 @@ class ServerRuns:
         more = {"STAND_IN_FAULT": self.fault, "STAND_IN_NOTES": str(self.notes)}
         return {**kept, **more, "PATH": f"{self.bin}:{kept['PATH']}"}
 
-    def command(self, *flags: str, model: str = "vllm", **args: Any) -> list[str]:
+    def command(self, *flags: str, **args: Any) -> list[str]:
         """The flags of a run; ``args`` are further arguments of the backend."""
         given = {"pretrained": "org/m", **args}
         return [
             *("--tasks", "ask", "--include_path", str(self.folder / "tasks"), *QUIET),
-            *("--output_path", str(self.folder / "runs"), "--model", model),
+            *("--output_path", str(self.folder / "runs"), "--model", "vllm"),
             *("--model_args", ",".join(f"{name}={value}" for name, value in given.items()), *flags),
         ]
 

@@ -32,12 +32,10 @@ def test_a_shard_is_merged_until_something_is_written_there(tmp_path: Path) -> N
     assert [*unmerged(tmp_path, record)] == [*unmerged(tmp_path, {})] == [Shard(2, 1)]
 
 
-@pytest.mark.parametrize("places", [[], [4], [0, 64, 128], [0, 1, 2, 5, 6, 9]])
+@pytest.mark.parametrize("places", [[], [4], [0, 64, 128], sorted(random.Random(1).sample(range(1000), 300))])
 def test_progressions_hold_the_places_they_are_made_of(places: list[int]) -> None:
     assert from_progressions(as_progressions(places)) == set(places)
 
 
-def test_regular_places_are_one_progression_and_any_others_come_back() -> None:
+def test_regular_places_are_one_progression() -> None:
     assert as_progressions(list(range(3, 1000, 64))) == [[3, 963, 64]]
-    drawn = sorted(random.Random(1).sample(range(1000), 300))
-    assert from_progressions(as_progressions(drawn)) == set(drawn)

@@ -1,13 +1,13 @@
 """The backends over the stand-in: real processes, real sockets."""
 
 import asyncio
-import contextlib
 import inspect
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,24 @@ from tests.support.server_runs import STAND_IN, ServerRuns
 COMMAND = [sys.executable, str(STAND_IN)]
 
 
-@contextlib.contextmanager
-def stand_in(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str = "", kind: type[ServerBackend] = VLLMBackend, **args: Any
-) -> Iterator[tuple[ServerBackend, ServerRuns]]:
+StandIn = Callable[..., AbstractContextManager[tuple[ServerBackend, ServerRuns]]]
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """A backend whose server misbehaves so; no process is left of it."""
-    runs = ServerRuns(folder, [], fault)
-    for name in ("STAND_IN_FAULT", "STAND_IN_NOTES"):
-        monkeypatch.setenv(name, runs.environment[name])
-    yield kind(pretrained="org/m", command=COMMAND, **args), runs
-    assert gone(runs.processes())
+
+    @contextmanager
+    def made(
+        fault: str = "", kind: type[ServerBackend] = VLLMBackend, **args: Any
+    ) -> Iterator[tuple[ServerBackend, ServerRuns]]:
+        runs = ServerRuns(tmp_path, [], fault)
+        for name in ("STAND_IN_FAULT", "STAND_IN_NOTES"):
+            monkeypatch.setenv(name, runs.environment[name])
+        yield kind(pretrained="org/m", command=COMMAND, **args), runs
+        assert gone(runs.processes())
+
+    return made
 
 
 def ask(backend: ServerBackend, *words: str) -> list[Response]:
@@ -56,9 +64,9 @@ def ask(backend: ServerBackend, *words: str) -> list[Response]:
 
 @pytest.mark.parametrize("kind", [VLLMBackend, SGLangBackend])
 def test_the_server_is_started_with_the_first_call_and_asked(
-    kind: type[ServerBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[ServerBackend], tmp_path: Path, stand_in: StandIn
 ) -> None:
-    with stand_in(tmp_path, monkeypatch, kind=kind, tensor_parallel_size=2) as (backend, runs):
+    with stand_in(kind=kind, tensor_parallel_size=2) as (backend, runs):
         log = tmp_path / "workers" / "model-1.log"
         backend.log_into(log)
         assert runs.starts() == []
@@ -70,9 +78,9 @@ def test_the_server_is_started_with_the_first_call_and_asked(
         assert "loading org/m" in log.read_text()
 
 
-def test_the_server_gets_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_gets_no_key(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of another server")
-    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+    with stand_in() as (backend, runs):
         assert ask(backend, "one")[0].text == "one"
         assert runs.noted("keys") == [""]
 
@@ -98,17 +106,15 @@ def test_another_program_that_answers_at_its_port_is_not_taken_for_it() -> None:
     others[0].server_close()
 
 
-def test_a_backend_that_was_closed_starts_its_server_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+def test_a_backend_that_was_closed_starts_its_server_again(stand_in: StandIn) -> None:
+    with stand_in() as (backend, runs):
         assert [ask(backend, "one")[0].text, ask(backend, "two")[0].text] == ["one", "two"]
         assert len(runs.starts()) == 2
 
 
 @pytest.mark.parametrize("fault", ["deadly", "engine"])
-def test_a_request_that_ends_the_server_each_time_fails_alone(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with stand_in(tmp_path, monkeypatch, fault) as (backend, runs):
+def test_a_request_that_ends_the_server_each_time_fails_alone(fault: str, stand_in: StandIn) -> None:
+    with stand_in(fault) as (backend, runs):
         found = ask(backend, *(f"q{i}" for i in range(4)), "deadly", *(f"q{i}" for i in range(4, 8)))
         error = found.pop(4).error
         assert [response.text for response in found] == [f"q{i}" for i in range(8)]
@@ -118,9 +124,7 @@ def test_a_request_that_ends_the_server_each_time_fails_alone(
         assert len(runs.starts()) == 4
 
 
-def test_a_server_that_is_killed_between_two_calls_is_started_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_killed_between_two_calls_is_started_again(stand_in: StandIn) -> None:
     async def run(backend: ServerBackend, runs: ServerRuns) -> list[Response]:
         try:
             first = await backend.generate(request("one"))
@@ -130,14 +134,12 @@ def test_a_server_that_is_killed_between_two_calls_is_started_again(
         finally:
             await backend.close()
 
-    with stand_in(tmp_path, monkeypatch) as (backend, runs):
+    with stand_in() as (backend, runs):
         assert [response.text for response in asyncio.run(run(backend, runs))] == ["one", "q0", "q1", "q2", "q3"]
         assert (len(runs.starts()), sorted(runs.noted("asked"))) == (2, ["one", "q0", "q1", "q2", "q3"])
 
 
-def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(stand_in: StandIn) -> None:
     async def run(backend: ServerBackend, runs: ServerRuns) -> None:
         calls = [asyncio.create_task(backend.generate(request(f"q{i}"))) for i in range(6)]
         await asyncio.to_thread(wait_for, lambda: len(runs.noted("asked")) == 6, "the calls")
@@ -147,17 +149,17 @@ def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
             call.cancel()
         await backend.close()
 
-    with stand_in(tmp_path, monkeypatch, "holds") as (backend, runs):
+    with stand_in("holds") as (backend, runs):
         asyncio.run(run(backend, runs))
         assert len(runs.starts()) == 2
 
 
 def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, stand_in: StandIn
 ) -> None:
     monkeypatch.setattr("mmeval.model_backends.servers.upkeep.DEATHS_IN_A_ROW", 3)
     with (
-        stand_in(tmp_path, monkeypatch, "deadly") as (backend, runs),
+        stand_in("deadly") as (backend, runs),
         pytest.raises(BackendDownError, match="3 times in a row") as caught,
     ):
         ask(backend, "deadly 1", "deadly 2")
@@ -173,20 +175,18 @@ def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
         ("no module", r"exit status 1 before it could answer; the last it wrote: .*No module named 'sglang'"),
     ],
 )
-def test_a_server_that_cannot_answer_says_why(
-    fault: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_cannot_answer_says_why(fault: str, words: str, tmp_path: Path, stand_in: StandIn) -> None:
     seconds = 3 if fault == "unhealthy" else 20
-    with stand_in(tmp_path, monkeypatch, fault, load_timeout=seconds) as (backend, runs):
+    with stand_in(fault, load_timeout=seconds) as (backend, runs):
         backend.log_into(tmp_path / "model-1.log")
         with pytest.raises(MmevalError, match=words) as caught:
             ask(backend, "one")
         assert (str(tmp_path / "model-1.log") in str(caught.value), len(runs.starts())) == (True, 1)
 
 
-def test_a_server_that_does_not_end_by_itself_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_end_by_itself_is_killed(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> None:
     monkeypatch.setattr("mmeval.model_backends.servers.server.END_SECONDS", 0.2)
-    with stand_in(tmp_path, monkeypatch, "stubborn") as (backend, _runs):
+    with stand_in("stubborn") as (backend, _runs):
         assert ask(backend, "one")[0].text == "one"
 
 

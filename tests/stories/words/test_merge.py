@@ -26,7 +26,6 @@ CASES = {
         ),
     ),
     "a score before the merge": Case("score runs/reference/default", before=(ONE,)),
-    "a run without shards": Case(MERGE, before=(RUN,)),
     "a folder without a run": Case("merge nothing"),
     "no folder": Case("merge"),
 }
