@@ -39,7 +39,8 @@ class ServerProgram:
 
     Its command line is ``command``, ``begin``, the model and flags, of which ``flags`` has the names of our arguments;
     ``off`` begins a flag that switches off, empty where leaving the flag out does that. ``module`` has to be installed
-    for the usual command. ``version`` is the path at which the server tells its version.
+    for the usual command. ``version`` is the path at which the server states its version, ``elsewhere`` an example of a
+    command in another environment.
     """
 
     name: str
@@ -112,20 +113,24 @@ def of_the_model(args: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sorted(args.items()) if name not in _OF_THE_MACHINE}
 
 
+_SAME = {
+    "revision": "--revision",
+    "dtype": "--dtype",
+    "quantization": "--quantization",
+    "tensor_parallel_size": "--tensor-parallel-size",
+    "data_parallel_size": "--data-parallel-size",
+    "trust_remote_code": "--trust-remote-code",
+}
+"""The flags that both programs have."""
 VLLM = ServerProgram(
     name="vllm",
     command=("vllm",),
     module="",
     begin=("serve",),
     flags={
-        "revision": "--revision",
-        "dtype": "--dtype",
-        "quantization": "--quantization",
+        **_SAME,
         "max_model_len": "--max-model-len",
-        "tensor_parallel_size": "--tensor-parallel-size",
-        "data_parallel_size": "--data-parallel-size",
         "gpu_memory_utilization": "--gpu-memory-utilization",
-        "trust_remote_code": "--trust-remote-code",
         "omni": "--omni",
     },
     off="--no-",
@@ -137,16 +142,7 @@ SGLANG = ServerProgram(
     command=(sys.executable,),
     module="sglang",
     begin=("-m", "sglang.launch_server", "--model-path"),
-    flags={
-        "revision": "--revision",
-        "dtype": "--dtype",
-        "quantization": "--quantization",
-        "max_model_len": "--context-length",
-        "tensor_parallel_size": "--tensor-parallel-size",
-        "data_parallel_size": "--data-parallel-size",
-        "gpu_memory_utilization": "--mem-fraction-static",
-        "trust_remote_code": "--trust-remote-code",
-    },
+    flags={**_SAME, "max_model_len": "--context-length", "gpu_memory_utilization": "--mem-fraction-static"},
     off="",
     version="/get_server_info",
     elsewhere="/opt/sglang/bin/python",
