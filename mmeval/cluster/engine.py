@@ -27,7 +27,7 @@ class RayEngine:
 
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
-        """Raises UsageError for arguments that there are not, or that are out of range."""
+        """Raises UsageError for an argument that it does not have, and for one that is out of range."""
         known = [field.name for field in fields(cls)]
         for name in args:
             if name not in known:

@@ -1,4 +1,4 @@
-"""What a node of a cluster has to share with the process that runs: the code, and the run folder."""
+"""What a node of a cluster has to share with the run's process: the code, and the run folder."""
 
 from __future__ import annotations
 
@@ -36,19 +36,16 @@ class OtherCodeError(MmevalError):
 def code_digest(backends: tuple[str, ...] = ()) -> str:
     """The version of mmeval, and a digest of its files and those of the named backends."""
     found = hashlib.sha256()
-    for name, file in sorted({*_files(), *_backend_files(backends)}):
+    for name, file in sorted({*_code_files(backends)}):
         found.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     return f"{__version__}+{found.hexdigest()[:DIGEST_CHARS]}"
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     for package in _PACKAGES:
         spec = importlib.util.find_spec(package)
         for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
             yield from ((f"{package}/{file.relative_to(folder)}", file) for file in folder.rglob("*.py"))
-
-
-def _backend_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     for name in backends:
         module = sys.modules.get(getattr(plugins.load("mmeval.model_backends", name), "__module__", ""))
         if module is not None and module.__file__ is not None:
@@ -56,7 +53,7 @@ def _backend_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def enter(shared: Shared) -> None:
-    """Take the place of the process that runs. Raises UsageError where its folders are not seen here, OtherCodeError
+    """Enter the folder of the run's process. Raises UsageError where its folders are not seen here, OtherCodeError
     where its code is another one."""
     try:
         os.chdir(shared.cwd)

@@ -43,24 +43,25 @@ class RayNode(NamedTuple):
     cpus: float
     gpus: float
     address: tuple[str, int]
-    """Of the process by which it takes part, which is gone when the node is."""
+    """Of Ray's own process there, which is gone when the node is."""
 
     def places(self, engine: RayEngine) -> int:
         """How many workers it has room for where nothing else runs."""
         each = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min((int(there // wanted) for there, wanted in each if wanted), default=1)
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.cpus:g} CPU, {self.gpus:g} GPU"
+
 
 class NodePlaces(NamedTuple):
-    """A node as it is shown: what it has, and how many workers find room there."""
+    """A node, and how many workers find room there."""
 
-    node: str
-    cpus: float
-    gpus: float
+    node: RayNode
     places: int
 
     def __str__(self) -> str:
-        return f"{self.node}: {self.cpus:g} CPU, {self.gpus:g} GPU, room for {counted(self.places, 'worker')}"
+        return f"{self.node}, room for {counted(self.places, 'worker')}"
 
 
 def check_installed() -> None:
@@ -160,7 +161,7 @@ class RayCluster:
         """Every node with its places; nothing is started on them."""
         self.connect()
         try:
-            return tuple(NodePlaces(node.name, node.cpus, node.gpus, node.places(self.engine)) for node in self.nodes())
+            return tuple(NodePlaces(node, node.places(self.engine)) for node in self.nodes())
         finally:
             self.close()
 
@@ -177,7 +178,7 @@ class RayCluster:
         return self._classes[made]
 
     def is_gone(self, node: RayNode) -> bool:
-        """Whether a node is: whatever ran there has ended with it."""
+        """Whether a node is gone, and with it whatever ran there."""
         return not _reached(node.address)
 
     def kill(self, actor: Any) -> None:
@@ -259,7 +260,7 @@ class RayCluster:
 
 
 def in_a_line(error: Exception) -> str:
-    """What Ray says, which has many lines, or what a call has raised."""
+    """The message of an error of Ray, which has many lines, or of what a call has raised."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)
 
@@ -282,7 +283,7 @@ def _reached(address: tuple[str, int]) -> bool:
 
 def _no_room(engine: RayEngine, nodes: Sequence[RayNode]) -> str:
     wants = f"{engine.cpus:g} CPU and {engine.gpus:g} GPU"
-    has = "; ".join(f"{node.name}: {node.cpus:g} CPU, {node.gpus:g} GPU" for node in nodes[:5])
+    has = "; ".join(map(str, nodes[:5]))
     return (
         f"no node of the Ray cluster has room for a worker, which takes {wants} ({counted(len(nodes), 'node')}: "
         f"{has}); give fewer to each, as in --engine ray,cpus=1,gpus=0"
