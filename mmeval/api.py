@@ -164,13 +164,10 @@ def _temporary_folder() -> Iterator[Path]:
 def _as_dictionary(found: Evaluation) -> dict[str, Any]:
     document = dict(found.document)
     if found.samples:
-        document["samples"] = {task: _lines(file) for task, file in found.samples.items()}
+        document["samples"] = {
+            task: [json.loads(line) for line in file.read_bytes().splitlines()] for task, file in found.samples.items()
+        }
     return document
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    with file.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def _beside_loops(work: Callable[[], T]) -> T:
@@ -226,7 +223,9 @@ def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any
     if isinstance(model, str):
         return make_plan(_settings({**given, "model": model or None}))
     _check_model(model, flags)
-    plan = make_plan(_settings({**given, "model": _name_of(model)}))
+    # What folders and tables call a backend that has no plugin name.
+    name = model.identity.get("model") or model.identity.get("backend") or type(model).__name__
+    plan = make_plan(_settings({**given, "model": str(name)}))
     return replace(plan, options=replace(plan.options, model=replace(plan.options.model, instance=model)))
 
 
@@ -254,11 +253,6 @@ def _check_model(model: object, flags: Mapping[str, Any]) -> None:
             "capabilities, identity, provenance and close (see docs/writing-a-backend.md)",
             name="model",
         )
-
-
-def _name_of(model: AnyBackend) -> str:
-    """What folders and tables call a backend that has no plugin name."""
-    return str(model.identity.get("model") or model.identity.get("backend") or type(model).__name__)
 
 
 def _shown(task: TaskName) -> str:

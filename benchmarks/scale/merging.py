@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -14,6 +13,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Measured, measure
+from mmeval.content.media import Media
+from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder
 
 MEDIUM_BYTES = 2048
@@ -79,8 +80,9 @@ def _deal(whole: Path, folders: Sequence[Path], trials: int) -> None:
     for number, folder in enumerate(folders):
         for plan in whole.glob("scores/*/*/plan.json"):
             shutil.copy(plan, folder / plan.relative_to(whole))
+        store = MediaStore(folder / "media")
         for place in range(number, trials, len(folders)):
-            _keep_medium(folder / "media", f"{place}".encode().ljust(MEDIUM_BYTES, b"\0"))
+            store.put(Media.from_bytes(f"{place}".encode().ljust(MEDIUM_BYTES, b"\0")))
         with closing(RunFolder(folder)) as written:
             written.note(**RunFolder.read_record(whole), shard=known)
 
@@ -93,15 +95,9 @@ def _place(whole: Path, file: Path, folder: Path) -> Path:
     return target
 
 
-def _keep_medium(store: Path, data: bytes) -> None:
-    digest = hashlib.sha256(data).hexdigest()
-    (store / digest[:2]).mkdir(parents=True, exist_ok=True)
-    (store / digest[:2] / f"{digest}.bin").write_bytes(data)
-
-
-def _command(folder: Path) -> list[str]:
+def _command(folder: Path, model: str = "reference") -> list[str]:
     return [
-        *(sys.executable, "-m", "mmeval", "--tasks", str(folder / "large.yaml"), "--model", "reference"),
+        *(sys.executable, "-m", "mmeval", "--tasks", str(folder / "large.yaml"), "--model", model),
         *("--output_path", str(folder / "runs"), "--report", "false"),
     ]
 
@@ -129,9 +125,19 @@ def videos(samples: int) -> Iterator[Figure]:
 def _of_videos(samples: int) -> tuple[Measured, Measured]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write(
-            folder, ({"id": str(n), "input": _question(n), "reference": str(n), "level": n % 9} for n in range(samples))
+        rows = (
+            {
+                "id": str(n),
+                "input": {
+                    "text": f"question {n}: what is to be seen? <<video1>>",
+                    "media": {"video1": f"video/{n}.mp4"},
+                },
+                "reference": str(n),
+                "level": n % 9,
+            }
+            for n in range(samples)
         )
+        _write(folder, rows)
         (folder / "data" / "video").mkdir()
         for n in range(samples):
             file = folder / "data" / "video" / f"{n}.mp4"
@@ -141,10 +147,5 @@ def _of_videos(samples: int) -> tuple[Measured, Measured]:
                     opened.truncate(VIDEO_BYTES)  # a hole of zeros: it takes no room
             else:
                 file.hardlink_to(folder / "data" / "video" / f"{n % DISTINCT}.mp4")
-        command = _command(folder)
-        command[command.index("reference")] = "empty"
+        command = _command(folder, "empty")
         return measure([*command, "--dry_run"], folder), measure([*command, "--max_unscored", str(samples)], folder)
-
-
-def _question(number: int) -> dict[str, object]:
-    return {"text": f"question {number}: what is to be seen? <<video1>>", "media": {"video1": f"video/{number}.mp4"}}

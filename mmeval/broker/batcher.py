@@ -16,6 +16,7 @@ from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
+from mmeval.wording import counted
 
 MEDIUM_WEIGHT = 4000
 """What a medium counts in a request's length, in characters: a picture takes about a thousand tokens."""
@@ -73,7 +74,7 @@ class _Waiting:
     since: float
     length: int
     died: str = ""
-    """How the one came to its end that was answering this row. Such a row is asked again, alone."""
+    """How the model died that was answering this row. Such a row is asked again, alone."""
     overtaken: bool = False
     """A full batch of others went first, though this call has waited longer. That happens to it once."""
     open: bool = True
@@ -253,14 +254,14 @@ class Batcher:
 
     def _ask_again(self, batch: Sequence[_Waiting], death: ModelDiedError) -> None:
         """Ask the rows once more, one by one, so that a fatal row is lost alone."""
-        is_rows = not isinstance(death, PlaceLostError)
+        may_be_fatal = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:
                 continue
-            if call.died and is_rows:
+            if call.died and may_be_fatal:
                 self._lost([call], f"{death}; it was answering this request, as it was when it died before")
             else:
-                call.died, call.sent = call.died or (str(death) if is_rows else ""), False
+                call.died, call.sent = call.died or (str(death) if may_be_fatal else ""), False
                 self._open_rows -= 1
                 self._again.append(call)
 
@@ -293,11 +294,10 @@ class Batcher:
         if 0 < most < self.size:
             self.size, self._fitted = most, 0
             log.warning(
-                "a batch of %d ran out of memory: batches have at most %d row%s from now on (--batch_size %d begins "
+                "a batch of %d ran out of memory: batches have at most %s from now on (--batch_size %d begins "
                 "with that)",
                 rows,
-                most,
-                "" if most == 1 else "s",
+                counted(most, "row"),
                 most,
             )
         elif self.size < self._most and rows == self.size:

@@ -87,15 +87,5 @@ def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
 
 
 def _in_cells(notes: Notes) -> str:
-    own, reasons = cell(notes.weights), cell(notes.reasons)
-    ordered = (
-        notes.missing,
-        own,
-        reasons,
-        notes.comparable,
-        notes.reference,
-        notes.unfinished,
-        notes.left_out,
-        notes.subset,
-    )
-    return "; ".join(filter(None, ordered))
+    of_number = (notes.missing, cell(notes.weights), cell(notes.reasons), notes.comparable, notes.reference)
+    return "; ".join(filter(None, (*of_number, notes.unfinished, notes.left_out, notes.subset)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,9 @@ def _join_scores(target: Path, sources: Sequence[Path], latest: _Latest) -> None
     _add(target / VERDICTS, [source / VERDICTS for source in sources])
 
 
-def _any(_row: Row) -> bool:
-    return True
-
-
-def _add(target: Path, sources: Iterable[Path], takes: Callable[[Row], bool] = _any, known: Path | None = None) -> None:
+def _add(
+    target: Path, sources: Iterable[Path], takes: Callable[[Row], bool] = lambda _: True, known: Path | None = None
+) -> None:
     """Add to a file the lines of others that neither it nor ``known`` has, and that it ``takes``, as a whole or not at
     all. Its own lines are shown to ``takes`` first."""
     seen = {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
@@ -100,19 +99,13 @@ def _add(target: Path, sources: Iterable[Path], takes: Callable[[Row], bool] = _
                 takes(row)
                 seen.add(hash(line))
                 out.write(line)
-            for line in _new(sources, takes, seen):
-                added = True
-                out.write(line)
+            for _, line, row in chain.from_iterable(map(read_lines, sources)):
+                if hash(line) not in seen and takes(row):
+                    seen.add(hash(line))
+                    added = True
+                    out.write(line)
         if added:
             temporary.replace(target)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def _new(sources: Iterable[Path], takes: Callable[[Row], bool], seen: set[int]) -> Iterator[bytes]:
-    for source in sources:
-        for _, line, row in read_lines(source):
-            if hash(line) not in seen and takes(row):
-                seen.add(hash(line))
-                yield line

@@ -129,7 +129,8 @@ class _MergedTrials(Runner):
         record = self._first.record
         sessions = [session for one in self._shards for session in one.record["sessions"]]
         earlier = folder.record.get("sessions", [])
-        folder.note(sessions=sorted([*earlier, *(one for one in sessions if one not in earlier)], key=_started))
+        every = [*earlier, *(one for one in sessions if one not in earlier)]
+        folder.note(sessions=sorted(every, key=lambda session: str(session["started"])))
         folder.describe(
             identity=record["identity"],
             provenance=record["sessions"][-1]["provenance"],
@@ -235,7 +236,3 @@ class _MergedTrials(Runner):
                 *outcome.complaints,
             ),
         )
-
-
-def _started(session: Mapping[str, Any]) -> str:
-    return str(session["started"])

@@ -62,7 +62,8 @@ class Backends:
                 made[key] = (
                     create_backend(spec.name, backend_args(spec.args)) if spec.instance is None else spec.instance
                 )
-                _check_workers(role, made[key], spec)
+                if workers_of(made[key]):
+                    _check_elsewhere(role, spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
                 elif isinstance(backend := made[key], LocalWork) and backend.usual_connections:
@@ -133,29 +134,23 @@ class Backends:
 
     def _pool(self, role: str, backend: AnyBackend, journal: Journal, cluster: RayCluster | None) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""
-        if cluster is not None and isinstance(backend, BatchBackend):
-            from mmeval.broker.ray_worker import RayPool
-            from mmeval.broker.worker_pool import worker_jobs
-
-            spec = self.specs[role]
-            cluster.backends.add(spec.name)
-            (job,) = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
-            pools = len({id(other) for other in self.named.values() if isinstance(other, BatchBackend)})
-            return RayPool(job, role, cluster, journal, share=pools)
-        if not workers_of(backend):
+        cluster = cluster if isinstance(backend, BatchBackend) else None
+        if cluster is None and not workers_of(backend):
             return None
-        from mmeval.broker.worker import WorkerProcess  # with what it needs of multiprocessing
         from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 
         spec = self.specs[role]
         jobs = worker_jobs(role, backend, spec.name, backend_args(spec.args), journal.folder.parent)
-        return WorkerPool([WorkerProcess(job) for job in jobs], journal)
+        if cluster is None:
+            from mmeval.broker.worker import WorkerProcess  # with what it needs of multiprocessing
 
+            return WorkerPool([WorkerProcess(job) for job in jobs], journal)
+        from mmeval.broker.ray_worker import RayPool
 
-def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
-    """Raises UsageError for copies of a backend that another process could not make."""
-    if workers_of(backend):
-        _check_elsewhere(role, spec)
+        (job,) = jobs
+        cluster.backends.add(spec.name)
+        pools = len({id(other) for other in self.named.values() if isinstance(other, BatchBackend)})
+        return RayPool(job, role, cluster, journal, share=pools)
 
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:

@@ -465,11 +465,10 @@ class _NewTrials(Runner):
         shard = self.options.shard
         if shard is None:
             return {}
-        taken = [as_progressions(sorted(chosen.taken)) for chosen in self._jobs.chosen]
-        names = [task.name for task in self.selection]
+        chosen = zip(self.selection, self._jobs.chosen, strict=True)
         return {
             "shard": {
-                "chosen": dict(zip(names, taken, strict=True)),
+                "chosen": {task.name: as_progressions(sorted(trials.taken)) for task, trials in chosen},
                 "subsets": {name: subset.to_json() for name, subset in self._jobs.subsets().items()},
                 "score_sets": {name: folder.name for name, folder in score_folders(self.runs).items()},
                 "metric_device": "" if self.scorer is None else self.scorer.device_of_models(),

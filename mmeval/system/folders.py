@@ -43,13 +43,13 @@ def replaced(folder: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def link_or_copy(source: Path, target: Path) -> bool:
+def link_or_copy(source: Path, target: Path) -> None:
     """Give a file a second place: a hard link where one can be had, else a copy, whole or not at all.
-    Returns whether it was not there, in its size. Raises StorageError."""
+    One that is there already, in its size, stays. Raises StorageError."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         if target.exists() and target.stat().st_size == source.stat().st_size:
-            return False
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         try:
@@ -61,7 +61,6 @@ def link_or_copy(source: Path, target: Path) -> bool:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise StorageError(f"{target}: cannot be written ({error.strerror or error}); free space") from None
-    return True
 
 
 def free_bytes(path: Path) -> int:
