@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.system.arguments import Checked, Hint, fault_of
 
 LOCAL, RAY = "local", "ray"
+_Amount = Annotated[float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")]
+_ARGUMENTS: Mapping[str, Hint] = {
+    "address": Annotated[
+        str,
+        Checked(lambda value: "HOST:PORT of the head, on one of its machines" if value.startswith("ray://") else ""),
+    ],
+    "workers": Annotated[
+        int | Literal["auto"],
+        Checked(lambda value: "" if value == "auto" or value >= 1 else "auto or a whole number of 1 or more"),
+    ],
+    "cpus": _Amount,
+    "gpus": _Amount,
+    "score_workers": Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")],
+}
+"""What may be written for each field."""
 
 
 @dataclass(frozen=True)
@@ -28,47 +44,20 @@ class RayEngine:
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
         """Raises UsageError for an argument that it does not have, and for one that is out of range."""
-        known = [field.name for field in fields(cls)]
-        for name in args:
-            if name not in known:
+        for name, value in args.items():
+            if name not in _ARGUMENTS:
+                known = list(_ARGUMENTS)
                 raise UsageError(
                     f"the engine ray has no argument {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}",
                     name=name,
                     known=known,
                 )
-        if str(args.get("address", "")).startswith("ray://"):
-            raise UsageError(
-                "address: one of ray:// is for clients outside of the cluster; run on one of its machines, and give "
-                "HOST:PORT of its head",
-                name="address",
-            )
-        workers = args.get("workers", "auto")
-        return cls(
-            str(args.get("address", "")),
-            None if workers == "auto" else int(_number("workers", workers, 1, whole=True)),
-            _number("cpus", args.get("cpus", 1), 0),
-            _number("gpus", args.get("gpus", 1), 0),
-            int(_number("score_workers", args.get("score_workers", 0), 0, whole=True)),
-        )
+            if fault := fault_of(value, _ARGUMENTS[name]):
+                raise UsageError(f"{name} {fault}", name=name)
+        return cls(**{**args, **({"workers": None} if args.get("workers") == "auto" else {})})
 
     def __str__(self) -> str:
         """As the flag has it."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return ",".join(
-            (
-                RAY,
-                *(
-                    f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                    for name, value in given.items()
-                    if value not in ("", None)
-                ),
-            )
-        )
-
-
-def _number(name: str, value: object, least: int, *, whole: bool = False) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or value < least or (whole and value != int(value)):  # type: ignore[operator, call-overload]
-        wanted = f"{'auto or ' if name == 'workers' else ''}{'a whole number' if whole else 'a number'}"
-        raise UsageError(f"{name}={value!r}: {wanted} of {least} or more is expected", name=name)
-    return float(value)  # type: ignore[arg-type]
+        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        words = ((name, f"{value:g}" if isinstance(value, float) else value) for name, value in given)
+        return ",".join((RAY, *(f"{name}={word}" for name, word in words if word not in ("", None))))
