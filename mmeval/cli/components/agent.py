@@ -15,7 +15,7 @@ that is null is not there.
 One JSON result a line: answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text,
 media and options of what was asked.
 
-exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed.
+exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed; 4 a file or a key is missing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.model_backends.agents.isg.plan import ADD, CALL, CAPTION, LABELS, Step, made_number, task_number
-from mmeval.model_backends.agents.isg.team import Team, bare, words
+from mmeval.model_backends.agents.isg.team import Team, bare
 from mmeval.program import Program, ask_all
 
 
@@ -129,7 +129,7 @@ class Execution:
         blocks, most = 0, self.team.max_items
         for number, step in enumerate(self.steps, 1):
             if step.label not in LABELS:
-                self._note(number, f"{step.label:.40} is none of {', '.join(LABELS)}")
+                self._note(number, f"{step.label[:40]!r} is none of {', '.join(LABELS)}")
                 break
             blocks += len(step.images) if step.label == ADD else step.label == CAPTION
             if blocks > most:
@@ -148,7 +148,7 @@ class Execution:
                 continue
             step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
             example = "This picture shows a thing."
-            asked.append((number, team.call("caption", read=words, example=example, step=step, pictures=shown)))
+            asked.append((number, team.call("caption", read=team.profile.caption, example=example, step=step, pictures=shown)))
         for now in team.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):

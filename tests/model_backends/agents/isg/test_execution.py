@@ -88,6 +88,8 @@ def test_a_caption_that_fails_is_no_part_of_the_answer_but_in_the_released_agent
     assert (leaked.startswith("bad_request"), leaked.endswith("kept")) == (True, True)
     empty = ask([caption(), caption()], texts=["  ", "", "\n", "kept"], refine=0)
     assert (blocks(empty), problems(empty)) == (["kept"], [(0, 1)])
+    released = ask([caption(), caption()], texts=["  ", "kept"], refine=0, **OFFICIAL)
+    assert (blocks(released), problems(released)) == (["kept"], [])
 
 
 def test_a_caption_about_a_picture_that_is_missing_is_not_asked_for() -> None:
