@@ -148,7 +148,9 @@ class Execution:
                 continue
             step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
             example = "This picture shows a thing."
-            asked.append((number, team.call("caption", read=team.profile.caption, example=example, step=step, pictures=shown)))
+            asked.append(
+                (number, team.call("caption", read=team.profile.caption, example=example, step=step, pictures=shown))
+            )
         for now in team.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):

@@ -35,7 +35,10 @@ def test_smoothed_texts_are_taken_if_pictures_keep_their_number_and_places(
 
 
 def test_the_released_agent_reads_a_smoothed_answer_up_to_another_result() -> None:
-    for profile, kept in (("standard", ["A", "image", "Result: B", "image"]), ("official", ["C", "image", "D", "image"])):
+    for profile, kept in (
+        ("standard", ["A", "image", "Result: B", "image"]),
+        ("official", ["C", "image", "D", "image"]),
+    ):
         replies = [f"Result: A{MARK}Result: B{MARK}", f"C{MARK}D{MARK}"]
         result = ask(TWICE, roles={"smoother": replies}, smooth=True, profile=profile)
         assert blocks(result) == kept
