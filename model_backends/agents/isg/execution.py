@@ -40,6 +40,8 @@ class Execution:
     steps: Sequence[Step]
     log: list[Problem] = field(default_factory=list)
     made: dict[int, Part] = field(default_factory=dict)
+    first: Selected | None = None
+    """The tool of the first step that calls one, once it is chosen."""
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -59,12 +61,12 @@ class Execution:
                 first = profile.first_number(at, len(self.made))
                 if (pictures := self._pictures(calls[at], first)) is not None:
                     jobs.append(Job(calls[at], first, pictures))
-            yield from self._draw((yield from self._select(jobs, len(calls))))
+            yield from self._draw((yield from self._select(jobs)))
             if len(self.log) > problems:
                 return
 
-    def _select(self, jobs: Sequence[Job], calls: int) -> Program[list[tuple[Job, Selected]]]:
-        """The tools of steps, in a plan with so many that call one."""
+    def _select(self, jobs: Sequence[Job]) -> Program[list[tuple[Job, Selected]]]:
+        """The tools of steps."""
         team, asked = self.team, []
         for job in jobs:
             text = self.steps[job.step - 1].text
@@ -81,9 +83,10 @@ class Execution:
                 self._note(job.step, f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
+            self.first = selected if job.first == 0 else self.first
             needed, given = selected.kind.pictures, len(job.pictures)
             what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
-            if what := what or team.profile.crowded(selected, calls):
+            if what := what or team.profile.crowded(job.first, selected, self.first):
                 self._note(job.step, f"{selected.kind.name}: {what}")
             else:
                 chosen.append((job, selected))

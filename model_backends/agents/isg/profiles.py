@@ -49,11 +49,16 @@ class Profile:
         one. Official: after those that are made."""
         return made if self.official else at
 
-    def crowded(self, selected: Selected, calls: int) -> str:
-        """The problem of a tool of several pictures in a plan with more steps that call one, before it is asked.
-        Official: none."""
-        several = not self.official and selected.tool.parts != 1 and calls > 1
-        return "it makes several pictures, and stands beside another tool" if several else ""
+    def crowded(self, at: int, selected: Selected, first: Selected | None) -> str:
+        """The problem of a tool beside that of the plan's ``first`` step, where either makes several pictures: it is
+        not asked. Official: none."""
+        if self.official or at == 0:
+            return ""
+        if selected.tool.parts != 1:
+            return "it makes several pictures, and comes after another tool"
+        if first is not None and first.tool.parts != 1:
+            return f"it comes after {first.kind.name}, which makes several pictures"
+        return ""
 
     def taken(self, selected: Selected, parts: Sequence[Part], first: int) -> Sequence[Part] | str:
         """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that.
