@@ -44,6 +44,12 @@ class Profile:
             return [[at] for at in range(len(needs))]
         return rounds_of([[one for one in need if one < at] for at, need in enumerate(needs)]).order
 
+    def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
+        """The order of steps that call tools, parted where tools are chosen: nowhere, as a choice goes by the words of
+        a step. Official: before each one."""
+        order = self.order(needs)
+        return [[now] for now in order] if self.official else [order]
+
     def first_number(self, at: int, made: int) -> int:
         """The number of the first picture of a step: its place among those that call tools, as each of several makes
         one. Official: after those that are made."""

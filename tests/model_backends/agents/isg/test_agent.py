@@ -31,7 +31,7 @@ def test_a_plan_becomes_texts_and_pictures_in_its_order(given: dict[str, Any]) -
     edited = call(EDIT, "<GEN_0>")
     result = ask([add("#image1#"), DRAW, edited, caption("<GEN_1>"), add("<GEN_1>", "<GEN_0>")], **given,
                  selected=[DRAWN, EDITED])  # fmt: skip
-    assert titles(result) == ["plan", "select", "tool", "select", "tool", "caption"]
+    assert titles(result) == ["plan", "select", "select", "tool", "tool", "caption"]
     assert blocks(result) == ["image", "text 0", "image", "image"]
     assert (result["error"], result["warnings"]) == (None, [])
     drawn, changed = (step for step in result["steps"] if step["title"] == "tool")
