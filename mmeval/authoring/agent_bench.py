@@ -29,6 +29,8 @@ from mmeval.records.sample import Sample, message
 from mmeval.run.options import REASONING_TAGS, BackendSpec
 from mmeval.testing.media import small_media
 
+_TAGS = ("span", "pair", "tag")
+"""The spellings of media in a prompt: one that names ``<gen_img1>`` asks for that picture, and does not show it."""
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 
@@ -245,10 +247,10 @@ def _response(written: Any, reader: ContentReader, role: str) -> Response:
 
 
 def _request(backend: AgentBackend, case: AgentCase, folder: Path) -> Request:
-    reader = ContentReader(lambda path, _where: medium_at(folder, path))
+    reader = ContentReader(lambda path, _where: medium_at(folder, path), spellings=_TAGS)
     files = [media_part(medium_at(folder, name)) for name in case.files]
     if isinstance(case.prompt, str):
-        content = Interleaved.from_reply(case.prompt, files)
+        content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
     else:
         content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
     given = [kind for kind in backend.capabilities.outputs if kind in backend.agent.gives]

@@ -5,8 +5,8 @@
     mmeval agent illustrator data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
 Nobody is asked but the roles that --role names. Each line of a cases file is a JSON object with any of prompt, files,
-wants, args and replies; id and name are returned. FILEs are media of the prompt; they fill its tags in order. Relative
-paths start from the folder of the cases file.
+wants, args and replies; id and name are returned. FILEs are media of the prompt; they fill its tags in order. In a
+file, relative paths of media start from its folder.
 
 replies maps roles to what they say, in order: {"planner": ["a plan", {"error": "timeout"}]}; a reply is a text, a list
 of parts, or an error. A tool without replies gives a small medium, another role the example of the agent's call. A role
@@ -15,7 +15,7 @@ that is null is not there.
 One JSON result a line: answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text,
 media and options of what was asked.
 
-exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed.
+exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed; 4 a file or a key is missing.
 """
 
 from __future__ import annotations

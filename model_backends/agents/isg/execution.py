@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.model_backends.agents.isg.plan import ADD, CALL, CAPTION, LABELS, Step, made_number, task_number
-from mmeval.model_backends.agents.isg.team import Team, bare, words
+from mmeval.model_backends.agents.isg.team import Team, bare
 from mmeval.program import Program, ask_all
 
 
@@ -40,6 +40,8 @@ class Execution:
     steps: Sequence[Step]
     log: list[Problem] = field(default_factory=list)
     made: dict[int, Part] = field(default_factory=dict)
+    first: Selected | None = None
+    """The tool of the first step that calls one, once it is chosen."""
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -53,40 +55,44 @@ class Execution:
         if len(calls) > most:
             self._note(calls[most], f"a plan calls tools in {most} steps at most")
         calls = calls[:most]
-        for now in profile.order([self.steps[number - 1].needs for number in calls]):
-            problems, jobs = len(self.log), list[Job]()
-            for at in now:
-                first = profile.first_number(at, len(self.made))
-                if (pictures := self._pictures(calls[at], first)) is not None:
-                    jobs.append(Job(calls[at], first, pictures))
-            yield from self._draw((yield from self._select(jobs, len(calls))))
-            if len(self.log) > problems:
-                return
+        for wave in profile.waves([self.steps[number - 1].needs for number in calls]):
+            chosen = yield from self._select(calls, sorted(at for now in wave for at in now))
+            for now in wave:
+                jobs: list[tuple[Job, Selected]] = []
+                for at in now:
+                    first = profile.first_number(at, len(self.made))
+                    if at in chosen and (pictures := self._pictures(calls[at], first)) is not None:
+                        jobs.append((Job(calls[at], first, pictures), chosen[at]))
+                yield from self._draw(jobs)
+                if {problem.step for problem in self.log} & {calls[at] for at in now}:
+                    return
 
-    def _select(self, jobs: Sequence[Job], calls: int) -> Program[list[tuple[Job, Selected]]]:
-        """The tools of steps, in a plan with so many that call one."""
+    def _select(self, calls: Sequence[int], places: Sequence[int]) -> Program[dict[int, Selected]]:
+        """The tools of steps, by their places among ``calls``."""
         team, asked = self.team, []
-        for job in jobs:
-            text = self.steps[job.step - 1].text
-            if what := team.tools.unplayed(text):
-                self._note(job.step, what)
+        for at in places:
+            step, below = self.steps[calls[at] - 1], team.profile.first_number(at, len(self.made))
+            absent = [name for name in step.images if not self._known(name, below)]
+            if what := _absent(absent[0]) if absent else team.tools.unplayed(step.text):
+                self._note(calls[at], what)
                 continue
-            shown: dict[str, Any] = {"step": text, "pictures": len(job.pictures), "tools": team.tools.to_json()}
-            example = team.tools.example(text)
-            asked.append((job, team.call("select", read=team.tools.selected, example=example, **shown)))
+            shown: dict[str, Any] = {"step": step.text, "pictures": len(step.images), "tools": team.tools.to_json()}
+            example = team.tools.example(step.text)
+            asked.append((at, team.call("select", read=team.tools.selected, example=example, **shown)))
         replies = (yield from ask_all([call for _, call in asked])) if asked else []
-        chosen = []
-        for (job, _), reply in zip(asked, replies, strict=True):
+        chosen: dict[int, Selected] = {}
+        for (at, _), reply in zip(asked, replies, strict=True):
             if what := reply.problem():
-                self._note(job.step, f"no tool is chosen: {what}")
+                self._note(calls[at], f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
-            needed, given = selected.kind.pictures, len(job.pictures)
+            self.first = selected if at == 0 else self.first
+            needed, given = selected.kind.pictures, len(self.steps[calls[at] - 1].images)
             what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
-            if what := what or team.profile.crowded(selected, calls):
-                self._note(job.step, f"{selected.kind.name}: {what}")
+            if what := what or team.profile.crowded(at, selected, self.first):
+                self._note(calls[at], f"{selected.kind.name}: {what}")
             else:
-                chosen.append((job, selected))
+                chosen[at] = selected
         return chosen
 
     def _draw(self, chosen: Sequence[tuple[Job, Selected]]) -> Program[None]:
@@ -129,7 +135,7 @@ class Execution:
         blocks, most = 0, self.team.max_items
         for number, step in enumerate(self.steps, 1):
             if step.label not in LABELS:
-                self._note(number, f"{step.label:.40} is none of {', '.join(LABELS)}")
+                self._note(number, f"{step.label[:40]!r} is none of {', '.join(LABELS)}")
                 break
             blocks += len(step.images) if step.label == ADD else step.label == CAPTION
             if blocks > most:
@@ -148,7 +154,9 @@ class Execution:
                 continue
             step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
             example = "This picture shows a thing."
-            asked.append((number, team.call("caption", read=words, example=example, step=step, pictures=shown)))
+            asked.append(
+                (number, team.call("caption", read=team.profile.caption, example=example, step=step, pictures=shown))
+            )
         for now in team.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):
@@ -164,10 +172,14 @@ class Execution:
         for name in self.steps[number - 1].images:
             part = self._picture(name) if below is None or made_number(name) < below else None
             if part is None:
-                self._note(number, f"{name:.40} is no picture of the task, and none that was made before")
+                self._note(number, _absent(name))
                 return None
             found.append(part)
         return found
+
+    def _known(self, name: str, below: int) -> bool:
+        """Whether a picture is there, or is one that is made ``below`` a number."""
+        return self._picture(name) is not None or 0 <= made_number(name) < below
 
     def _picture(self, name: str) -> Part | None:
         given = task_number(name)
@@ -175,3 +187,7 @@ class Execution:
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))
+
+
+def _absent(name: str) -> str:
+    return f"{name:.40} is no picture of the task, and none that was made before"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 
 from mmeval.content import Interleaved
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
 
-_TOKENS = re.compile(r"<gen_(?:text|img)\d{1,4}>(?:\s*<gen_(?:text|img)\d{1,4}>)*")
+_TOKEN = r"<gen_(?:text|img)\d{1,4}>"
+_TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 
 
 def found_layout(team: Team) -> Program[tuple[str, ...]]:
@@ -21,13 +21,12 @@ def found_layout(team: Team) -> Program[tuple[str, ...]]:
 
     asked = Interleaved(tuple(part for message in team.request.messages for part in message.content.parts))
     query = tokens_between(asked, None)
-    read = partial(read_structure, query=[*query])
     example = json.dumps(Structure((*query,), ("<gen_text1>", "<gen_img1>")).written)
-    reply = yield from ask_one(team.call("structure", read=read, example=example, query=named_blocks(query)))
+    reply = yield from ask_one(team.call("structure", read=read_structure, example=example, query=named_blocks(query)))
     if what := reply.problem():
         team.warnings.append(f"the plan is made without a structure: {what}")
         return ()
-    return read(reply.text).answer
+    return read_structure(reply.text).answer
 
 
 def stated_layout(team: Team) -> tuple[str, ...]:
@@ -36,4 +35,4 @@ def stated_layout(team: Team) -> tuple[str, ...]:
     if not found:
         team.warnings.append("the plan is made without a structure: the prompt of the task states none")
         return ()
-    return tuple(found[-1].replace("><", "> <").split())
+    return tuple(re.findall(_TOKEN, found[-1]))

@@ -29,7 +29,8 @@ class Profile:
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """The rows of a plan: the first list of objects. Official: what the first brackets hold. Raises ReplyError."""
+        """The rows of a plan: the first list of objects. Official: what the first brackets hold, no rows and rows
+        without a label too. Raises ReplyError."""
         return _first_brackets(reply) if self.official else read_objects(reply)
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
@@ -43,16 +44,27 @@ class Profile:
             return [[at] for at in range(len(needs))]
         return rounds_of([[one for one in need if one < at] for at, need in enumerate(needs)]).order
 
+    def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
+        """The order of steps that call tools, parted where tools are chosen: nowhere, as a choice goes by the words of
+        a step. Official: before each one."""
+        order = self.order(needs)
+        return [[now] for now in order] if self.official else [order]
+
     def first_number(self, at: int, made: int) -> int:
         """The number of the first picture of a step: its place among those that call tools, as each of several makes
         one. Official: after those that are made."""
         return made if self.official else at
 
-    def crowded(self, selected: Selected, calls: int) -> str:
-        """The problem of a tool of several pictures in a plan with more steps that call one, before it is asked.
-        Official: none."""
-        several = not self.official and selected.tool.parts != 1 and calls > 1
-        return "it makes several pictures, and stands beside another tool" if several else ""
+    def crowded(self, at: int, selected: Selected, first: Selected | None) -> str:
+        """The problem of a tool beside that of the plan's ``first`` step, where either makes several pictures: it is
+        not asked. Official: none."""
+        if self.official or at == 0:
+            return ""
+        if selected.tool.parts != 1:
+            return "it makes several pictures, and comes after another tool"
+        if first is not None and first.tool.parts != 1:
+            return f"it comes after {first.kind.name}, which makes several pictures"
+        return ""
 
     def taken(self, selected: Selected, parts: Sequence[Part], first: int) -> Sequence[Part] | str:
         """The pictures of a tool that count, or the problem: as many as were asked for. A film is cut to that.
@@ -71,6 +83,10 @@ class Profile:
         """The problem of a picture that is added and not there. Official: it vanishes."""
         return "" if self.official else f"{name:.40} is no picture of the task, and none that was made"
 
+    def caption(self, reply: str) -> str:
+        """The text of a caption's reply. Raises ReplyError for a blank one. Official: that vanishes."""
+        return reply if self.official else words(reply)
+
     def failed_caption(self, why: str) -> str:
         """The text in the place of a caption that failed. Official: the error is a text of the answer."""
         return why if self.official else ""
@@ -81,9 +97,21 @@ class Profile:
             return "".join(texts).strip()
         return "\n\n".join(text for one in texts if (text := one.strip()))
 
+    def result(self, reply: str) -> str:
+        """The answer in a smoother's reply: what follows the first ``Result:``. Official: up to the next one."""
+        before, *after = reply.split("Result:", -1 if self.official else 1)
+        return after[0] if after else before
+
     def given_up(self, answer: Interleaved) -> Interleaved:
         """The answer where problems are left after the last refinement. Official: the sample is skipped."""
         return Interleaved() if self.official else answer
+
+
+def words(reply: str) -> str:
+    """The text of a reply. Raises ReplyError for a blank one."""
+    if not reply.strip():
+        raise ReplyError("the reply is empty")
+    return reply.strip()
 
 
 def _first_brackets(reply: str) -> list[dict[str, Any]]:
@@ -93,7 +121,7 @@ def _first_brackets(reply: str) -> list[dict[str, Any]]:
         depth += 1 if bracket[0] == "[" else -1
         if depth == 0:
             rows = strict_json(reply[start : bracket.end()])
-            if rows and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-                return rows
+            if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+                return [{"Task": "", **row} for row in rows]
             break
     raise ReplyError("the first brackets hold no list of JSON objects")

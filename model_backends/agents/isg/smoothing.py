@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.model_backends.agents.isg.team import Team, words
+from mmeval.model_backends.agents.isg.profiles import words
+from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
 
 MARK = "<boi><eoi>"
 """Stands for a picture."""
-_ANSWER = "Result:"
 _TRIES = 3
 
 
@@ -41,8 +41,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
         kept = reply.problem()
         if kept:
             break
-        before, marker, after = reply.text.partition(_ANSWER)
-        found = (after if marker else before).split(MARK)
+        found = team.profile.result(reply.text).split(MARK)
         if len(found) == len(pictures) + 1:
             again = Interleaved(tuple(_woven(found, pictures)))
             if [part.kind for part in again.parts] == [part.kind for part in answer.parts]:

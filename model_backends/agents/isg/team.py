@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Part, text_part
-from mmeval.judge import ReplyError, accepts
+from mmeval.judge import accepts
 from mmeval.model_backends.agents.isg.dispatch import Tools
 from mmeval.model_backends.agents.isg.profiles import Profile
 from mmeval.program import Call, Role
@@ -69,10 +69,3 @@ def bare(part: Part) -> Part:
 
 def _is_picture(part: Part) -> bool:
     return part.kind == "image" and part.media is not None
-
-
-def words(text: str) -> str:
-    """The text of a reply. Raises ReplyError for a blank one."""
-    if not text.strip():
-        raise ReplyError("the reply is empty")
-    return text.strip()

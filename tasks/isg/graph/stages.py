@@ -51,13 +51,13 @@ class Structure(NamedTuple):
         return tuple(token for token in self.answer if "_img" in token)
 
 
-def read_structure(text: str, query: Sequence[str]) -> Structure:
-    """The first stage, of a task with these blocks."""
+def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
+    """The first stage, of a task with these blocks; without them, whatever the reply calls those of the task."""
     if _is_whole(text):
         raise ReplyError("the reply is that of all stages, as --model reference gives it: ask with --protocol single")
     found = read_object(text, ("Query", "Answer"))
     asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
-    if sorted(asked) != sorted(query):
+    if query is not None and sorted(asked) != sorted(query):
         raise ReplyError(f"Query is {_short(asked)}, and the task has {_short(query)}")
     counts = {"text": 0, "img": 0}
     for number, token in enumerate(answer):

@@ -31,7 +31,7 @@ def test_a_plan_becomes_texts_and_pictures_in_its_order(given: dict[str, Any]) -
     edited = call(EDIT, "<GEN_0>")
     result = ask([add("#image1#"), DRAW, edited, caption("<GEN_1>"), add("<GEN_1>", "<GEN_0>")], **given,
                  selected=[DRAWN, EDITED])  # fmt: skip
-    assert titles(result) == ["plan", "select", "tool", "select", "tool", "caption"]
+    assert titles(result) == ["plan", "select", "select", "tool", "tool", "caption"]
     assert blocks(result) == ["image", "text 0", "image", "image"]
     assert (result["error"], result["warnings"]) == (None, [])
     drawn, changed = (step for step in result["steps"] if step["title"] == "tool")
@@ -56,6 +56,11 @@ def test_the_planner_sees_the_pictures_then_the_task_then_the_structure(given: d
     assert (asked["title"], len(asked["media"])) == ("plan", 1)
     assert asked["text"].index("Show it twice") < asked["text"].index("<gen_img1> <gen_text1> <gen_img2>")
     assert result["evidence"]["structure"] == ["<gen_img1>", "<gen_text1>", "<gen_img2>"]
+    listed = 'Not <gen_text1>. Blocks: ["<gen_text1>", "<gen_img1>"]'
+    assert ask(GOOD, **given, prompt=listed, structure="prompt")["evidence"]["structure"] == [
+        "<gen_text1>",
+        "<gen_img1>",
+    ]
     without = ask(GOOD, structure="prompt")
     assert (without["evidence"]["structure"], len(without["warnings"]), blocks(without)) == (
         [],
@@ -88,6 +93,8 @@ def test_the_planner_finds_the_structure_as_the_first_stage_of_question_generati
     assert titles(result)[:2] == ["structure", "plan"]
     assert result["evidence"]["structure"] == ["<gen_text1>", "<gen_img1>"]
     assert (len(result["steps"][0]["media"]), "<query_img1>" in result["steps"][0]["text"]) == (1, True)
+    miscounted = ask(GOOD, structure="self", roles={"planner": [found, plan(*GOOD)]})
+    assert miscounted["evidence"]["structure"] == ["<gen_text1>", "<gen_img1>"]
     unread = ask(GOOD, **given, structure="self", roles={"planner": [*["It has two."] * 3, plan(*GOOD)]})
     assert (unread["evidence"]["structure"], len(unread["warnings"]), unread["error"]) == ([], 1, None)
 

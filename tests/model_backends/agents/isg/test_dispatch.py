@@ -26,11 +26,20 @@ def test_a_film_beside_another_tool_is_a_problem_wherever_it_stands(first: bool,
     selected = [FILMED, DRAWN] if first else [DRAWN, FILMED]
     shown = add("<GEN_0>", "<GEN_1>", "<GEN_2>")
     standard = ask([*steps, shown], **given, selected=selected, refine=0)
-    assert problems(standard)[0] == (0, 1 if first else 2)
-    assert [step["role"] for step in standard["steps"] if step["title"] == "tool"] == ["text_to_image"]
+    assert problems(standard)[0] == (0, 2)
+    tools = [step["role"] for step in standard["steps"] if step["title"] == "tool"]
+    assert tools == ["image_to_video" if first else "text_to_image"]
+    assert blocks(standard) == ["image"] * (2 if first else 1)
     official = ask([*steps, shown], **given, selected=selected, refine=0, **OFFICIAL)
     assert problems(official) == ([] if first else [(0, 2)])
     assert blocks(official) == ["image"] * (3 if first else 1)
+
+
+def test_of_two_films_the_second_one_is_a_problem(given: dict[str, Any]) -> None:
+    for profile in ("standard", "official"):
+        how: dict[str, Any] = {"selected": [FILMED, FILMED], "refine": 0, "profile": profile}
+        result = ask([FILM, FILM, add("<GEN_0>", "<GEN_1>")], **given, **how)
+        assert (problems(result), blocks(result)) == ([(0, 2)], ["image", "image"])
 
 
 def frames(count: int) -> list[dict[str, str]]:

@@ -58,10 +58,17 @@ def test_tools_that_do_not_need_each_other_are_asked_at_once_unless_official() -
     one_by_one = ["select", "tool"] * 3 + ["caption"] * 2
     assert paths["official"] == [(title, str(at)) for at, title in enumerate(one_by_one, 1)]
     assert paths["standard"] == [
-        *(("select", "1"), ("select", "1"), ("tool", "2"), ("tool", "2")),
-        *(("select", "3"), ("tool", "4"), ("caption", "5"), ("caption", "5")),
+        *(("select", "1"), ("select", "1"), ("select", "1"), ("tool", "2"), ("tool", "2")),
+        *(("tool", "3"), ("caption", "4"), ("caption", "4")),
     ]
     assert (blocks(standard), blocks(official)) == (["text 0\n\ntext 1", "image"], ["text 0text 1", "image"])
+
+
+def test_tools_are_chosen_in_the_order_of_the_plan_whatever_their_steps_need() -> None:
+    result = ask([DRAW, call(EDIT, "<GEN_0>"), DRAW, add("<GEN_1>", "<GEN_2>")], selected=[DRAWN, EDITED, DRAWN])
+    assert (blocks(result), problems(result)) == (["image", "image"], [])
+    tools = [(step["role"], step["path"].split(".")[0]) for step in result["steps"] if step["title"] == "tool"]
+    assert tools == [("text_to_image", "2"), ("text_to_image", "2"), ("image_edit", "3")]
 
 
 def test_a_step_without_a_picture_ends_the_first_pass_with_those_that_are_asked_at_the_same_time(
@@ -75,7 +82,7 @@ def test_a_step_without_a_picture_ends_the_first_pass_with_those_that_are_asked_
     assert (official["error"], blocks(official)) == (None, [])
     drawn = [{"type": "image", "path": "user.png"}]
     standard = ask(steps, **given, roles={"text_to_image": [drawn, "no picture"]}, **how)
-    assert titles(standard) == ["plan", "select", "select", "tool", "tool"]
+    assert titles(standard) == ["plan", "select", "select", "select", "tool", "tool"]
     assert (problems(standard), blocks(standard)) == ([(0, 2), (0, 5)], ["image"])
 
 
@@ -88,6 +95,8 @@ def test_a_caption_that_fails_is_no_part_of_the_answer_but_in_the_released_agent
     assert (leaked.startswith("bad_request"), leaked.endswith("kept")) == (True, True)
     empty = ask([caption(), caption()], texts=["  ", "", "\n", "kept"], refine=0)
     assert (blocks(empty), problems(empty)) == (["kept"], [(0, 1)])
+    released = ask([caption(), caption()], texts=["  ", "kept"], refine=0, **OFFICIAL)
+    assert (blocks(released), problems(released)) == (["kept"], [])
 
 
 def test_a_caption_about_a_picture_that_is_missing_is_not_asked_for() -> None:

@@ -47,7 +47,7 @@ def test_the_released_agent_reads_a_plan_with_prose_around_it() -> None:
         plan(*GOOD).replace("}, {", "}, and then {"),
         "No plan.",
         "[1, 2]",
-        '[{"Step": 1}]',
+        '[{"Task": 1}]',
         '[{"Task": "Caption", "Input_images": 3}]',
     ],
     ids=["cut off", "cut off early", "prose inside", "prose", "numbers", "no label", "no list"],
@@ -69,6 +69,15 @@ def test_of_many_steps_the_first_are_carried_out() -> None:
     short = ask("[" + ",".join(['{"Task":"Caption"}'] * 10_000) + "]", max_items=5, refine=0)
     assert (titles(short).count("caption"), problems(short)) == (5, [(0, 6)])
     assert ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"  # it is longer than a reply may be
+
+
+@pytest.mark.parametrize(("written", "found"), [("[]", []), (plan(*GOOD[:2], {"Step": 3}), [(0, 3)])])
+def test_the_released_agent_takes_a_plan_without_steps_and_steps_without_a_label(
+    written: str, found: list[tuple[int, int]]
+) -> None:
+    official = ask(written, refine=0, **OFFICIAL)
+    assert (official["error"], problems(official)) == (None, found)
+    assert ask(written)["error"]["kind"] == "bad_reply"
 
 
 @pytest.mark.parametrize("label", ["ImageEdit", "Check", "call_tool"])

@@ -12,7 +12,7 @@ TWICE = [caption(), DRAW, add("<GEN_0>"), caption(), add("<GEN_0>")]
     ("replies", "expected", "outcome"),
     [
         ([f"A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
-        ([f"Sure. Result: A{MARK}Result: B{MARK}"], ["A", "image", "Result: B", "image"], (True, 0)),
+        ([f"Sure. Result: A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
         ([f"A{MARK}B", f"A{MARK}B{MARK}"], ["A", "image", "B", "image"], (True, 1)),
         ([f"A{MARK}B"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
         ([f"A{MARK * 2}B{MARK}"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
@@ -32,6 +32,16 @@ def test_smoothed_texts_are_taken_if_pictures_keep_their_number_and_places(
     assert bool(found["kept"]) is not outcome[0]
     asked = next(step for step in result["steps"] if step["title"] == "smooth")
     assert (f"text 0{MARK}text 1{MARK}" in asked["text"], asked["media"]) == (True, [])
+
+
+def test_the_released_agent_reads_a_smoothed_answer_up_to_another_result() -> None:
+    for profile, kept in (
+        ("standard", ["A", "image", "Result: B", "image"]),
+        ("official", ["C", "image", "D", "image"]),
+    ):
+        replies = [f"Result: A{MARK}Result: B{MARK}", f"C{MARK}D{MARK}"]
+        result = ask(TWICE, roles={"smoother": replies}, smooth=True, profile=profile)
+        assert blocks(result) == kept
 
 
 def test_only_an_answer_with_texts_and_without_problems_is_smoothed() -> None:
