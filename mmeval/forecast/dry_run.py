@@ -37,11 +37,11 @@ from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import check_folders, limits_and_prices, prepared, read_too, run_identity, run_path
+from mmeval.run.runner import check_folder, limits_and_prices, prepared, read_too, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder
+from mmeval.store.run_folder import RunFolder, check_others
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
@@ -67,11 +67,13 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     media = MediaStore(path / "media")
     backends, jobs = prepared(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
+    identity = run_identity(backends, options)
+    check_others(read_too(options), identity)
     record = {} if options.fresh else RunFolder.read_record(path)
     own = path / ("journal" if record else "nothing")
     journal = Journal(own, media, writable=False, others=read_too(options))
     try:
-        check_folders(options, record, run_identity(backends, options), len(journal))
+        check_folder(options, record, identity, len(journal))
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
@@ -81,7 +83,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         asyncio.run(broker.close())
         return Forecast(
             folder=path,
-            answers=len(journal),
+            answers=len(journal) - journal.of_others,
+            answers_beside=journal.of_others,
             tasks=tasks,
             places={role: _place(backend) for role, backend in backends.named.items()},
             payees={role: payee for role, runtime in broker.roles.items() if (payee := runtime.payee(role))},

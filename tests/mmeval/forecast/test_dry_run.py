@@ -18,6 +18,7 @@ from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support.task_folder import installed
 from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
@@ -64,6 +65,14 @@ def load(found: Forecast, role: str = "model") -> Load:
 
 def with_picture(file: Path, id: str = "p") -> Sample:
     return Sample(id, (user("see", Media.from_path(file)),))
+
+
+def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(tmp_path: Path) -> None:
+    one = task(rows=5)
+    run_toy(tmp_path, one, shard=Shard(2, 1), args={"log": "", "broken": ""})
+    toy = BackendSpec("toy", {"log": "", "broken": ""})
+    found = [ahead(tmp_path, one, model=toy, shard=Shard(2, number)) for number in (1, 2)]
+    assert [(one.answers, one.answers_beside) for one in found] == [(3, 0), (0, 3)]
 
 
 class Broken(Rows):
