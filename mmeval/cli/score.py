@@ -57,6 +57,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.report.publish import Publication
     from mmeval.rescore.rescorer import rescore
     from mmeval.settings.plan import chosen_loggers
+    from mmeval.store.run_folder import RunFolder
 
     publication = Publication.prepared(
         chosen_loggers(settings),
@@ -64,6 +65,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
         table=settings["table"].value,
+        of_run=RunFolder.read_record(folder).get("settings", {}),
     )
     with closing(for_stderr()) as bar:
         outcome = rescore(_options(folder, settings), progress=bar)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
-from mmeval.report.baseline import Baseline, Beside, read_baseline
+from mmeval.report.baseline import Baseline, Beside, read_baseline, recorded_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
@@ -56,9 +56,11 @@ class Publication:
         log_samples: bool,
         page: bool,
         table: str,
+        of_run: Mapping[str, Any] | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments. Raises their errors, and those of ``read_baseline``."""
-        other = None if baseline is None else read_baseline(baseline)
+        """With loggers by name and their arguments; without ``baseline`` that of the settings ``of_run`` is taken.
+        Raises the errors of the loggers, and those of ``read_baseline``."""
+        other = recorded_baseline(of_run or {}) if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(
