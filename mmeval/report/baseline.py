@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.records.score import Key, Result
