@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
-from mmeval.backend.sendable import foreseen
+from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
 from mmeval.cluster.ray_cluster import RayCluster
@@ -138,6 +138,9 @@ class _Forecaster:
                 trial = self._trial(run, sample, repeat, found)
                 if is_judged and trial is not None and not run.scored_as_missing(trial):
                     self._judge(run, trial, found, judged)
+                for why in self.walk.lacks:
+                    found.note(why)
+                self.walk.lacks.clear()
         run.close()
         counted = -(-found.samples // every)
         for role, load in judged.items():
@@ -207,6 +210,8 @@ class _Walk:
 
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
+        self.lacks: dict[str, None] = {}
+        """What keeps media of the present trial from being converted."""
         self._broker, self._seed = broker, seed
         self._kept: set[str] = set()
         """The keys of used answers of the journal: each counts as kept once, however often it is used."""
@@ -277,6 +282,8 @@ class _Walk:
             return response
         else:
             load.calls += 1
+            lacks = absent_packages(call, runtime.capabilities)
+            self.lacks |= {f"media for the {call.role} cannot be converted: {error}": None for error in lacks}
             weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
             load.merge(weight)
             if self.first is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from mmeval.system.extras import absent
 
 
 class Need(NamedTuple):
@@ -161,11 +161,7 @@ class BoundMetric:
 
     def missing(self) -> Iterator[MissingExtraError]:
         """The needed packages that are not installed, each with the command to install it."""
-        for need in self.needs:
-            module, _, extra = need.partition(":")
-            package = module.partition(".")[0]
-            if importlib.util.find_spec(package) is None:
-                yield MissingExtraError(package, extra)
+        return absent(self.needs)
 
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed in a run with these roles; empty when it can.
