@@ -166,12 +166,18 @@ class BoundMetric:
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed in a run with these roles; empty when it can.
 
-        The reason names what to supply: a package, a role besides the model, or a model of its own.
+        The reason names all that is to be supplied: packages, roles besides the model, models of its own, files; behind
+        the first semicolon stands how.
         """
-        if lacking := [*self.missing()]:
-            extras = dict.fromkeys(error.extra for error in lacking if error.extra)
-            return str(MissingExtraError(lacking[0].package, ",".join(extras)))
-        return self._without_roles(roles) or self.without_models(task) or self._without_files()
+        every = (self._without_packages(), self._without_roles(roles), self.without_models(task), self._without_files())
+        parts = [reason.partition("; ") for reason in every if reason]
+        whys, ways = [why for why, _, _ in parts], [way for _, _, way in parts if way]
+        return "; ".join([", and ".join(whys), *ways]) if parts else ""
+
+    def _without_packages(self) -> str:
+        lacking = [*self.missing()]
+        extras = dict.fromkeys(error.extra for error in lacking if error.extra)
+        return str(MissingExtraError(lacking[0].package, ",".join(extras))) if lacking else ""
 
     def _without_files(self) -> str:
         """The first path that a switch names where nothing is; empty without any."""

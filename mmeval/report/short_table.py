@@ -210,7 +210,7 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
             yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
     selection = outcome.selection
     if found := [*remedies(selection, task_words(context.settings, selection))]:
-        yield f"Missing here; with it, mmeval score {shlex.quote(str(outcome.folder))} adds the numbers:"
+        yield f"Missing; with all it needs, mmeval score {shlex.quote(str(outcome.folder))} adds a number:"
         yield from (f"  {remedy}" for remedy in found)
 
 
