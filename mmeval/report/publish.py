@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,10 +17,10 @@ from mmeval.report.baseline import Baseline, Beside, read_baseline, recorded_bas
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
-from mmeval.report.short_table import NARROWEST, WIDEST, last_lines, short_table
+from mmeval.report.short_table import last_lines, short_table
 from mmeval.report.table import render
 from mmeval.report.table_formats.layouts import layouts_at_end
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import columns, write_line
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.scoring.verdict_log import version_warnings
@@ -150,11 +149,6 @@ def end_of_shard(outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
     )
     if line := last_line(outcome):
         write_line(line)
-
-
-def columns() -> int:
-    """The width of the short table: that of the terminal, within its limits."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> Path | None:

@@ -25,8 +25,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.wording import counted, printable, some
 
-WIDEST, NARROWEST = 80, 40
-"""Columns of the table: those of the terminal between these."""
 _LABEL = 9
 """Columns of the words before the last lines."""
 _MOST_NAMED = 3
