@@ -1,7 +1,8 @@
 """Score a run again: other metrics, switches or judges, or what is unscored.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
-the metrics, are not scored again; another definition makes a score set of its own beside the old one.
+the metrics, are not scored again; another definition makes a score set of its own beside the old one. This machine does
+it: to score in a Ray cluster, give the run's own command with --engine again, which asks nothing twice.
 """
 
 from __future__ import annotations

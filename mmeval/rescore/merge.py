@@ -221,8 +221,8 @@ class _MergedTrials(Runner):
             exit_code=EXIT_INCOMPLETE,
             unfinished={name: Unfinished(made, self.data[name].get("trials")) for name, made in self._trials.items()},
             complaints=(
-                f"{', '.join(self._division.lacking)}: these are results without it; run what is left, then mmeval "
-                f"merge {self.path}",
+                f"{', '.join(self._division.lacking)}: these are results without the rest; run what is left, which "
+                f"keeps what is answered, then mmeval merge {self.path}",
                 *outcome.complaints,
             ),
         )
