@@ -174,9 +174,9 @@ def agent(
     return lambda function: Agent(function, tuple(takes), tuple(gives), version, by_kind or {})
 
 
-def asked_words(agent: Agent) -> str:
+def asked_words(agent: Agent) -> list[str]:
     """The roles that an agent asks, those in brackets if the run has them."""
-    return ", ".join(role if needed else f"[{role}]" for role, needed in agent.signature.roles.items())
+    return [role if needed else f"[{role}]" for role, needed in agent.signature.roles.items()]
 
 
 def agent_named(name: str) -> Agent | None:

@@ -38,6 +38,7 @@ MAX_VIDEO_BYTES = 20 * 2**20
 """A larger video is described by its frames."""
 MAX_PAGES = 64
 """Pages of a document that is shown as pictures; a longer one is given as text."""
+_VIDEO = "av:video"
 _MATERIAL = "model/mtl"
 _LOOSE_GLTF = "model/gltf+json"
 """Its geometry is in other files."""
@@ -134,10 +135,11 @@ def routes_to_fewer(capabilities: Capabilities, *, video_frames: int, first_pict
     is_single = first_picture and image.max_items == 1
     found: list[Route] = []
     if "video" not in capabilities.inputs and is_single:
-        found.append(Route("video", "image", _first_frame, name="video->first_frame"))
+        found.append(Route("video", "image", _first_frame, name="video->first_frame", needs=_VIDEO))
     elif "video" not in capabilities.inputs and video_frames:
         frames = partial(_frames, count=video_frames)
-        found.append(Route("video", "image", frames, items=video_frames, name=f"video->{video_frames}_frames"))
+        name = f"video->{video_frames}_frames"
+        found.append(Route("video", "image", frames, items=video_frames, name=name, needs=_VIDEO))
     if is_single:
         found.append(Route("image", "image", _itself, name="image->first", only_first=True))
     return tuple(found)
@@ -187,7 +189,7 @@ def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 ROUTES: Mapping[str, Route] = {
     "video->frames": Route(
-        "video", "image", _frames, due=lambda media, _limits: media.size > MAX_VIDEO_BYTES, items=FRAMES
+        "video", "image", _frames, due=lambda media, _limits: media.size > MAX_VIDEO_BYTES, items=FRAMES, needs=_VIDEO
     ),
     "document->text": Route("document", "text", _text, version=3, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),

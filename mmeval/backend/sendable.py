@@ -27,6 +27,7 @@ from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, ErrorKind
 from mmeval.records.sample import Message
+from mmeval.system.extras import absent
 
 DRAWN_BYTES = 500_000
 """Bytes of a picture that a route makes, for estimates."""
@@ -96,6 +97,13 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
     for kind in first:
         messages = _first_alone(messages, kind)
     return replace(call.request, messages=messages)
+
+
+def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtraError]:
+    """The packages without which media of a call cannot be converted to what is taken."""
+    kinds = call.request.kinds() - capabilities.inputs.keys()
+    routes = _routes(call.convert, capabilities)
+    return [*absent(routes[kind].route.needs for kind in kinds & routes.keys() if routes[kind].route.needs)]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.report.terminal import print_text
+from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.system.json_lines import damage_notes
 
@@ -92,7 +92,6 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.comparison.compare import compare
     from mmeval.comparison.text import comparison_text, tables_of_comparison
     from mmeval.report.page.writer import check_replaceable
-    from mmeval.report.publish import columns
     from mmeval.report.table_formats.layouts import RENDERED
 
     if args.format not in FORMATS:

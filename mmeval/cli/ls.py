@@ -46,6 +46,7 @@ FROM_FILES = ("tasks", "groups", "tags")
 _KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
 _MAX_LICENCE = 24
+_MOST_ROLES = 3
 
 
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
@@ -208,8 +209,8 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     from mmeval.agent.contract import Agent, asked_words
 
-    asks = asked_words(backend) if isinstance(backend, Agent) else ""
-    return [cell(name), cell(owner), cell(asks, limit=200), cell(_purpose(backend), limit=120)]
+    asks = some(asked_words(backend), _MOST_ROLES) if isinstance(backend, Agent) else ""
+    return [cell(name), cell(owner), cell(asks), cell(_purpose(backend), limit=120)]
 
 
 def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:

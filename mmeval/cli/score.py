@@ -1,7 +1,8 @@
 """Score a run again: other metrics, switches or judges, or what is unscored.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
-the metrics, are not scored again; another definition makes a score set of its own beside the old one.
+the metrics, are not scored again; another definition makes a score set of its own beside the old one. This machine does
+it: to score in a Ray cluster, give the run's own command with --engine again, which asks nothing twice.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.report.publish import Publication
     from mmeval.rescore.rescorer import rescore
     from mmeval.settings.plan import chosen_loggers
+    from mmeval.store.run_folder import RunFolder
 
     publication = Publication.prepared(
         chosen_loggers(settings),
@@ -64,6 +66,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
         table=settings["table"].value,
+        of_run=RunFolder.read_record(folder).get("settings", {}),
     )
     with closing(for_stderr()) as bar:
         outcome = rescore(_options(folder, settings), progress=bar)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,12 +22,16 @@ from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.cli.parser import Parser
 from mmeval.content.placeholders import render
 from mmeval.errors import EXIT_OK
-from mmeval.report.terminal import print_text
-from mmeval.wording import escaped
+from mmeval.report.terminal import columns, print_text
+from mmeval.wording import escaped, shortened
 
 if TYPE_CHECKING:
     from mmeval.content.parts import Interleaved, PartKind
+    from mmeval.records.response import Response
     from mmeval.rescore.trace import TracedStep
+
+MOST = 300
+"""Characters of a text that is shown in brief."""
 
 
 def configure(parser: Parser) -> None:
@@ -53,26 +58,37 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_text(json.dumps(trace_json(steps), ensure_ascii=False, indent=1) + "\n")
     else:
-        print_text(escaped("\n".join(_lines(steps, ""))) + "\n")
+        print_text(escaped("\n".join(step_lines(steps))) + "\n")
     return EXIT_OK
 
 
-def _lines(steps: Sequence[TracedStep], indent: str) -> Iterator[str]:
+def step_lines(steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False) -> Iterator[str]:
+    """What each step was asked and said.
+    With ``brief``, without instructions (messages of the system), and the beginning of each text."""
     for step in steps:
         title = f" ({step.call.title})" if step.call.title else ""
         yield f"{indent}{step.path} {step.call.role}{title}"
         for message in step.call.request.messages:
-            yield from _block(f"{message.role}:", _written(message.content), f"{indent}  ")
-        yield from _lines(step.steps, f"{indent}  ")
-        response = step.response
-        if response is None:
+            if not (brief and message.role == "system"):
+                yield from _block(f"{message.role}:", _written(message.content), f"{indent}  ", brief=brief)
+        yield from step_lines(step.steps, f"{indent}  ", brief=brief)
+        if step.response is None:
             yield f"{indent}  its reply is no longer in the journal"
-        elif response.error is not None:
-            yield f"{indent}  {response.error.kind}: {response.error.message}"
-        elif response.output is not None:
-            yield from _block("reply:", _written(response.output), f"{indent}  ")
-        for name, value in step.evidence.items():
-            yield f"{indent}  {name}: {json.dumps(value, ensure_ascii=False)}"
+        else:
+            yield from said_lines(step.response, f"{indent}  ", brief=brief)
+
+
+def said_lines(
+    response: Response, indent: str = "", *, head: str = "reply:", brief: bool = False, whole: bool = False
+) -> Iterator[str]:
+    """A reply below its head, or why there is none, and the evidence of an agent.
+    With ``whole`` the reply itself is not shortened."""
+    if response.error is not None:
+        yield from _block(f"{response.error.kind}:", response.error.message, indent, brief=brief)
+    elif response.output is not None:
+        yield from _block(head, _written(response.output), indent, brief=brief and not whole)
+    for name, value in ({} if response.trace is None else response.trace.evidence).items():
+        yield from _block(f"{name}:", json.dumps(value, ensure_ascii=False), indent, brief=brief)
 
 
 def _written(content: Interleaved) -> str:
@@ -86,8 +102,14 @@ def _written(content: Interleaved) -> str:
     return "".join(texts)
 
 
-def _block(head: str, text: str, indent: str) -> Iterator[str]:
-    """A text below its head, or beside it where it is one line."""
+def _block(head: str, text: str, indent: str, *, brief: bool) -> Iterator[str]:
+    """A text below its head, or beside it where it is one line or ``brief``."""
+    if brief:
+        short = shortened(" ".join(text.split()), MOST)
+        yield from textwrap.wrap(
+            f"{head} {short}", columns(), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        )
+        return
     first, *others = text.splitlines() or [""]
     if not others:
         yield f"{indent}{head} {first}"

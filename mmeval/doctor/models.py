@@ -38,9 +38,8 @@ def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking
     for role, backend in found.items():
         yield Finding("ok", f"{role}: {_described(specs[role].name, backend)}")
         if isinstance(backend, AgentBackend):
-            yield Finding(
-                "ok", f"{role}: asks {asked_words(backend.agent)}; here {', '.join(backend.asked) or 'nobody'}"
-            )
+            asks, here = ", ".join(asked_words(backend.agent)), ", ".join(backend.asked)
+            yield Finding("ok", f"{role}: asks {asks}; here {here or 'nobody'}")
 
 
 def close(found: Mapping[str, AnyBackend]) -> None:

@@ -86,17 +86,22 @@ def _partial(name: str, without: Mapping[str, str]) -> Iterator[Finding]:
     for reason, pieces in alike.items():
         why, _, way = (of_several(reason) if len(pieces) > 1 else reason).partition("; ")
         what = f"metric {name}: partial, without {', '.join(pieces)} ({why})"
-        yield Finding("note", what, way.removeprefix("run: "), metric=name)
+        yield Finding("note", what, _ways(way), metric=name)
 
 
 def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:
     """Why a metric cannot be computed and how to fix it; reasons name their metrics."""
     reasons = [root.unavailable.partition("; ") for root in roots]
-    ways = "; ".join(dict.fromkeys(way.removeprefix("run: ") for _, _, way in reasons if way))
+    ways = _ways("; ".join(way for _, _, way in reasons if way))
     if len(roots) == 1:
         return reasons[0][0], ways
     parts = (f"{root.bound.name} ({why})" for root, (why, _, _) in zip(roots, reasons, strict=True))
     return f"it is made of {' and '.join(parts)}", ways
+
+
+def _ways(written: str) -> str:
+    """Each way of a reason once, without the words before a command."""
+    return "; ".join(dict.fromkeys(way.removeprefix("run: ") for way in written.split("; ")))
 
 
 def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]:

@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
-from mmeval.backend.sendable import foreseen
+from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
 from mmeval.cluster.ray_cluster import RayCluster
@@ -37,11 +37,11 @@ from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import check_folders, limits_and_prices, prepared, read_too, run_identity, run_path
+from mmeval.run.runner import check_folder, limits_and_prices, prepared, read_too, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder
+from mmeval.store.run_folder import RunFolder, check_others
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
@@ -67,11 +67,13 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     media = MediaStore(path / "media")
     backends, jobs = prepared(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
+    identity = run_identity(backends, options)
+    check_others(read_too(options), identity)
     record = {} if options.fresh else RunFolder.read_record(path)
     own = path / ("journal" if record else "nothing")
     journal = Journal(own, media, writable=False, others=read_too(options))
     try:
-        check_folders(options, record, run_identity(backends, options), len(journal))
+        check_folder(options, record, identity, len(journal))
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
@@ -81,7 +83,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         asyncio.run(broker.close())
         return Forecast(
             folder=path,
-            answers=len(journal),
+            answers=len(journal) - journal.of_others,
+            answers_beside=journal.of_others,
             tasks=tasks,
             places={role: _place(backend) for role, backend in backends.named.items()},
             payees={role: payee for role, runtime in broker.roles.items() if (payee := runtime.payee(role))},
@@ -135,6 +138,9 @@ class _Forecaster:
                 trial = self._trial(run, sample, repeat, found)
                 if is_judged and trial is not None and not run.scored_as_missing(trial):
                     self._judge(run, trial, found, judged)
+                for why in self.walk.lacks:
+                    found.note(why)
+                self.walk.lacks.clear()
         run.close()
         counted = -(-found.samples // every)
         for role, load in judged.items():
@@ -204,6 +210,8 @@ class _Walk:
 
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
+        self.lacks: dict[str, None] = {}
+        """What keeps media of the present trial from being converted."""
         self._broker, self._seed = broker, seed
         self._kept: set[str] = set()
         """The keys of used answers of the journal: each counts as kept once, however often it is used."""
@@ -274,6 +282,8 @@ class _Walk:
             return response
         else:
             load.calls += 1
+            lacks = absent_packages(call, runtime.capabilities)
+            self.lacks |= {f"media for the {call.role} cannot be converted: {error}": None for error in lacks}
             weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
             load.merge(weight)
             if self.first is None:

@@ -70,6 +70,8 @@ class Forecast:
     folder: Path
     answers: int
     """Calls that the run folder has an answer to."""
+    answers_beside: int
+    """Calls that a shard's run and its other shards have an answer to, and it has not."""
     tasks: tuple[TaskForecast, ...]
     places: Mapping[str, Host]
     payees: Mapping[str, Payee]

@@ -67,7 +67,8 @@ def _range(found: TokenRange) -> str:
 
 def _facts(forecast: Forecast) -> Iterator[str]:
     kept = f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
-    yield f"run folder: {forecast.folder} ({kept})"
+    beside = f"; its run and other shards have {forecast.answers_beside:,}" if forecast.answers_beside else ""
+    yield f"run folder: {forecast.folder} ({kept}{beside})"
     for role, place in forecast.places.items():
         yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
     yield from (f"node {_shown(str(node))}" for node in forecast.nodes)

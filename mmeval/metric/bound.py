@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from mmeval.system.extras import absent
 
 
 class Need(NamedTuple):
@@ -161,21 +161,23 @@ class BoundMetric:
 
     def missing(self) -> Iterator[MissingExtraError]:
         """The needed packages that are not installed, each with the command to install it."""
-        for need in self.needs:
-            module, _, extra = need.partition(":")
-            package = module.partition(".")[0]
-            if importlib.util.find_spec(package) is None:
-                yield MissingExtraError(package, extra)
+        return absent(self.needs)
 
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed in a run with these roles; empty when it can.
 
-        The reason names what to supply: a package, a role besides the model, or a model of its own.
+        The reason names all that is to be supplied: packages, roles besides the model, models of its own, files; behind
+        the first semicolon stands how.
         """
-        if lacking := [*self.missing()]:
-            extras = dict.fromkeys(error.extra for error in lacking if error.extra)
-            return str(MissingExtraError(lacking[0].package, ",".join(extras)))
-        return self._without_roles(roles) or self.without_models(task) or self._without_files()
+        every = (self._without_packages(), self._without_roles(roles), self.without_models(task), self._without_files())
+        parts = [reason.partition("; ") for reason in every if reason]
+        whys, ways = [why for why, _, _ in parts], [way for _, _, way in parts if way]
+        return "; ".join([", and ".join(whys), *ways]) if parts else ""
+
+    def _without_packages(self) -> str:
+        lacking = [*self.missing()]
+        extras = dict.fromkeys(error.extra for error in lacking if error.extra)
+        return str(MissingExtraError(lacking[0].package, ",".join(extras))) if lacking else ""
 
     def _without_files(self) -> str:
         """The first path that a switch names where nothing is; empty without any."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.records.score import Key, Result
@@ -15,6 +16,8 @@ from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, newest_results, read_results
 from mmeval.wording import counted
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,16 @@ def read_baseline(path: Path) -> Baseline:
             f"--baseline {file}: this is no results file of this mmeval, or is damaged; give a results_*.json"
         ) from None
     return Baseline(file, document)
+
+
+def recorded_baseline(settings: Mapping[str, Any]) -> Baseline | None:
+    """The baseline in the settings of a run. Where it cannot be read, that is one warning."""
+    named = settings.get("baseline")
+    try:
+        return None if named is None else read_baseline(Path(str(named)))
+    except (MmevalError, OSError) as error:
+        log.warning("the baseline of the run is not shown: %s", error)
+        return None
 
 
 def beside(run: StoredRun, baseline: Baseline | None) -> Beside:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,14 +13,14 @@ from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
-from mmeval.report.baseline import Baseline, Beside, read_baseline
+from mmeval.report.baseline import Baseline, Beside, read_baseline, recorded_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
-from mmeval.report.short_table import NARROWEST, WIDEST, last_lines, short_table
+from mmeval.report.short_table import last_lines, short_table
 from mmeval.report.table import render
 from mmeval.report.table_formats.layouts import layouts_at_end
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import columns, write_line
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.scoring.verdict_log import version_warnings
@@ -56,9 +55,11 @@ class Publication:
         log_samples: bool,
         page: bool,
         table: str,
+        of_run: Mapping[str, Any] | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments. Raises their errors, and those of ``read_baseline``."""
-        other = None if baseline is None else read_baseline(baseline)
+        """With loggers by name and their arguments; without ``baseline`` that of the settings ``of_run`` is taken.
+        Raises the errors of the loggers, and those of ``read_baseline``."""
+        other = recorded_baseline(of_run or {}) if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(
@@ -148,11 +149,6 @@ def end_of_shard(outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
     )
     if line := last_line(outcome):
         write_line(line)
-
-
-def columns() -> int:
-    """The width of the short table: that of the terminal, within its limits."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> Path | None:

@@ -25,8 +25,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.wording import counted, printable, some
 
-WIDEST, NARROWEST = 80, 40
-"""Columns of the table: those of the terminal between these."""
 _LABEL = 9
 """Columns of the words before the last lines."""
 _MOST_NAMED = 3
@@ -210,7 +208,7 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
             yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
     selection = outcome.selection
     if found := [*remedies(selection, task_words(context.settings, selection))]:
-        yield f"Missing here; with it, mmeval score {shlex.quote(str(outcome.folder))} adds the numbers:"
+        yield f"Missing; with all it needs, mmeval score {shlex.quote(str(outcome.folder))} adds a number:"
         yield from (f"  {remedy}" for remedy in found)
 
 

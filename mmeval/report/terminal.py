@@ -5,10 +5,18 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 from typing import TextIO
 
 from mmeval.wording import escaped
+
+WIDEST, NARROWEST = 80, 40
+
+
+def columns() -> int:
+    """The width of what is laid out for people: that of the terminal, within limits."""
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def steady() -> None:

@@ -168,26 +168,17 @@ class _MergedTrials(Runner):
             latest = {}
             for _, row in read_rows(run.records.trial_file):
                 if wanted(row["i"], row["n"]):
-                    latest[trial_key(row["i"], row["n"])] = row.get("error")
+                    latest[trial_key(row["i"], row["n"])] = row.get("error"), row.get("left_out", ())
             self._made[run.task.name] = {key >> 16 for key in latest}
             self._trials[run.task.name] = len(latest)
             if run.scores is not None and run.task.metrics:
-                answered = {key for key, error in latest.items() if error is None}
+                answered = {key for key, (error, _) in latest.items() if error is None}
                 if lost := len(answered - run.scores.trials()):
                     self._without_row[run.task.name] = lost
-            for _, error in sorted(latest.items(), key=lambda trial: trial[0]):
-                self._tell(None if error is None else ErrorInfo.from_json(error))
+            for _, (error, left_out) in sorted(latest.items(), key=lambda trial: trial[0]):
+                self.tally.recall(None if error is None else ErrorInfo.from_json(error), left_out)
         shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
         self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
-
-    def _tell(self, error: ErrorInfo | None) -> None:
-        if error is None:
-            self.tally.kept += 1
-        elif error.kind == "unsupported":
-            self.tally.unsupported[error.message] += 1
-        else:
-            self.tally.failed[error.kind] += 1
-            self.tally.examples.setdefault(error.kind, error.message)
 
     def so_far(self) -> str:
         return ""
@@ -231,8 +222,8 @@ class _MergedTrials(Runner):
             exit_code=EXIT_INCOMPLETE,
             unfinished={name: Unfinished(made, self.data[name].get("trials")) for name, made in self._trials.items()},
             complaints=(
-                f"{', '.join(self._division.lacking)}: these are results without it; run what is left, then mmeval "
-                f"merge {self.path}",
+                f"{', '.join(self._division.lacking)}: these are results without the rest; run what is left, which "
+                f"keeps what is answered, then mmeval merge {self.path}",
                 *outcome.complaints,
             ),
         )

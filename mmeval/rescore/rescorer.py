@@ -17,6 +17,7 @@ from mmeval.results.provenance import skipped_metrics_line
 from mmeval.results.stored_run import run_record
 from mmeval.run.availability import say_unavailable, task_words
 from mmeval.run.backends import Backends, roles_of
+from mmeval.run.complaints import unasked_complaints
 from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
@@ -124,11 +125,7 @@ class _StoredTrials(Runner):
         trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
         self._made[position] += 1
         self._asked[position].add(row["i"])
-        if trial.error is None:
-            self.tally.kept += 1
-        else:
-            lost = self.tally.unsupported if trial.error.kind == "unsupported" else self.tally.failed
-            lost[trial.error.kind] += 1
+        self.tally.recall(trial.error, trial.left_out)
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
             return
         responses = [line for _, line in stored_exchanges(row, journal)]
@@ -152,8 +149,11 @@ class _StoredTrials(Runner):
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         aside = left_aside(self._record, self.selection)
+        not_asked = tuple(unasked_complaints(self.tally))
         outcome = replace(
             outcome,
+            complaints=(*not_asked, *outcome.complaints),
+            not_asked=not_asked,
             subsets=dict(self._subsets()),
             left_aside=aside,
             notes=(*([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()), *outcome.notes),

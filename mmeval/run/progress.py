@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mmeval.dataset.bad_sample import BadSamples
+from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Exchange, warnings_of
-from mmeval.wording import shortened
+from mmeval.wording import either, shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as warnings alone."""
@@ -82,6 +83,17 @@ class RunTally:
     def made(self) -> int:
         """Trials that came to an end, whatever end it was."""
         return self.kept + self.new + self.failed.total() + self.unsupported.total()
+
+    def recall(self, error: ErrorInfo | None, left_out: Sequence[str]) -> None:
+        """Count a trial that a run folder has recorded."""
+        if error is None:
+            self.kept += 1
+            self.partial.update([either(left_out)] if left_out else [])
+        elif error.kind == "unsupported":
+            self.unsupported[error.message] += 1
+        else:
+            self.failed[error.kind] += 1
+            self.examples.setdefault(error.kind, error.message)
 
 
 class Progress(Protocol):

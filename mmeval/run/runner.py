@@ -51,7 +51,7 @@ from mmeval.store.journal import ASKED_AGAIN, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
-from mmeval.store.run_folder import RunFolder, check_identity, provenance, set_aside
+from mmeval.store.run_folder import RunFolder, check_identity, check_others, provenance, set_aside
 from mmeval.store.shard import as_progressions, beside, shard_path, unmerged
 from mmeval.system import collector
 from mmeval.system.json_lines import damage_notes
@@ -284,13 +284,11 @@ def read_too(options: RunOptions) -> list[Path]:
     return [] if options.shard is None else beside(run_path(options))
 
 
-def check_folders(options: RunOptions, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
-    """Raises IdentityChangedError where a folder that is read was made by another model or with other settings.
+def check_folder(options: RunOptions, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+    """Raises IdentityChangedError where the run folder was made by another model or with other settings.
     Raises UsageError where the run has shards with answers that it would ask again. ``record`` is the run's."""
     path = run_path(options)
     check_identity(path, record, identity, answers)
-    for other in read_too(options):
-        check_identity(other, RunFolder.read_record(other), identity, answers)
     if options.shard is None and not options.fresh and (left := [str(shard) for shard in unmerged(path, record)]):
         raise UsageError(
             f"{path}: shard {', '.join(left)} was started and is not merged since; 'mmeval merge --partial {path}' "
@@ -388,6 +386,7 @@ class _NewTrials(Runner):
         return backends
 
     def folder(self) -> RunFolder:
+        check_others(self.others(), run_identity(self.backends, self.options))
         if self.options.fresh and (kept := set_aside(self.path)) is not None:
             self.progress.note(f"starting over; the earlier run is kept in {kept}")
         return super().folder()
@@ -400,7 +399,7 @@ class _NewTrials(Runner):
         for note in damage_notes(journal.damaged, ASKED_AGAIN):
             log.warning("%s", note)
         identity = run_identity(self.backends, options)
-        check_folders(options, folder.record, identity, len(journal))
+        check_folder(options, folder.record, identity, len(journal))
         self._resumed = len(journal) > 0 or bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)

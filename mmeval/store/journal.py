@@ -98,6 +98,12 @@ class Journal:
         return len(self._index)
 
     @property
+    def of_others(self) -> int:
+        """How many of them are in other folders."""
+        own = [segment.parent == self.folder for segment in self._segments]
+        return sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
+
+    @property
     def since(self) -> str:
         """When the oldest answer came, in local time; empty when there is none."""
         if math.isinf(self._oldest):

@@ -73,13 +73,19 @@ class Lock:
 
 
 def is_free(file: Path) -> bool:
-    """Whether nobody holds a lock on a file, shared or not. Raises OSError where that cannot be known."""
+    """Whether nobody holds a lock on a file, shared or not; leases of processes of this host that are gone are removed.
+    Raises OSError where that cannot be known."""
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     try:
         if _flock(descriptor, fcntl.LOCK_EX):
             return True
-        leases = [_Holder.of(path, descriptor) for path in file.parent.glob(f"{file.name}*.lease")]
-        return all(holder is None or holder.is_stale for holder in leases)
+        for path in file.parent.glob(f"{file.name}*.lease"):
+            holder = _Holder.of(path, descriptor)
+            if holder is not None and holder.is_gone:
+                path.unlink(missing_ok=True)
+            elif holder is not None and not holder.is_stale:
+                return False
+        return True
     except HeldError:
         return False
     finally:
@@ -121,9 +127,12 @@ class _Holder(NamedTuple):
         return cls(said.get("process", 0), said.get("host", "unknown"), age)
 
     @property
+    def is_gone(self) -> bool:
+        return self.host == socket.gethostname() and not is_alive(self.process)
+
+    @property
     def is_stale(self) -> bool:
-        gone = self.host == socket.gethostname() and not is_alive(self.process)
-        return gone or self.age > STALE_SECONDS
+        return self.is_gone or self.age > STALE_SECONDS
 
     def __str__(self) -> str:
         return f"pid {self.process} on {self.host}, which gave its last sign {self.age:.0f} seconds ago"

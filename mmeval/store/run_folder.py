@@ -19,20 +19,23 @@ import platform
 import secrets
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
 from mmeval.records.score import FORMAT_VERSION
+from mmeval.store.journal import Journal
 from mmeval.store.lock import HeldError, Lock
+from mmeval.store.media_store import MediaStore
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.json_lines import sealed_document, unsealed_document, write_atomic
 from mmeval.wording import shortened
 
-WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
+ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
+WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
 
 
 class RunFolder:
@@ -140,17 +143,27 @@ class RunFolder:
         self._lock.close()
 
 
-def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+def check_identity(
+    path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int, ways: str = WAYS_OUT
+) -> None:
     """Raise IdentityChangedError when a run with answers changes its identity.
     The error names what changed; ``record`` is the run's."""
+    if answers and (changes := _changes(record, identity)):
+        raise IdentityChangedError(f"{path}: the run changed ({changes}) after {answers} answers. {ways}")
+
+
+def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
+    """Raise IdentityChangedError where a folder that a shard reads has answers of another identity."""
+    for path in others:
+        record = RunFolder.read_record(path)
+        if _changes(record, identity):
+            with closing(Journal(path / "journal", MediaStore(path / "media"), writable=False)) as journal:
+                check_identity(path, record, identity, len(journal), ANOTHER)
+
+
+def _changes(record: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     before = record.get("identity")
-    if before is None or not answers:
-        return
-    changes = list(differences(before, json.loads(json.dumps(identity))))
-    if changes:
-        raise IdentityChangedError(
-            f"{path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
-        )
+    return "" if before is None else "; ".join(differences(before, json.loads(json.dumps(identity))))
 
 
 def _locked(folder: Path) -> Lock:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mmeval.errors import MissingExtraError
+
+
+def absent(needs: Iterable[str]) -> Iterator[MissingExtraError]:
+    """Those of some modules, each as ``module:extra``, whose packages are not installed. Imports nothing."""
+    for name in needs:
+        module, _, extra = name.partition(":")
+        package = module.partition(".")[0]
+        if importlib.util.find_spec(package) is None:
+            yield MissingExtraError(package, extra)
 
 
 def need(module: str, extra: str) -> Any:

@@ -94,6 +94,14 @@ def test_it_is_known_after_a_resume_and_when_the_run_is_scored_again(bench: Benc
     assert [(told(left), len(left.requests)) for left in (resumed, again)] == [(UNASKED, 0)] * 2
 
 
+def test_it_is_reported_by_score_and_merge_as_by_the_run(bench: Bench) -> None:
+    made = bench.run(*TEXT).results["mmeval"]["complaints"]
+    scored = bench.mmeval("score", str(bench.runs / "noting/default")).results["mmeval"]["complaints"]
+    bench.run(*TEXT, "--run_id", "s", "--shard", "1/1")
+    merged = bench.mmeval("merge", str(bench.runs / "noting/s")).results["mmeval"]["complaints"]
+    assert (len(made), scored, merged) == (1, made, made)
+
+
 @pytest.mark.parametrize("files", ["run.json", "samples_*.jsonl"])
 def test_it_is_known_when_the_answers_are_replayed(bench: Bench, files: str) -> None:
     bench.run(*TEXT, "--predict_only", "--log_samples")

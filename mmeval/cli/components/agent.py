@@ -12,8 +12,9 @@ replies maps roles to what they say, in order: {"planner": ["a plan", {"error": 
 of parts, or an error. A tool without replies gives a small medium, another role the example of the agent's call. A role
 that is null is not there.
 
-One JSON result a line: answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text,
-media and options of what was asked.
+The steps are shown in brief, without the instructions of their prompts. With --json each result is a line of JSON:
+answer (its raw text), parts, error, warnings, evidence, and steps: path, role, title, text, media and options of what
+was asked.
 
 exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed; 4 a file or a key is missing.
 """
@@ -36,11 +37,9 @@ from mmeval.settings.values import arguments
 from mmeval.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.authoring.agent_bench import AgentCase
+    from mmeval.authoring.agent_bench import AgentCase, Driven
 
 _FLAGS = (BY_NAME["role"],)
-_MOST = 300
-"""Characters of a step that are shown to people."""
 
 
 def configure(parser: Parser) -> None:
@@ -66,15 +65,15 @@ def run(args: argparse.Namespace) -> int:
     with asked_players(agent, {role: BackendSpec(*named) for role, named in roles.items()}) as asked:
         for place, case in cases:
             try:
-                result = result_of(drive(agent, args.name, case, args.cases.parent if args.cases else Path(), asked))
+                driven = drive(agent, args.name, case, args.cases.parent if args.cases else Path(), asked)
             except (UsageError, MissingDataError) as error:
                 kind = UsageError if isinstance(error, UsageError) else MissingDataError
                 raise kind(f"{place}: {error}" if place else str(error)) from None
             if args.json:
-                print_text(json.dumps({**case.labels, **result}, ensure_ascii=False) + "\n")
+                print_text(json.dumps({**case.labels, **result_of(driven)}, ensure_ascii=False) + "\n")
             else:
-                print_text(_lines_for_people({**case.labels, **result}))
-            code = code if result["error"] is None else EXIT_INCOMPLETE
+                print_text(_lines_for_people(case.labels, driven))
+            code = code if driven.response.error is None else EXIT_INCOMPLETE
     return code
 
 
@@ -100,21 +99,13 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
             raise UsageError(f"{place}: {error}") from None
 
 
-def _lines_for_people(result: Mapping[str, Any]) -> str:
-    lines = [f"{name}: {result[name]}" for name in ("id", "name") if name in result]
-    for step in result["steps"]:
-        title = f" ({step['title']})" if step["title"] else ""
-        media = f" + {len(step['media'])} media" if step["media"] else ""
-        lines.append(f"{step['path']} {step['role']}{title}: {_short(step['text'])}{media}")
-        if "error" in step:
-            lines.append(f"  {step['error']['kind']}: {step['error']['message']}")
-    error = result["error"]
-    lines.append(f"answer: {result['answer']}" if error is None else f"{error['kind']}: {error['message']}")
-    lines += [f"warning: {text}" for text in result["warnings"]]
-    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in result["evidence"].items()]
+def _lines_for_people(labels: Mapping[str, Any], driven: Driven) -> str:
+    from mmeval.cli.trace import said_lines, step_lines
+    from mmeval.rescore.trace import TracedStep
+
+    steps = [TracedStep(reply.path, call, reply.response) for call, reply in driven.steps]
+    lines = [f"{name}: {value}" for name, value in labels.items()]
+    lines += step_lines(steps, brief=True)
+    lines += said_lines(driven.response, head="answer:", brief=True, whole=True)
+    lines += [f"warning: {text}" for text in driven.response.warnings]
     return escaped("\n".join(lines)) + "\n"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST else f"{line[:_MOST]}..."

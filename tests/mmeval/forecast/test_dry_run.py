@@ -1,3 +1,4 @@
+import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,15 @@ from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
 from mmeval.forecast.records import Forecast
+from mmeval.installation import install_command
 from mmeval.program.calls import Program, Reply, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import Sample, user
 from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
+from tests.support import tiny_media
 from tests.support.task_folder import installed
 from tests.support.toy import PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns
 
@@ -40,9 +44,18 @@ def counting(_request: Request, helper: Role) -> AgentProgram:
     return replies[-1].require()
 
 
+@agent(takes=("text", "video"), gives=("text",), version="1")
+def watching(request: Request, helper: Role) -> AgentProgram:
+    """Shows its helper frames of a video."""
+    reply: Reply = yield helper.ask(request.messages[0].content, convert=("video->frames",))
+    return reply.require()
+
+
 @pytest.fixture(autouse=True)
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    agents = "".join(f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n" for name in ("endless", "counting"))
+    agents = "".join(
+        f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n" for name in ("endless", "counting", "watching")
+    )
     plugins = f"{PLUGINS}\n{agents}"
     with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
         yield
@@ -64,6 +77,26 @@ def load(found: Forecast, role: str = "model") -> Load:
 
 def with_picture(file: Path, id: str = "p") -> Sample:
     return Sample(id, (user("see", Media.from_path(file)),))
+
+
+def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(tmp_path: Path) -> None:
+    one = task(rows=5)
+    run_toy(tmp_path, one, shard=Shard(2, 1), args={"log": "", "broken": ""})
+    toy = BackendSpec("toy", {"log": "", "broken": ""})
+    found = [ahead(tmp_path, one, model=toy, shard=Shard(2, number)) for number in (1, 2)]
+    assert [(one.answers, one.answers_beside) for one in found] == [(3, 0), (0, 3)]
+
+
+def test_an_extra_that_converts_media_and_is_missing_is_a_problem_of_the_trials_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clip.mp4").write_bytes(tiny_media.clip())
+    rows = [with_picture(tmp_path / "clip.mp4"), sample("words")]
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "av" else there(name))
+    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("watching"), roles={"helper": BackendSpec("toy")})
+    ((problem, count),) = found.tasks[0].problems.items()
+    assert (install_command("video") in problem, count, calls(found)["helper"]) == (True, 1, (2, 0))
 
 
 class Broken(Rows):

@@ -77,6 +77,13 @@ def test_a_metric_is_unavailable_without_the_packages_that_it_needs(needs: tuple
     assert bind(found, {"aloud": False}).unavailable(()) == ""
 
 
+def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_each() -> None:
+    lacking = bind(replace(both, needs=("no_such_module:hf",)))
+    why, _, ways = lacking.unavailable(("captioner",)).partition("; ")
+    assert "no_such_module" in why and "'judge'" in why
+    assert ways == f"run: {install_command('hf')}; add --role judge=BACKEND"
+
+
 def test_all_roles_that_lack_are_named_at_once() -> None:
     for roles, lacking in (
         *(((), ["judge", "captioner"]), (("judge", "captioner.audio"), []), (("judge.audio", "captioner"), ["judge"])),

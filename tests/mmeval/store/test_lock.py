@@ -100,6 +100,18 @@ def test_a_stale_lease_is_taken_over_aloud(host: str, age: float, tmp_path: Path
 
 
 @pytest.mark.usefixtures("without_locks")
+def test_leases_of_dead_writers_of_this_host_are_removed_by_the_next_run(tmp_path: Path) -> None:
+    hold(tmp_path).close()
+    workers = tmp_path / "workers"
+    dead = [
+        lease_of(workers, process=ended_process(), host=host, age=100.0).rename(workers / f"lock.{host}.lease")
+        for host in (os.uname().nodename, "another")
+    ]
+    RunFolder(tmp_path).close()
+    assert [lease.exists() for lease in dead] == [False, True]
+
+
+@pytest.mark.usefixtures("without_locks")
 @pytest.mark.parametrize(
     ("process", "host"), [(1, os.uname().nodename), (ended_process(), "another")], ids=["here", "on another host"]
 )

@@ -18,7 +18,7 @@ CASES = {
         for words in (
             *("", "metrix", "models", "metrics wer", "metrics broken", "backends reference", "adapters unseen"),
             *("adapters emu3", "loaders interleaved", "protocols episode", "aggregators mean", "layouts mmmg"),
-            *("tools text_to_image", "formats mmmg", "tasks nothing-like-it"),
+            *("tools text_to_image", "formats mmmg", "tasks nothing-like-it", "backends isg_agent"),
         )
     },
     **{

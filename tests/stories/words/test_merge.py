@@ -11,6 +11,8 @@ ONE, TWO = (f"{RUN} --report false --shard {number}/2" for number in (1, 2))
 CASES = {
     "a shard": Case(ONE),
     "a shard that resumes": Case(ONE, before=(ONE,)),
+    "a dry run of a shard": Case(f"{TWO} --dry_run", before=(ONE,)),
+    "a shard of another seed": Case(f"{TWO} --seed 7 --fresh", before=(ONE,)),
     "no job": Case(f"{RUN} --shard auto"),
     "no shard": Case(f"{RUN} --shard 4/3"),
     "the shards": Case(MERGE, before=(ONE, TWO)),

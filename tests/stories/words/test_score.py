@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,8 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.words import RUN, Case, shown
 
 SCORE = "score runs/reference/default --score_workers 0"
+SCORE_B = "score runs/reference/b --score_workers 0"
+BESIDE = (RUN, f"{RUN} --run_id b --baseline runs/reference/default")
 UNSCORED = (f"{RUN} --predict_only",)
 CASES = {
     **{
@@ -19,6 +22,10 @@ CASES = {
         SCORE,
         before=UNSCORED,
         meanwhile=lambda folder: (folder / "runs/reference/default/journal/other.jsonl").write_text("{}\n" * 7),
+    ),
+    "the baseline of the run": Case(SCORE_B, before=BESIDE),
+    "a baseline that is gone": Case(
+        SCORE_B, before=BESIDE, meanwhile=lambda folder: shutil.rmtree(folder / "runs/reference/default")
     ),
     "a folder without a run": Case("score nothing"),
     "no folder": Case("score"),

@@ -25,6 +25,14 @@ def test_a_task_with_it_uses_reference_information() -> None:
     assert [task.name for task in told] == [task.name for task in plain]
 
 
+def test_it_is_averaged_as_the_benchmark_is() -> None:
+    told, plain = (select([name]).groups for name in ("isg_golden_structure", "isg"))
+    assert [(group.members, group.metrics, group.layout) for group in told] == [
+        (group.members, group.metrics, group.layout) for group in plain
+    ]
+    assert {*told[1:]} == {*plain[1:]}
+
+
 def test_another_structure_is_refused() -> None:
     with pytest.raises(TaskFileError, match="golden"):
         select([{"task": "isg_howto", "prompt": {"function": "isg", "structure": "goldn"}}])

@@ -122,3 +122,12 @@ def test_what_is_no_agent_and_nothing_to_answer_are_refused(capsys: pytest.Captu
     assert main(["agent", "toy_agent"]) == EXIT_USAGE
     assert main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"]) == EXIT_USAGE
     assert "toy_agent" in capsys.readouterr().err
+
+
+def test_people_see_each_step_in_brief_without_the_instructions_of_its_prompt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["agent", "mmmg_image_agent", "--prompt", "Draw a hare " + "at dusk " * 99]) == 0
+    lines = capsys.readouterr().out.partition("\nanswer: ")[0].splitlines()
+    assert lines[0] == "0 planner (plan)" and lines[1].startswith("  user: Draw a hare at dusk")
+    assert max(map(len, lines)) <= 80 and any(line.endswith("...") for line in lines)
