@@ -21,7 +21,7 @@ from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply
-from mmeval.records.digests import call_seed, digest
+from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.records.sample import Sample
@@ -367,7 +367,8 @@ class Broker:
         if not self._nonce:
             return ""
         failed = self.journal.failures(asked.key)
-        return digest([self._nonce, asked.key, asked.call.request.digest, attempt, failed])
+        named = f"{self._nonce}/{asked.call.request.digest}/{attempt}/{failed}/{asked.key}"
+        return line_digest(named.encode("utf-8", "surrogatepass"))
 
     async def _from_backend(
         self, runtime: BackendRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
@@ -383,11 +384,11 @@ class Broker:
         if runtime.batcher is not None:
             payee = runtime.payee(asked.call.role)
             ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
-        with contextlib.ExitStack() as given_up:
-            given_up.callback(self._keep_tries, runtime, asked, failed)
-            answered = await runtime.ask(request, ticket, failed)
-            given_up.pop_all()
-        return answered
+        try:
+            return await runtime.ask(request, ticket, failed)
+        except BaseException:
+            self._keep_tries(runtime, asked, failed)
+            raise
 
     def _keep_tries(self, runtime: BackendRuntime, asked: _Asked, failed: Tries) -> None:
         """Journal the tries of a call that is given up, so that later sessions count them."""
