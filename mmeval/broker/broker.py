@@ -207,13 +207,14 @@ class Broker:
     @staticmethod
     def _note(call: Call, scope: Scope, path: str, answer: tuple[str, JournalEntry]) -> Reply:
         key, entry = answer
-        scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
-        scope.lines.append(entry.line)
-        scope.keys.append(key)
-        scope.params.append(call.request.params)
-        scope.times.append(entry.at)
-        scope.replayed += entry.earlier
         scope.newest = max(scope.newest, entry.at)
+        if not scope.within:  # what an agent asks is in its trace
+            scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
+            scope.lines.append(entry.line)
+            scope.keys.append(key)
+            scope.params.append(call.request.params)
+            scope.times.append(entry.at)
+            scope.replayed += entry.earlier
         return Reply(entry.response, path, key)
 
     async def _answer(
@@ -272,7 +273,7 @@ class Broker:
         if response is entry.response:
             return entry
         kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
-        return None if fault else replace(kept, earlier=entry.earlier)
+        return None if fault else kept._replace(earlier=entry.earlier)
 
     def _checked(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
         """A response as it is kept, and its fault; the same object where nothing changes.
