@@ -62,8 +62,8 @@ def driven(
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:
             return failed(lost.error)
-        except (Exception, SystemExit) as error:
-            return failed(ErrorInfo("internal", f"{type(error).__name__}: {error}"))
+        except (Exception, SystemExit) as raised:
+            return failed(ErrorInfo("internal", f"{type(raised).__name__}: {raised}"))
         several = [asked] if isinstance(asked, Call) else asked
         fault = _fault(several, asks)
         error = ErrorInfo("internal", fault) if fault else _over(limits, calls + len(several), tokens)
