@@ -57,14 +57,13 @@ def driven(
 
     while True:
         try:
-            with Caught(StopIteration, CallFailed) as failure:
-                asked = program.send(sent)
+            asked = program.send(sent)
         except StopIteration as stop:
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:
             return failed(lost.error)
-        if failure:
-            return failed(ErrorInfo("internal", failure.reason))
+        except (Exception, SystemExit) as raised:
+            return failed(ErrorInfo("internal", f"{type(raised).__name__}: {raised}"))
         several = [asked] if isinstance(asked, Call) else asked
         fault = _fault(several, asks)
         error = ErrorInfo("internal", fault) if fault else _over(limits, calls + len(several), tokens)
@@ -89,10 +88,12 @@ def driven(
 
 def _fault(calls: object, asks: Collection[str]) -> str:
     """What is wrong with what an agent has yielded; empty for calls to roles that it asks."""
-    if not isinstance(calls, Sequence) or not all(isinstance(call, Call) for call in calls):
-        return f"the agent yielded {type(calls).__name__}, and no call or list of calls"
-    other = next((call.role for call in calls if call.role not in asks), None)
-    return "" if other is None else f"the agent asked the role {other!r}, which is none of its arguments"
+    for call in calls if isinstance(calls, Sequence) else [calls]:
+        if not isinstance(call, Call):
+            return f"the agent yielded {type(calls).__name__}, and no call or list of calls"
+        if call.role not in asks:
+            return f"the agent asked the role {call.role!r}, which is none of its arguments"
+    return ""
 
 
 def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:

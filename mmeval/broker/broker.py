@@ -21,7 +21,7 @@ from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply
-from mmeval.records.digests import call_seed, digest
+from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.records.sample import Sample
@@ -207,13 +207,14 @@ class Broker:
     @staticmethod
     def _note(call: Call, scope: Scope, path: str, answer: tuple[str, JournalEntry]) -> Reply:
         key, entry = answer
-        scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
-        scope.lines.append(entry.line)
-        scope.keys.append(key)
-        scope.params.append(call.request.params)
-        scope.times.append(entry.at)
-        scope.replayed += entry.earlier
         scope.newest = max(scope.newest, entry.at)
+        if not scope.within:  # what an agent asks is in its trace
+            scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
+            scope.lines.append(entry.line)
+            scope.keys.append(key)
+            scope.params.append(call.request.params)
+            scope.times.append(entry.at)
+            scope.replayed += entry.earlier
         return Reply(entry.response, path, key)
 
     async def _answer(
@@ -272,7 +273,7 @@ class Broker:
         if response is entry.response:
             return entry
         kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
-        return None if fault else replace(kept, earlier=entry.earlier)
+        return None if fault else kept._replace(earlier=entry.earlier)
 
     def _checked(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
         """A response as it is kept, and its fault; the same object where nothing changes.
@@ -367,7 +368,8 @@ class Broker:
         if not self._nonce:
             return ""
         failed = self.journal.failures(asked.key)
-        return digest([self._nonce, asked.key, asked.call.request.digest, attempt, failed])
+        named = f"{self._nonce}/{asked.call.request.digest}/{attempt}/{failed}/{asked.key}"
+        return line_digest(named.encode("utf-8", "surrogatepass"))
 
     async def _from_backend(
         self, runtime: BackendRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
@@ -383,11 +385,11 @@ class Broker:
         if runtime.batcher is not None:
             payee = runtime.payee(asked.call.role)
             ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
-        with contextlib.ExitStack() as given_up:
-            given_up.callback(self._keep_tries, runtime, asked, failed)
-            answered = await runtime.ask(request, ticket, failed)
-            given_up.pop_all()
-        return answered
+        try:
+            return await runtime.ask(request, ticket, failed)
+        except BaseException:
+            self._keep_tries(runtime, asked, failed)
+            raise
 
     def _keep_tries(self, runtime: BackendRuntime, asked: _Asked, failed: Tries) -> None:
         """Journal the tries of a call that is given up, so that later sessions count them."""

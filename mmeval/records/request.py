@@ -153,15 +153,16 @@ class Request:
         }
 
 
-_last_how: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
+_MOST_HOWS = 64
+_hows: dict[tuple[Any, ...], tuple[GenerationParams, bytes]] = {}
+"""By the identity of the parameters, which are held with them so that no others get it, and the kinds."""
 
 
 def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and wanted kinds as bytes; the last are kept, as tasks repeat them."""
-    global _last_how  # noqa: PLW0603  a cache of one
-    last = _last_how
-    if last is not None and last[0] is params and last[1] == wants:
-        return last[2]
-    packed = canonical_json([params.to_json(), wants])
-    _last_how = (params, wants, packed)
-    return packed
+    """Parameters and wanted kinds as bytes; some are kept, as the calls of a run repeat them."""
+    known = _hows.get((id(params), *wants))
+    if known is None:
+        if len(_hows) >= _MOST_HOWS:
+            _hows.clear()
+        known = _hows[id(params), *wants] = (params, canonical_json([params.to_json(), wants]))
+    return known[1]

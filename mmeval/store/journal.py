@@ -18,9 +18,8 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.content.media import Media, stored_path
 from mmeval.errors import CorruptMediaError, StorageError
@@ -40,8 +39,7 @@ MAX_READERS = 16
 ASKED_AGAIN = "what it answered is asked again"
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One answered call: its request's digest, the response, its JSON as written.
 
     ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;

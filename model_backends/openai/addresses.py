@@ -49,6 +49,8 @@ class Addresses:
 
     def next(self) -> Address:
         """The least busy address; of equally busy ones, the one that was asked longest ago."""
+        if len(self._all) == 1:
+            return self._all[0]
         now = time.monotonic()
         up = [one for one in self._all if one.down_until is None or one.down_until <= now]
         found = min(up or self._all, key=lambda one: one.calls if up else one.down_until or 0.0)

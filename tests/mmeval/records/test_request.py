@@ -37,6 +37,15 @@ def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -
     assert (moved.digest, seeded.digest, seeded.seed) == (ASKED.digest, ASKED.digest, 3)
 
 
+def test_requests_whose_parameters_come_and_go_keep_their_digests() -> None:
+    def digests() -> list[str]:
+        return [Request(ASKED.messages, GenerationParams(max_tokens=n)).digest for n in range(1, 200)]
+
+    first = digests()
+    assert len(set(first)) == len(first)
+    assert digests() == first
+
+
 def test_two_requests_never_read_alike_where_words_contain_what_separates_fields() -> None:
     texts = ["a", "a1:b", "1:a", "", "a\x00b", "4:text"]
     digests = {Request((user(one, other),)).digest for one in texts for other in texts}
