@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -50,7 +49,7 @@ class WorkerProcess:
             for row in rows:
                 reported(row)
 
-        return await self._thread.do(lambda: self._answer(batch, partial(loop.call_soon_threadsafe, tell)))
+        return await self._thread.do(lambda: self._answer(batch, lambda rows: loop.call_soon_threadsafe(tell, rows)))
 
     async def end(self) -> None:
         """Let it end, or end it where its work was given up."""
