@@ -159,11 +159,25 @@ class Batcher:
 
     def _consider(self) -> None:
         """Send what should go now; for what should go later, come back when it is time."""
-        while self._in_flight < self._answerer.places:
-            batch = self._again_alone() or self._due()
-            if not batch:
-                return
-            self._send(batch)
+        while batch := self._taken():
+            task = asyncio.get_running_loop().create_task(self._serve(batch))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _taken(self) -> list[_Waiting]:
+        """The calls that go now to a free place."""
+        if self._in_flight >= self._answerer.places:
+            return []
+        batch = self._again_alone() or self._due()
+        if batch:
+            self._in_flight += 1
+            self._open_rows += len(batch)
+            for call in batch:
+                call.sent = True
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        return batch
 
     def _again_alone(self) -> list[_Waiting]:
         while self._again:
@@ -204,6 +218,8 @@ class Batcher:
 
     def _cut(self, group: _Group, count: int) -> list[_Waiting]:
         """Take a batch out of a group: the first, with those whose lengths are nearest."""
+        if count == 1:  # there is nothing to pad, and with many places there are many to sort
+            return [group.pop(0)]
         ordered = sorted(group, key=lambda call: call.length)
         begin = least_padded([call.length for call in ordered], ordered.index(group[0]), count)
         batch = ordered[begin : begin + count]
@@ -217,17 +233,13 @@ class Batcher:
 
     # --- a batch under way -------------------------------------------------------------------------------------------
 
-    def _send(self, batch: list[_Waiting]) -> None:
-        self._in_flight += 1
-        for call in batch:
-            call.sent = True
-        self._open_rows += len(batch)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        task = asyncio.get_running_loop().create_task(self._answer(batch))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _serve(self, batch: list[_Waiting]) -> None:
+        """Answer a batch, and then the next ones while some are due.
+        Another task for the next one would begin behind the trials that read these answers."""
+        while batch:
+            await self._answer(batch)
+            if batch := self._taken():
+                self._consider()
 
     async def _answer(self, batch: list[_Waiting]) -> None:
         def deliver(position: int, response: Response) -> None:
@@ -246,7 +258,6 @@ class Batcher:
         finally:
             self._in_flight -= 1
             self._free_since = asyncio.get_running_loop().time()
-            self._consider()
 
     def _lost(self, batch: Sequence[_Waiting], why: str) -> None:
         for call in batch:
@@ -266,8 +277,7 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        """Answer the call; its future is set a moment later.
-        When this was the last row of a batch, the next batch goes before any of these answers is read."""
+        """Answer the call; its future is set a moment later: the next batch goes first."""
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)

@@ -181,7 +181,7 @@ class RayPool(WorkerPool):
         self._job, self._role, self._cluster, self._share = job, role, cluster, share
         self._thread = OwnThread("mmeval-ray")
         self._watching: asyncio.Task[None] | None = None
-        self._at_work: set[asyncio.Task[int]] = set()
+        self._at_work: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
         await self._grow()
@@ -190,16 +190,18 @@ class RayPool(WorkerPool):
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """As every pool does. Without a head no death is reported: what is at work gets a moment to arrive."""
-        answering = asyncio.ensure_future(super().answer(batch, deliver))
-        self._at_work.add(answering)
+        task = asyncio.current_task()
+        assert task is not None
+        self._at_work.add(task)
         try:
-            return await answering
+            return await super().answer(batch, deliver)
         except asyncio.CancelledError:
-            if self._lost is None or not answering.cancelled():
+            if self._lost is None:
                 raise
+            task.uncancel()
             raise self._lost from None
         finally:
-            self._at_work.discard(answering)
+            self._at_work.discard(task)
 
     async def close(self) -> None:
         if self._watching is not None:

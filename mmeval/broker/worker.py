@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -43,7 +44,12 @@ class WorkerProcess:
         """Answer a batch; ``reported`` is called in the loop's thread, for each row.
         Raises ModelDiedError, and StorageError where the worker cannot write."""
         loop = asyncio.get_running_loop()
-        return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(reported, row)))
+
+        def tell(rows: Sequence[AnswerRow]) -> None:
+            for row in rows:
+                reported(row)
+
+        return await self._thread.do(lambda: self._answer(batch, lambda rows: loop.call_soon_threadsafe(tell, rows)))
 
     async def end(self) -> None:
         """Let it end, or end it where its work was given up."""
@@ -73,47 +79,49 @@ class WorkerProcess:
         if self._killed:
             process.kill()
         try:
-            message = self._heard()
+            segment = next(chain.from_iterable(iter(self._heard, None)))
         except ModelDiedError as death:
             raise WorkerStartError(f"{death}. It died while its model was loaded") from None
-        assert isinstance(message, Path)
+        assert isinstance(segment, Path)
         self._loading = False
-        self.segment = message
+        self.segment = segment
 
-    def _answer(self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], object]) -> int:
+    def _answer(self, batch: Sequence[BatchRow], reported: Callable[[Sequence[AnswerRow]], object]) -> int:
         assert self._line is not None
         try:
             self._line.send(batch)
         except OSError:
             raise self._death() from None
         while True:
-            message = self._heard()
-            if isinstance(message, AnswerRow):
-                reported(message)
-            elif isinstance(message, BatchDone):
-                return message.most
-
-    def _heard(self) -> Path | AnswerRow | BatchDone:
-        """The worker's next message; warnings are passed on. Raises its errors, and ModelDiedError."""
-        assert self._line is not None
-        while True:
+            rows = []
             try:
-                message: FromWorker = self._line.recv()
-            except (EOFError, OSError):
-                raise self._death() from None
-            except Exception as error:  # what comes after it would be taken for answers to other questions
-                assert self._process is not None
-                self._process.kill()
-                self._process.join(END_SECONDS)
-                raise ModelDiedError(
-                    f"{self.job.name} was ended: what it reported cannot be read ({type(error).__name__}: {error}); "
-                    f"its log is {self.job.log}"
-                ) from None
+                for found in self._heard():
+                    if isinstance(found, AnswerRow):
+                        rows.append(found)
+                    elif isinstance(found, BatchDone):
+                        return found.most
+            finally:
+                reported(rows)
+
+    def _heard(self) -> Iterator[Path | AnswerRow | BatchDone]:
+        """What the worker sends next; warnings are passed on. Raises its errors, and ModelDiedError."""
+        assert self._line is not None and self._process is not None
+        try:
+            messages: Sequence[FromWorker] = self._line.recv()
+        except (EOFError, OSError):
+            raise self._death() from None
+        except Exception as error:  # what comes after it would be taken for answers to other questions
+            self._process.kill()
+            self._process.join(END_SECONDS)
+            raise ModelDiedError(
+                f"{self.job.name} was ended: what it reported cannot be read ({type(error).__name__}: {error}); "
+                f"its log is {self.job.log}"
+            ) from None
+        for message in messages:
             if isinstance(message, ModelDiedError):  # it ends with that
-                assert self._process is not None
                 self._process.join(END_SECONDS)
             if (found := heard(message, self.job)) is not None:
-                return found
+                yield found
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""

@@ -161,6 +161,7 @@ class WorkerPool:
         for position, asked in list(open_rows.items()):
             if asked.ticket.key in found:
                 del open_rows[position]
+                self._deaths[worker] = 0
                 deliver(position, found[asked.ticket.key])
 
     def _replace(self, worker: Worker, death: str, rows: int) -> None:

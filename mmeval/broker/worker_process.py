@@ -14,10 +14,13 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import FromWorker, WorkerDesk, WorkerJob, settle
+from mmeval.broker.worker_desk import AnswerRow, FromWorker, WorkerDesk, WorkerJob, settle
 from mmeval.errors import EXIT_UNEXPECTED
 from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.processes import is_orphan, parent_id
+
+HOLD_SECONDS = 0.1
+"""So long a row that is written may wait for the next ones before it is reported."""
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
@@ -33,21 +36,22 @@ def work(job: WorkerJob, connection: Connection) -> None:
 
 
 class _Parent:
-    """The connection to the parent; what cannot be sent to it is in the segment."""
+    """The connection to the parent; what cannot be sent to it is in the segment.
+    A row waits for those after it: a message for each would keep the model from its next batch."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sending = threading.Lock()
+        self._held: list[FromWorker] = []
         self._batches: queue.SimpleQueue[Sequence[BatchRow] | None] = queue.SimpleQueue()
         self._parent = parent_id()
         threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
 
     def report(self, message: FromWorker) -> None:
-        try:
-            with self._sending:
-                self._connection.send(message)
-        except OSError:
-            pass  # the listener sees it too, and ends the process
+        with self._sending:
+            self._held.append(message)
+            if not isinstance(message, AnswerRow):
+                self._send_held()
 
     def batches(self) -> Iterator[Sequence[BatchRow]]:
         """Until the parent has no more, or is no more."""
@@ -68,8 +72,18 @@ class _Parent:
     def _heard(self) -> Sequence[BatchRow] | None:
         """The parent's next message. Raises EOFError when the parent is gone.
         The connection may stay open then: a process that the parent started may have inherited its end."""
-        while not self._connection.poll(1.0):
+        while not self._connection.poll(HOLD_SECONDS):
+            with self._sending:
+                self._send_held()
             if is_orphan(self._parent):
                 raise EOFError
         batch: Sequence[BatchRow] | None = self._connection.recv()
         return batch
+
+    def _send_held(self) -> None:
+        held, self._held = self._held, []
+        try:
+            if held:
+                self._connection.send(held)
+        except OSError:
+            pass  # the listener sees it too, and ends the process

@@ -15,7 +15,7 @@ from mmeval.records.digests import line_digest
 MessageRole = Literal["system", "user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots a worker's messages would take twice as long to pickle
 class Message:
     role: MessageRole
     content: Interleaved

@@ -97,6 +97,22 @@ async def test_calls_that_come_while_a_batch_is_answered_make_the_next_ones() ->
     assert await asked_behind(2, "first", long, "s", seen, "sh") == [["first"], [long, "see"], ["s", "sh"]]
 
 
+async def test_the_next_batch_begins_before_the_answers_of_the_last_one_are_read() -> None:
+    class Thread(Answers):
+        async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
+            most = await super().answer(batch, deliver)
+            await asyncio.sleep(0)  # a thread reports its last row, and then that it is done
+            return most
+
+    async def trial(text: str) -> int:
+        await batcher.ask(request(text), Ticket(text))
+        return len(backend.batches)
+
+    backend = Thread()
+    batcher = Batcher(backend, lambda: 3, 1)
+    assert await asyncio.gather(*(trial(f"question {i}") for i in range(3))) == [2, 3, 3]
+
+
 async def test_rows_of_a_batch_want_the_same_by_the_same_parameters() -> None:
     cold = [request(f"cold {i}", temperature=0.0, options={"image.size": "1x1"}) for i in range(2)]
     seen = [replace(request(f"seen {i}"), wants=("image",)) for i in range(2)]

@@ -41,7 +41,7 @@ class Process:
             elif isinstance(message, bytes):
                 self.line.send_bytes(message)
             else:
-                self.line.send(message)
+                self.line.send(message if isinstance(message, list) else [message])
 
     def kill(self) -> None:
         self.exitcode = -9
@@ -60,10 +60,10 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
 
 
 async def test_a_worker_is_started_answers_and_is_ended(worker: WorkerProcess, monkeypatch: Any, caplog: Any) -> None:
-    monkeypatch.setattr(Process, "script", (WARNING, READY, WARNING, ROW, DONE))
+    monkeypatch.setattr(Process, "script", (WARNING, READY, WARNING, ROW, [ROW, ROW, DONE]))
     await worker.start()
     rows: list[Any] = []
-    assert (await worker.answer(BATCH, rows.append), rows, worker.segment) == (3, [ROW], Path("segment"))
+    assert (await worker.answer(BATCH, rows.append), rows, worker.segment) == (3, [ROW] * 3, Path("segment"))
     assert caplog.messages == ["a warning"], "copies of one backend warn of the same"
     (process,) = Process.made
     assert process.line.recv() == BATCH
@@ -93,21 +93,28 @@ async def test_a_start_that_fails(
 @pytest.mark.parametrize(
     ("script", "error", "words", "exitcode"),
     [
-        (StorageError("disk full"), StorageError, "disk full", None),
-        (END, ModelDiedError, "status 3", 3),
-        (ModelDiedError("its program ended"), ModelDiedError, "its program ended; .*1.log", None),
-        (GARBLED, ModelDiedError, "1.log", -9),
+        ([[ROW, StorageError("disk full")]], StorageError, "disk full", None),
+        ([ROW, END], ModelDiedError, "status 3", 3),
+        ([[ROW, ModelDiedError("its program ended")]], ModelDiedError, "its program ended; .*1.log", None),
+        ([ROW, GARBLED], ModelDiedError, "1.log", -9),
     ],
     ids=["cannot write", "dies", "its model dies", "garbled"],
 )
 async def test_a_batch_that_cannot_be_answered_raises(
-    script: object, error: type[Exception], words: str, exitcode: int | None, worker: WorkerProcess, monkeypatch: Any
+    script: Sequence[object],
+    error: type[Exception],
+    words: str,
+    exitcode: int | None,
+    worker: WorkerProcess,
+    monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr(Process, "script", (READY, ROW, script))
+    monkeypatch.setattr(Process, "script", (READY, *script))
     await worker.start()
+    rows: list[Any] = []
     with pytest.raises(error, match=words):
-        await worker.answer(BATCH, lambda _row: None)
+        await worker.answer(BATCH, rows.append)
     assert Process.made[0].exitcode == exitcode
+    assert rows == ([] if END in script else [ROW]), "one that was gone before it was asked has told nothing"
     await worker.end()
 
 

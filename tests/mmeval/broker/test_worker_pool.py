@@ -184,9 +184,12 @@ async def test_a_worker_whose_machine_is_lost_while_it_loads_is_started_again(tm
 
 
 async def test_ten_deaths_in_a_row_without_an_answer_end_the_role(tmp_path: Path) -> None:
-    made = pool(tmp_path, Notes())
+    made = pool(tmp_path, Notes({"key of silent b": reply("found")}))
     await made.start()
     for _ in range(9):
+        assert await answered(made, "silent") == {-1: "ModelDiedError"}
+    assert await answered(made, "silent", "silent b") == {1: "found", -1: "ModelDiedError"}, "that is an answer, too"
+    for _ in range(8):
         assert await answered(made, "silent") == {-1: "ModelDiedError"}
     assert await answered(made, "question 1") == {0: "answer 1"}
     for _ in range(10):

@@ -18,6 +18,7 @@ from mmeval.broker.worker_pool import worker_jobs
 from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, StartFailedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.run.options import BackendSpec, RunOutcome
+from mmeval.store.journal import Journal
 from mmeval.store.ticket import Ticket
 from mmeval.system.json_lines import from_line
 from tests.support.cli import wait_for
@@ -146,6 +147,17 @@ def test_a_worker_writes_an_answer_before_it_reports_it(tmp_path: Path, monkeypa
         monkeypatch.setattr(at.segment, "keep", full)
         assert at.answer(batch(request("question 3"), request("question 4")))
     assert (repr(told), answered(tmp_path)[1:]) == ("[StorageError('disk full')]", ["question 1", "question 3"])
+
+
+def test_a_row_is_reported_while_its_batch_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def note(journal: Journal, *row: Any) -> None:
+        (tmp_path / "go").touch()
+        adopt(journal, *row)
+
+    adopt = Journal.adopt
+    monkeypatch.setattr(Journal, "adopt", note)
+    outcome = run(tmp_path, *questions(4), most=1)
+    assert (outcome.counts.new, [note.text for note in notes(tmp_path, "begin")]) == (4, ["4"])
 
 
 def test_an_answer_that_cannot_be_written_fails_its_own_row_alone_in_this_process_too(tmp_path: Path) -> None:
