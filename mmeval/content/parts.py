@@ -16,7 +16,7 @@ PartKind = Literal["text", "code", "image", "audio", "video", "document", "3d", 
 PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 
 
-@dataclass(frozen=True)  # with slots a worker's messages would take twice as long to pickle
+@dataclass(frozen=True, slots=True)
 class Part:
     """One piece of content.
 
@@ -69,7 +69,7 @@ def media_part(media: Media, kind: PartKind | None = None) -> Part:
     return Part(kind or media.kind, media=media)
 
 
-@dataclass(frozen=True)  # with slots a worker's messages would take twice as long to pickle
+@dataclass(frozen=True, slots=True)
 class Interleaved:
     """An ordered sequence of parts: the one type of prompts, answers and references."""
 

@@ -59,7 +59,7 @@ class ErrorInfo:
         return cls(row["kind"], row["message"])
 
 
-@dataclass(frozen=True)  # with slots a worker's messages would take twice as long to pickle
+@dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of an answer: tokens in and out as the server counts (0: not reported).
     ``batched``: it was asked in a batch, which costs less. What is no whole number from 0 to ``MOST_TOKENS`` counts as
@@ -146,7 +146,7 @@ class Trace:
         return cls(tuple(map(TraceStep.from_json, row["steps"])), row["evidence"])
 
 
-@dataclass(frozen=True)  # with slots a worker's messages would take twice as long to pickle
+@dataclass(frozen=True, slots=True)
 class Response:
     """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
 
