@@ -101,7 +101,8 @@ class WorkerProcess:
                     elif isinstance(found, BatchDone):
                         return found.most
             finally:
-                reported(rows)
+                if rows:
+                    reported(rows)
 
     def _heard(self) -> Iterator[Path | AnswerRow | BatchDone]:
         """What the worker sends next; warnings are passed on. Raises its errors, and ModelDiedError."""

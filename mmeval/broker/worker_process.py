@@ -73,10 +73,13 @@ class _Parent:
         """The parent's next message. Raises EOFError when the parent is gone.
         The connection may stay open then: a process that the parent started may have inherited its end."""
         while not self._connection.poll(HOLD_SECONDS):
-            with self._sending:
-                self._send_held()
             if is_orphan(self._parent):
                 raise EOFError
+            if self._sending.acquire(blocking=False):  # who sends at this moment takes along what is held
+                try:
+                    self._send_held()
+                finally:
+                    self._sending.release()
         batch: Sequence[BatchRow] | None = self._connection.recv()
         return batch
 
