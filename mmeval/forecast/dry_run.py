@@ -73,7 +73,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     own = path / ("journal" if record else "nothing")
     journal = Journal(own, media, writable=False, others=read_too(options))
     try:
-        check_folder(options, record, identity, len(journal))
+        answers = len(journal) - journal.of_others
+        check_folder(options, record, identity, answers)
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
@@ -83,7 +84,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         asyncio.run(broker.close())
         return Forecast(
             folder=path,
-            answers=len(journal) - journal.of_others,
+            answers=answers,
             answers_beside=journal.of_others,
             tasks=tasks,
             places={role: _place(backend) for role, backend in backends.named.items()},

@@ -399,7 +399,7 @@ class _NewTrials(Runner):
         for note in damage_notes(journal.damaged, ASKED_AGAIN):
             log.warning("%s", note)
         identity = run_identity(self.backends, options)
-        check_folder(options, folder.record, identity, len(journal))
+        check_folder(options, folder.record, identity, len(journal) - journal.of_others)
         self._resumed = len(journal) > 0 or bool(folder.record)
         for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)

@@ -201,6 +201,13 @@ def test_a_shard_of_another_seed_than_its_run_asks_nothing(shards: Shards) -> No
     assert (fresh.code, "--fresh" in fresh.error, shards.path("2/2").exists()) == (2, False, False), fresh.err
 
 
+def test_a_shard_without_an_answer_takes_another_seed_whatever_others_have_answered(shards: Shards) -> None:
+    shards.ask("2/2", more=("--seed", "7"))
+    for folder in ("journal", "trials", "scores"):
+        shutil.rmtree(shards.path("2/2") / folder)
+    assert shards.ask("1/2", "2/2") == [0, 0]
+
+
 def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> None:
     shards.ask("1/2", "2/2")
     (segment,) = shards.path("2/2").glob("journal/*.jsonl")
