@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
+_OF_ONE = re.compile(r"(?:^|(?<=, and ))it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it(?=;|$)")
 """The words of a reason that stand for one metric."""
 _SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
 

@@ -208,7 +208,7 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportConte
             yield f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies in {low} to {high}."
     selection = outcome.selection
     if found := [*remedies(selection, task_words(context.settings, selection))]:
-        yield f"Missing; with all it needs, mmeval score {shlex.quote(str(outcome.folder))} adds a number:"
+        yield f"Missing here; mmeval score {shlex.quote(str(outcome.folder))} adds what can then be computed:"
         yield from (f"  {remedy}" for remedy in found)
 
 
