@@ -81,10 +81,10 @@ def is_free(file: Path) -> bool:
             return True
         for path in file.parent.glob(f"{file.name}*.lease"):
             holder = _Holder.of(path, descriptor)
-            if holder is not None and holder.is_gone:
-                path.unlink(missing_ok=True)
-            elif holder is not None and not holder.is_stale:
+            if holder is not None and not holder.is_stale:
                 return False
+            if holder is not None and holder.is_gone and holder.age > STALE_SECONDS:
+                path.unlink(missing_ok=True)
         return True
     except HeldError:
         return False
