@@ -14,7 +14,11 @@ _Amount = Annotated[float, Checked(lambda value: "" if value >= 0 else "a number
 _ARGUMENTS: Mapping[str, Hint] = {
     "address": Annotated[
         str,
-        Checked(lambda value: "HOST:PORT of the head, on one of its machines" if value.startswith("ray://") else ""),
+        Checked(
+            lambda value: (
+                "HOST:PORT of the head, for a run on a machine of the cluster" if value.startswith("ray://") else ""
+            )
+        ),
     ],
     "workers": Annotated[
         int | Literal["auto"],

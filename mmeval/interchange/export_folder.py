@@ -58,10 +58,9 @@ class ExportFolder(ABC):
         run that is missing or changed.
         """
         foreign = [task.name for task in run.tasks if not self._add_all(task)]
-        if not self.counts["answers"] + self.counts["failed"]:
-            raise UsageError(
-                f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of {self.benchmark}"
-            )
+        if not self._digests:
+            why = f"{', '.join(foreign)} are no tasks of {self.benchmark}" if foreign else "all its samples are damaged"
+            raise UsageError(f"nothing of this run has a place in the layout: {why}")
         left_out = (f"{name} is no task of {self.benchmark}, and was left out" for name in foreign)
         more = self.finish()
         gaps, notes = (tuple(self._lines(words)) for words in (self.gaps, self.notes))
