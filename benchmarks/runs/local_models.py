@@ -69,7 +69,7 @@ class LocalBench:
         yield Figure(f"{trials} trials of three dependent calls", self._ratio(trials, 3), 0.8, at_least=True)
         if self._model.device == "cpu":  # an accelerator may be the only one
             yield Figure("two workers against one, a thread each", self._workers(count), 1.7, "x", at_least=True)
-        yield Figure("growth of memory a sample", self._growth(count), 0.5, " KiB")
+        yield Figure("growth of memory a sample beyond the bare loop's", self._growth(count), 0.5, " KiB")
 
     def _ratio(self, count: int, turns: int) -> float:
         name = self._task(count, turns)
@@ -94,14 +94,15 @@ class LocalBench:
         return statistics.median(found)
 
     def _growth(self, count: int) -> float:
-        """KiB of private memory that a further sample takes."""
+        """KiB of private memory that a further sample takes, beyond the bare loop's, whose tokenizer keeps words."""
         sizes = []
         for size in (count, 4 * count):
             name = self._task(size, 1, tokens=4)
-            measured = measure(self._command(name, self._output(), "--batch_size", str(BATCH)), memory=True)
-            sizes.append(measured.private)
-        print(f"  private memory {sizes[0]:.0f} and {sizes[1]:.0f} MiB", file=sys.stderr)
-        return 1024 * (sizes[1] - sizes[0]) / (3 * count)
+            ours = measure(self._command(name, self._output(), "--batch_size", str(BATCH)), memory=True).private
+            sizes.append((ours, measure(self._bare(name, tokens=4), memory=True).private))
+        print(f"  private memory, and the bare loop's: {sizes} MiB", file=sys.stderr)
+        (few, bare_few), (many, bare_many) = sizes
+        return 1024 * (many - few - (bare_many - bare_few)) / (3 * count)
 
     def _task(self, count: int, turns: int, *, tokens: int | None = None) -> str:
         """A task of ``count`` samples; returns its name."""
@@ -152,23 +153,14 @@ class LocalBench:
         seconds: float = times[-1] - times[skip - 1]
         return (len(times) - skip) / seconds
 
-    def _bare_rate(self, name: str) -> float:
+    def _bare(self, name: str, tokens: int) -> list[str]:
+        """The command of the bare loop."""
         rows, model = self._folder / f"{name}.jsonl", self._model
-        done = subprocess.run(
-            [
-                sys.executable,
-                str(BARE),
-                str(model.folder),
-                str(rows),
-                str(BATCH),
-                str(self.tokens),
-                model.dtype,
-                model.device,
-            ],
-            env=self._env,
-            capture_output=True,
-            text=True,
-        )
+        placed = (str(model.folder), str(rows), str(BATCH), str(tokens), model.dtype, model.device)
+        return [sys.executable, str(BARE), *placed]
+
+    def _bare_rate(self, name: str) -> float:
+        done = subprocess.run(self._bare(name, self.tokens), env=self._env, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"the bare loop ended with {done.returncode}: {done.stderr}")
         found = json.loads(done.stdout)
