@@ -94,7 +94,7 @@ class LocalBench:
         return statistics.median(found)
 
     def _growth(self, count: int) -> float:
-        """KiB of private memory that a further sample takes, beyond the bare loop's, whose tokenizer keeps words."""
+        """KiB of private memory that a further sample takes beyond what it takes in the bare loop."""
         sizes = []
         for size in (count, 4 * count):
             name = self._task(size, 1, tokens=4)
