@@ -38,7 +38,7 @@ from mmeval.scoring.worker import Setup, is_ready
 from tests.support import tiny_media as tiny
 from tests.support.orphaned import Orphaned, busy_orphan, orphaned
 here, root = Path.cwd(), sys.argv[1]
-print(os.getpid(), flush=True)
+(here / "parent").write_text(str(os.getpid()))
 """
 
 
