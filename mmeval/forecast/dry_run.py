@@ -73,7 +73,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     own = path / ("journal" if record else "nothing")
     journal = Journal(own, media, writable=False, others=read_too(options))
     try:
-        answers = len(journal) - journal.of_others
+        beside = journal.of_others
+        answers = len(journal) - beside
         check_folder(options, record, identity, answers)
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
@@ -85,7 +86,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         return Forecast(
             folder=path,
             answers=answers,
-            answers_beside=journal.of_others,
+            answers_beside=beside,
             tasks=tasks,
             places={role: _place(backend) for role, backend in backends.named.items()},
             payees={role: payee for role, runtime in broker.roles.items() if (payee := runtime.payee(role))},

@@ -99,7 +99,7 @@ class Journal:
     def of_others(self) -> int:
         """How many of them are in other folders."""
         own = [segment.parent == self.folder for segment in self._segments]
-        return sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
+        return 0 if all(own) else sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
 
     @property
     def since(self) -> str:
