@@ -4,7 +4,7 @@
     mmeval agent illustrator --cases cases.jsonl --json
     mmeval agent illustrator data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
-Nobody is asked but the roles that --role names. Each line of a cases file is a JSON object with any of prompt, files,
+Only roles that --role names are asked. Each line of a cases file is a JSON object with any of prompt, files,
 wants, args and replies; id and name are returned. FILEs are media of the prompt; they fill its tags in order. In a
 file, relative paths of media start from its folder.
 
