@@ -1,7 +1,8 @@
 """What an agent costs besides its models: ten dependent calls an answer, as ratios to bare loops that ask the same.
 
 The rate is that of the calls, as the server sees them or by the journal's times; CPU and memory are those of whole
-processes, those of a call being their growth from n answers to 2n.
+processes, those of a call being their growth from n answers to 2n. CPU is measured twice, as the same instructions take
+longer in a process that waits in between, whose caches other work has emptied.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measuring import ROOT, Figure, measure
+from benchmarks.measuring import ROOT, Figure, Measured, measure
 from benchmarks.runs.local_models import LocalBench, Model
 from benchmarks.runs.ratio import LATENCY, TASK, Bench
 from benchmarks.server import serving
@@ -23,6 +24,8 @@ from tests.support.tiny_models import tiny_model
 
 CALLS = 10
 CONNECTIONS = 64
+AT_ONCE = 0.002
+"""Seconds after which a server answers that keeps both programs at work all the time."""
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -30,8 +33,13 @@ def figures(quick: bool) -> Iterator[Figure]:
         folder = Path(name)
         write_distribution(folder, "chain", "[mmeval.model_backends]\nchain = benchmarks.runs.chain:chain\n")
         os.environ["PYTHONPATH"] = f"{folder}:{ROOT}"
+        count, pairs = (200, 1) if quick else (1_000, 5)
         with serving(LATENCY) as url:
-            yield from ServerBench(folder, url, count=200 if quick else 1_000, pairs=1 if quick else 5).figures()
+            yield from ServerBench(folder, url, count=count, pairs=pairs).figures()
+        (at_work := folder / "at_work").mkdir()
+        with serving(AT_ONCE) as url:
+            bench = ServerBench(at_work, url, count=count, pairs=pairs)
+            yield bench.cpu("CPU a call, never waiting", bench.paired(CONNECTIONS, count))
         model = Model(Path(tiny_model("llm")))
         (local := folder / "local").mkdir()
         yield AgentOfLocal(local, model, pairs=1 if quick else 3).figure(32 if quick else 64)
@@ -65,18 +73,22 @@ class ServerBench(Bench):
         pairs = self.paired(CONNECTIONS, self.count)
         rate = statistics.median(bare.active / ours.active for bare, ours in pairs)
         yield Figure(f"rate of calls, {CONNECTIONS} connections", rate, 0.95, at_least=True)
+        yield self.cpu("CPU a call", pairs)
+        calls = self.count * CALLS
+        sizes = [measure(self.ours(CONNECTIONS, count), memory=True).private for count in (self.count, 2 * self.count)]
+        yield Figure("growth of memory a call", 1024 * (sizes[1] - sizes[0]) / calls, 1, " KiB")
+        run = self.folder / f"run{self._runs}"
+        written = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
+        yield Figure("size of the run folder a call", written / 1024 / (2 * calls), 1, " KiB")
+
+    def cpu(self, name: str, pairs: list[tuple[Measured, Measured]]) -> Figure:
         calls = self.count * CALLS
         more = [measure(self.ours(CONNECTIONS, 2 * self.count)) for _ in pairs]
         cpu = statistics.median(
             1000 * (large.cpu - small.cpu) / calls for (_, small), large in zip(pairs, more, strict=True)
         )
         bare = statistics.median(1000 * one.cpu / calls for one, _ in pairs)
-        yield Figure("CPU a call", cpu, 0.4, " ms", note=f"of the bare loop, start included: {bare:.2f} ms")
-        sizes = [measure(self.ours(CONNECTIONS, count), memory=True).private for count in (self.count, 2 * self.count)]
-        yield Figure("growth of memory a call", 1024 * (sizes[1] - sizes[0]) / calls, 1, " KiB")
-        run = self.folder / f"run{self._runs}"
-        written = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
-        yield Figure("size of the run folder a call", written / 1024 / (2 * calls), 1, " KiB")
+        return Figure(name, cpu, 0.4, " ms", note=f"of the bare loop, start included: {bare:.2f} ms")
 
 
 class AgentOfLocal(LocalBench):
