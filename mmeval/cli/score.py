@@ -66,6 +66,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
         table=settings["table"].value,
+        run=folder,
         of_run=RunFolder.read_record(folder).get("settings", {}),
     )
     with closing(for_stderr()) as bar:
