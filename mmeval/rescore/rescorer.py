@@ -72,6 +72,7 @@ class _StoredTrials(Runner):
 
     def prepare(self, _media: MediaStore) -> Backends:
         backends = role_backends(self.selection, self.options)
+        backends.check_engine(self.options.engine)
         check_backends(backends, self.selection.tasks)
         return backends
 
