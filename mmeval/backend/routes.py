@@ -31,6 +31,7 @@ from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
 from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
+from mmeval.system.extras import absent
 
 FRAMES = 8
 """Frames of a video, at even distances."""
@@ -45,7 +46,8 @@ _LOOSE_GLTF = "model/gltf+json"
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UsageError for unknown ones and two of one kind."""
+    """The names, once each. Raises UsageError for unknown ones and two of one kind, MissingExtraError for one whose
+    package is not installed."""
     taken: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
@@ -55,6 +57,8 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
         other = taken.setdefault(ROUTES[name].takes, name)
         if other != name:
             raise UsageError(f"the converters {other!r} and {name!r} both take {ROUTES[name].takes}; name one of them")
+    for missing in absent(route.needs for name in names if (route := ROUTES[name]).needs):
+        raise missing
     return tuple(dict.fromkeys(names))
 
 

@@ -46,7 +46,7 @@ FROM_FILES = ("tasks", "groups", "tags")
 _KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
 _MAX_LICENCE = 24
-_MOST_ROLES = 3
+_MOST_NAMED = 3
 
 
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
@@ -140,9 +140,11 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:
+    """A tag that is the pattern itself comes with all its tasks."""
     for tag, entries in index.tags().items():
         if _fits(tag, pattern):
-            yield [cell(tag), cell(", ".join(entry.name for entry in entries), limit=200)]
+            names = [cell(entry.name) for entry in entries]
+            yield [cell(tag), some(names, len(names) if tag == pattern else _MOST_NAMED)]
 
 
 def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> ListingRows:
@@ -209,7 +211,7 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     from mmeval.agent.contract import Agent, asked_words
 
-    asks = some(asked_words(backend), _MOST_ROLES) if isinstance(backend, Agent) else ""
+    asks = some(asked_words(backend), _MOST_NAMED) if isinstance(backend, Agent) else ""
     return [cell(name), cell(owner), cell(asks), cell(_purpose(backend), limit=120)]
 
 

@@ -47,7 +47,13 @@ def run(args: argparse.Namespace) -> int:
     recorded.pop("shard", None)
     plan = make_plan(resolve(FLAGS, recorded, {}), command=text_without_secrets(shlex.join(("mmeval", *args.argv))))
     publication = Publication.prepared(
-        plan.loggers, None, log_samples=plan.log_samples, page=plan.page, table=plan.table, of_run=recorded
+        plan.loggers,
+        None,
+        log_samples=plan.log_samples,
+        page=plan.page,
+        table=plan.table,
+        run=args.folder,
+        of_run=recorded,
     )
     unlimited = replace(plan.options, budget_usd=None, budget_tokens=None, budget_calls=None)
     with closing(for_stderr()) as bar:

@@ -1,8 +1,7 @@
 """Score a run again: other metrics, switches or judges, or what is unscored.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
-the metrics, are not scored again; another definition makes a score set of its own beside the old one. This machine does
-it: to score in a Ray cluster, give the run's own command with --engine again, which asks nothing twice.
+the metrics, are not scored again; another definition makes a score set of its own beside the old one.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 
 _NAMES = (
     "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
-    "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "metric_device",
-    "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "max_calls_per_answer",
-    "max_tokens_per_answer", "model_cost_config",
+    "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "engine",
+    "metric_device", "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls",
+    "max_calls_per_answer", "max_tokens_per_answer", "model_cost_config",
     "log_samples", "report", "baseline", "table", "metadata", "wandb_args", "trackio_args", "logger", "config",
     "verbosity",
 )  # fmt: skip
@@ -66,6 +65,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
         table=settings["table"].value,
+        run=folder,
         of_run=RunFolder.read_record(folder).get("settings", {}),
     )
     with closing(for_stderr()) as bar:
@@ -95,6 +95,7 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
         roles=role_specs(settings),
         roles_of_run=recorded_roles(record.get("settings", {})),
         score_workers=values["score_workers"],
+        engine=values["engine"],
         metric_device=values["metric_device"],
         max_connections=values["max_connections"],
         retry_on_error=values["retry_on_error"],

@@ -95,17 +95,15 @@ class ExportFolder(ABC):
         return name
 
     def _add_all(self, task: AnsweredTask) -> bool:
-        """Add the trials of a task; false where one has no place."""
-        faulty = 0
+        """Add the trials of a task; false where one has no place: then none of them is added."""
+        if not all(trial.sample.fault or self.takes(trial.sample) for trial in task.trials()):
+            return False
         for one in task.scored():
             if one.trial.sample.fault:
-                faulty += 1
-            elif self.takes(one.trial.sample):
+                self.counts["faulty"] += 1
+            else:
                 self._check_one_answer(one.trial)
                 self.add(one)
-            else:
-                return False
-        self.counts["faulty"] += faulty
         return True
 
     def _check_one_answer(self, trial: Trial) -> None:

@@ -102,14 +102,18 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(file, document)
 
 
-def recorded_baseline(settings: Mapping[str, Any]) -> Baseline | None:
-    """The baseline in the settings of a run. Where it cannot be read, that is one warning."""
+def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None:
+    """The baseline in the settings of a run. Where it cannot be read, or is the run itself, that is one warning."""
     named = settings.get("baseline")
     try:
-        return None if named is None else read_baseline(Path(str(named)))
+        found = None if named is None else read_baseline(Path(str(named)))
     except (MmevalError, OSError) as error:
         log.warning("the baseline of the run is not shown: %s", error)
         return None
+    if found is not None and _is_of(found.file, newest_results(run, {"settings": settings})):
+        log.warning("the baseline of the run is not shown: %s now holds the results of this run", named)
+        return None
+    return found
 
 
 def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
@@ -121,8 +125,12 @@ def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
         found = baseline or read_baseline(Path(str(named)))
     except (MmevalError, OSError) as error:
         return Beside(notes=(f"The baseline of the run is not shown: {error}",))
-    if run.results_file is not None and found.file.resolve() == run.results_file.resolve():
+    if _is_of(found.file, run.results_file):
         return Beside(notes=(f"The baseline of the run is not shown: {named} now holds the results of this run.",))
     column, differing, _ = found.beside(run.results)
     reasons = (f"{why[:1].upper()}{why[1:]}." for why in differing)
     return Beside(column, notes=(f"Baseline: {found.header}, {found.file}.", *reasons))
+
+
+def _is_of(baseline: Path, results: Path | None) -> bool:
+    return results is not None and baseline.resolve() == results.resolve()

@@ -55,11 +55,15 @@ class Publication:
         log_samples: bool,
         page: bool,
         table: str,
+        run: Path | None = None,
         of_run: Mapping[str, Any] | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments; without ``baseline`` that of the settings ``of_run`` is taken.
+        """With loggers by name and their arguments; without ``baseline`` that of a ``run`` whose settings
+        are ``of_run`` is taken.
         Raises the errors of the loggers, and those of ``read_baseline``."""
-        other = recorded_baseline(of_run or {}) if baseline is None else read_baseline(baseline)
+        other = None if baseline is None else read_baseline(baseline)
+        if other is None and run is not None:
+            other = recorded_baseline(of_run or {}, run)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(

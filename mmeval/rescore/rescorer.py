@@ -72,6 +72,7 @@ class _StoredTrials(Runner):
 
     def prepare(self, _media: MediaStore) -> Backends:
         backends = role_backends(self.selection, self.options)
+        backends.check_engine(self.options.engine)
         check_backends(backends, self.selection.tasks)
         return backends
 
@@ -126,6 +127,8 @@ class _StoredTrials(Runner):
         self._made[position] += 1
         self._asked[position].add(row["i"])
         self.tally.recall(trial.error, trial.left_out)
+        if trial.error is None:
+            self.tally.remarks.add(trial.exchanges)
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
             return
         responses = [line for _, line in stored_exchanges(row, journal)]
@@ -156,7 +159,11 @@ class _StoredTrials(Runner):
             not_asked=not_asked,
             subsets=dict(self._subsets()),
             left_aside=aside,
-            notes=(*([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()), *outcome.notes),
+            notes=(
+                *self.tally.remarks.told(),
+                *([skipped_metrics_line(aside, str(self.options.folder))] if aside else ()),
+                *outcome.notes,
+            ),
         )
         unfinished = dict(self._unfinished())
         if self._record["finished"]:  # all its trials were made, but records may be damaged since

@@ -285,10 +285,15 @@ def read_too(options: RunOptions) -> list[Path]:
 
 
 def check_folder(options: RunOptions, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
-    """Raises IdentityChangedError where the run folder was made by another model or with other settings.
-    Raises UsageError where the run has shards with answers that it would ask again. ``record`` is the run's."""
+    """Raises IdentityChangedError where the run folder was made by another model or with other settings, and what
+    ``check_merged`` raises. ``record`` is the run's."""
+    check_identity(run_path(options), record, identity, answers)
+    check_merged(options, record)
+
+
+def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
+    """Raises UsageError where a whole run has shards with answers that it would ask again."""
     path = run_path(options)
-    check_identity(path, record, identity, answers)
     if options.shard is None and not options.fresh and (left := [str(shard) for shard in unmerged(path, record)]):
         raise UsageError(
             f"{path}: shard {', '.join(left)} was started and is not merged since; 'mmeval merge --partial {path}' "
@@ -387,6 +392,7 @@ class _NewTrials(Runner):
 
     def folder(self) -> RunFolder:
         check_others(self.others(), run_identity(self.backends, self.options))
+        check_merged(self.options, RunFolder.read_record(self.path))
         if self.options.fresh and (kept := set_aside(self.path)) is not None:
             self.progress.note(f"starting over; the earlier run is kept in {kept}")
         return super().folder()

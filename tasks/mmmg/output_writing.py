@@ -63,11 +63,12 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 
 
 def _collect(task: AnsweredTask, files: dict[str, dict[_Slot, _Answered]]) -> bool:
-    """Put the trials of a task in their places; false if they have none."""
-    for trial in task.trials():
-        place = place_of(trial.sample)
-        if place is None:
-            return False
+    """Put the trials of a task in their places; false if one has none: then none of them is put."""
+    places = [place_of(trial.sample) for trial in task.trials()]
+    if not all(places):
+        return False
+    for place, trial in zip(places, task.trials(), strict=True):
+        assert place is not None
         slots = files.setdefault(place.file, {})
         slot = _Slot(place.row, trial.repeat)
         slots[slot] = _one_of(slots.get(slot), _Answered(task.name, trial), f"{trial.sample.id}, repeat {trial.repeat}")

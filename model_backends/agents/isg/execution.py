@@ -41,7 +41,7 @@ class Execution:
     log: list[Problem] = field(default_factory=list)
     made: dict[int, Part] = field(default_factory=dict)
     first: Selected | None = None
-    """The tool of the first step that calls one, once it is chosen."""
+    """The tool of the first step that calls one, once it is chosen and has the pictures that it needs."""
 
     def answer(self) -> Program[Interleaved]:
         """Both passes."""
@@ -86,9 +86,10 @@ class Execution:
                 self._note(calls[at], f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
-            self.first = selected if at == 0 else self.first
             needed, given = selected.kind.pictures, len(self.steps[calls[at] - 1].images)
             what = f"it needs {needed} pictures, and has {given}" if needed != given else ""
+            if at == 0 and not what:  # a tool that is not asked makes no pictures beside those of others
+                self.first = selected
             if what := what or team.profile.crowded(at, selected, self.first):
                 self._note(calls[at], f"{selected.kind.name}: {what}")
             else:

@@ -93,7 +93,9 @@ class _Writer:
         self._faulty: set[tuple[str, int]] = set()
 
     def write(self, task: AnsweredTask) -> bool:
-        """Write the trials of a task; false if they have no place."""
+        """Write the trials of a task; false if one has no place: then none of them is written."""
+        if not all(trial.sample.fault or names_of_sample(trial.sample) for trial in task.trials()):
+            return False
         for trial in task.trials():
             names = names_of_sample(trial.sample)
             if trial.sample.fault:
@@ -101,8 +103,6 @@ class _Writer:
             elif names is not None:
                 number = trial.sample.id.removeprefix(f"{names.field}/{names.domain}/")
                 self._trial(task.name, trial, _Slot(names, number, trial.repeat))
-            else:
-                return False
         return True
 
     @property

@@ -7,7 +7,7 @@ from mmeval.backend.routes import FRAMES, checked_routes, convert, even_frames, 
 from mmeval.content.media import Media
 from mmeval.content.parts import Part
 from mmeval.decode import DecodeLimits, VideoInfo, image
-from mmeval.errors import CorruptMediaError, MediaLimitError, UnknownNameError, UsageError
+from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError, UnknownNameError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.sample import message, user
 from tests.support.tiny_media import clip, pdf, picture
@@ -65,6 +65,14 @@ def test_names_are_checked() -> None:
     ):
         with pytest.raises(UsageError, match=fault):
             checked_routes(names)
+
+
+def test_a_converter_is_refused_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as caught:
+        checked_routes(["video->frames"])
+    assert caught.value.extra == "video"
+    assert checked_routes(["document->text"]) == ("document->text",)
 
 
 def test_a_converter_adds_the_kind_that_it_takes_where_what_it_makes_is_taken() -> None:

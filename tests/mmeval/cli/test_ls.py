@@ -29,3 +29,11 @@ def test_without_a_pattern_benchmarks_are_listed_and_a_star_lists_all_tasks(
         main(["ls", "tasks", *pattern])
         found.append([line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if "|" in line])
     assert [("unim" in names, "unim_hard" in names) for names in found] == [(True, False), (False, True)]
+
+
+def test_tags_fit_a_terminal_and_one_that_is_named_comes_with_all_its_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["ls", "tags"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+    main(["ls", "tags", "mmmg_leaderboard"])
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "leaderboard" in line)
+    assert row.count(", ") == 12

@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from mmeval.system.json_lines import sealed_document
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import asked_in, break_model, run_toy
+from tests.support.toy import Toy, asked_in, break_model, reply, run_toy
 
 pytestmark = pytest.mark.usefixtures("toys")
 
@@ -60,6 +61,13 @@ def test_a_run_that_only_predicted_is_scored_later_without_its_model_and_where_i
     outcome = again(folder, roles=JUDGE)
     assert values(outcome) == {"asked toy_yes": 0.5, "asked toy_verdict": 1.0, "all toy_yes": 0.5}
     assert (outcome.exit_code, outcome.model_name, len(asked_in(tmp_path))) == (EXIT_OK, "toy", 2)
+
+
+def test_the_notes_on_the_answers_are_those_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = replace(reply("yes"), finish_reason="length", warnings=("made smaller",))
+    monkeypatch.setattr(Toy, "_usual", lambda *_: cut)
+    told = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE).notes
+    assert [line.partition(" answers ")[0] for line in told] == ["2 of 2", "2 of 2", "a warning of 2: made smaller"]
 
 
 def sets_of(folder: Path) -> dict[str, bytes]:

@@ -18,6 +18,7 @@ from mmeval.run import runner as runner_module
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.progress import left_to_judge
 from mmeval.run.runner import model_name, run_path
+from mmeval.store.shard import Shard
 from mmeval.task.task import Task
 from tests.support.toy import (
     Rows,
@@ -46,6 +47,13 @@ def values(outcome: Any) -> dict[str, float | None]:
 
 def judged(rows: Any = 3, **more: Any) -> Task:
     return task("judged", rows, metrics=("toy_verdict",), **more)
+
+
+def test_a_whole_run_is_refused_beside_shards_that_are_not_merged_and_leaves_nothing(tmp_path: Path) -> None:
+    run = run_toy(tmp_path, task(), shard=Shard(2, 1)).folder.parent.parent
+    with pytest.raises(UsageError, match="shard 1/2"):
+        run_toy(tmp_path, task())
+    assert [path.name for path in run.iterdir()] == ["shards"]
 
 
 def test_what_fails_is_counted_by_its_kind_and_asked_again(tmp_path: Path) -> None:

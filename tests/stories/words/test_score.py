@@ -27,6 +27,7 @@ CASES = {
     "a baseline that is gone": Case(
         SCORE_B, before=BESIDE, meanwhile=lambda folder: shutil.rmtree(folder / "runs/reference/default")
     ),
+    "a baseline that is the run itself": Case(SCORE, before=(RUN, f"{RUN} --baseline runs/reference/default")),
     "a folder without a run": Case("score nothing"),
     "no folder": Case("score"),
 }

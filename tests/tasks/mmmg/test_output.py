@@ -12,12 +12,12 @@ from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import sidecar
 from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnswerPlace, Exported, StoredAnswer
-from mmeval.records import ErrorInfo, Response, Sample, user
+from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
-from tests.support.answered import answered_run, answered_task, held, row_sample
+from tests.support.answered import answered_run, answered_task, held, row_sample, task_of
 from tests.support.tiny_media import PLAIN_OBJ, picture, wav
 
 HARE, TONE = Media.from_bytes(picture()), Media.from_bytes(wav(rate=22050))
@@ -206,6 +206,12 @@ def test_numbers_go_on_through_the_file_and_plain_answers_have_nothing_of_ours(t
     assert sorted(file.name for file in (tmp_path / "m/image").iterdir()) == names
     assert rows[0] == line(f"a {FIRST}", (0,), query={"instruction": "Draw a hare."})
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == HARE.read()
+
+
+def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> None:
+    mixed = task_of("mixed", [*answered_task(ODD[:1]).trials(), Trial(Sample("1", ()), output=ODD[0])])
+    done = exported(tmp_path / "m", AnsweredRun("m", (mixed, answered_task(ODD[:1], file="i_next", task="next"))))
+    assert (done.answers, [file.name for file in (tmp_path / "m").glob("*.jsonl")]) == (1, ["i_next.jsonl"])
 
 
 def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failure(tmp_path: Path) -> None:

@@ -35,6 +35,12 @@ def test_a_film_beside_another_tool_is_a_problem_wherever_it_stands(first: bool,
     assert blocks(official) == ["image"] * (3 if first else 1)
 
 
+def test_a_film_without_its_picture_is_the_only_problem_beside_another_tool(given: dict[str, Any]) -> None:
+    steps = [call("Use VideoGeneration tool: it runs"), DRAW, add("<GEN_1>")]
+    result = ask(steps, **given, selected=[FILMED, DRAWN], refine=0)
+    assert (problems(result), blocks(result)) == ([(0, 1)], ["image"])
+
+
 def test_of_two_films_the_second_one_is_a_problem(given: dict[str, Any]) -> None:
     for profile in ("standard", "official"):
         how: dict[str, Any] = {"selected": [FILMED, FILMED], "refine": 0, "profile": profile}

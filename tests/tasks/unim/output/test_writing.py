@@ -68,6 +68,13 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
     assert (place / "image/img_0501_02.png").read_bytes() == HARE.read()
 
 
+def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path, place: Path) -> None:
+    foreign = Trial(Sample("1", ()), output=Interleaved())
+    mixed = task_of("mixed", [unim_trial(Interleaved.from_text("a")), foreign])
+    done = export_unim(tmp_path / "m", mixed, task_of("unim", [unim_trial(Interleaved.from_text("b"), number="2")]))
+    assert (done.answers, json.loads((place / "answers.jsonl").read_text())["id"]) == (1, "2")
+
+
 def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Path, place: Path) -> None:
     trials = [unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat) for repeat in range(2)]
     done = export_unim(tmp_path / "m", task_of("unim", trials))
