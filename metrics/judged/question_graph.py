@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 from mmeval.content import PART_KINDS, Interleaved, Part, canonical_label, label_kind
 from mmeval.errors import written_instead
-from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ReplyForm, Text, YesNo, ask_graph, shown
+from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ask_graph, shown
 from mmeval.metric import metric
+from mmeval.metrics.judged.judge_yes_no import FORM
 from mmeval.metrics.judged.material import another, as_the_reference, asked_of
 from mmeval.metrics.judged.reading import Lost
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
 
-FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 MOST_PARTS = 10_000
 """Of each kind, in the answer of a dry run, as a row may name any number."""
 _KEYS = {"id", "question", "parents", "part"}
