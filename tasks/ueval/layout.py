@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.aggregate import combine
+from mmeval.aggregate import combine, known_mean
 from mmeval.metrics.judged.ueval.replies import REMARKS
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.results import Cell, Table, counted_by, result_of
-from mmeval.tasks.ueval.averages import mean, roll_up
+from mmeval.tasks.ueval.averages import roll_up
 
 if TYPE_CHECKING:
     from mmeval.records import Result
@@ -155,7 +155,14 @@ def _unread(whole: Answers) -> Iterator[str]:
 
 def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
     trials = str(numbers[SCORE].n) if SCORE in numbers else ""
-    return (title, *_percents(numbers), trials, _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
+    return (
+        title,
+        *_percents(numbers),
+        trials,
+        _percent(answers.not_sure),
+        known_mean(answers.pictures),
+        answers.lacking,
+    )
 
 
 def _together(parts: Sequence[Answers]) -> Answers:
