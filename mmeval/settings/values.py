@@ -133,21 +133,17 @@ def draws(value: Any) -> int:
     return found
 
 
-def number(low: float) -> Reader:
-    """A reader of finite numbers from ``low`` on."""
-
-    def read(value: Any) -> float:
-        found = scalar(value) if isinstance(value, str) else value
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found < low:
-            raise UsageError(f"a number of {low:g} or more is expected, not {value!r}")
-        return found
-
-    return read
+def number(value: Any) -> float:
+    """A finite number of 0 or more."""
+    found = scalar(value) if isinstance(value, str) else value
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
+        raise UsageError(f"a number of 0 or more is expected, not {value!r}")
+    return found
 
 
 def tolerated(value: Any) -> float:
     """A count of trials, or below 1 a share."""
-    found: float = number(0)(value)
+    found = number(value)
     if found >= 1 and found != int(found):
         raise UsageError(f"{found} is neither a whole number of trials nor a share below 1")
     return found
