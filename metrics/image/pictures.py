@@ -32,19 +32,19 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
 
     Transparency is dropped without a background: the stored colours count. Raises the errors of ``mmeval.decode``.
     """
-    import numpy
-
-    pixels = numpy.asarray(image(media, limits=limits).convert("RGB"))
-    pixels.flags.writeable = False
-    return pixels
+    return _read_only(image(media, limits=limits))
 
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """``rgb`` of the stored picture, not turned by the orientation in the file."""
+    return _read_only(stored_image(media, limits=limits))
+
+
+def _read_only(picture: Image) -> Pixels:
     import numpy
 
-    pixels = numpy.asarray(stored_image(media, limits=limits).convert("RGB"))
+    pixels = numpy.asarray(picture.convert("RGB"))
     pixels.flags.writeable = False
     return pixels
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.content import Interleaved, Media, Part, text_part
+from mmeval.errors import written_instead
 from mmeval.judge import shown
 from mmeval.records import Sample, Trial
 
@@ -59,3 +60,14 @@ def asked_of(sample: Sample) -> Interleaved:
             parts += [text_part("\n\n")] if parts else []
             parts += message.content.parts
     return Interleaved(tuple(parts))
+
+
+def label_fault(sample: Sample, label: str, name: str, read: Callable[[Any], object]) -> str:
+    """Why a label of a row, such as its rubric, cannot be used; empty when it can."""
+    if label not in sample.metadata:
+        return f"the row has no label {label!r} for its {name}{written_instead(label, sample.metadata)}"
+    try:
+        read(sample.metadata[label])
+    except ValueError as error:
+        return f"the row's {name} under {label!r} cannot be used: {error}"
+    return ""

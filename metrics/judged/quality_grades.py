@@ -220,8 +220,8 @@ class Shown(NamedTuple):
         return bool(self.seen)
 
 
-def shown_start(text: str, *, limit: int = MAX_SHOWN_CHARS) -> Shown:
+def shown_start(text: str) -> Shown:
     """The part of a text that a judge is shown."""
-    if len(text) <= limit:
+    if len(text) <= MAX_SHOWN_CHARS:
         return Shown(text, {})
-    return Shown(text[:limit], {REMARKS: [f"the judge saw the first {limit:,} characters"]})
+    return Shown(text[:MAX_SHOWN_CHARS], {REMARKS: [f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"]})

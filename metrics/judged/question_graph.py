@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mmeval.content import PART_KINDS, Interleaved, Part, canonical_label, label_kind
-from mmeval.errors import written_instead
-from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ReplyForm, Text, YesNo, ask_graph, shown
+from mmeval.judge import Dependencies, GraphQuestion, Question, Repeats, ask_graph, shown
 from mmeval.metric import metric
-from mmeval.metrics.judged.material import another, as_the_reference, asked_of
+from mmeval.metrics.judged.judge_yes_no import FORM
+from mmeval.metrics.judged.material import another, as_the_reference, asked_of, label_fault
 from mmeval.metrics.judged.reading import Lost
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
 
-FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 MOST_PARTS = 10_000
 """Of each kind, in the answer of a dry run, as a row may name any number."""
 _KEYS = {"id", "question", "parents", "part"}
@@ -34,14 +33,7 @@ class RowQuestion:
 
 def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row's questions cannot be used; empty when they can."""
-    label = switches["questions"]
-    if label not in sample.metadata:
-        return f"the row has no label {label!r} for its questions{written_instead(label, sample.metadata)}"
-    try:
-        read_questions(sample.metadata[label])
-    except ValueError as error:
-        return f"the row's questions under {label!r} cannot be used: {error}"
-    return ""
+    return label_fault(sample, switches["questions"], "questions", read_questions)
 
 
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:

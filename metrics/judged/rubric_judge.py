@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
 from mmeval.content import PART_KINDS, Interleaved
-from mmeval.errors import written_instead
 from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
 from mmeval.metric import metric
-from mmeval.metrics.judged.material import NAMES, Material, material
+from mmeval.metrics.judged.material import NAMES, Material, label_fault, material
 from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import CAUSES, Sample, Score, Trial
 
@@ -41,14 +40,7 @@ class Criterion:
 
 def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row's rubric cannot be used; empty when it can."""
-    label = switches["criteria"]
-    if label not in sample.metadata:
-        return f"the row has no label {label!r} for its rubric{written_instead(label, sample.metadata)}"
-    try:
-        read_criteria(sample.metadata[label])
-    except ValueError as error:
-        return f"the row's rubric under {label!r} cannot be used: {error}"
-    return ""
+    return label_fault(sample, switches["criteria"], "rubric", read_criteria)
 
 
 @metric(range=(0, 1), version="1", source="our own, with the prompt of the same name", check=rubric_fault)

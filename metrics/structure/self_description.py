@@ -172,7 +172,7 @@ def sizes_in(words: str, objects: Sequence[str], statements: Statements = "stand
 
     Official oddity: it may repeat an object, and its first entries count.
     """
-    found = _texts_in(words)
+    found = texts_in(words)
     if found is None or set(found) != set(objects):
         return None
     if statements == "standard" and len(found) != len(objects):
@@ -187,7 +187,7 @@ def letters_in(words: str, letters: str, count: int) -> list[int] | None:
     >>> letters_in('["A", "B"]', "abc", 2)
     [0, 1]
     """
-    found = [item.strip().lower() for item in _texts_in(words) or ()]
+    found = [item.strip().lower() for item in texts_in(words) or ()]
     if len(found) != count or not all(len(item) == 1 and item in letters for item in found):
         return None
     return [letters.index(item) for item in found]
@@ -199,7 +199,7 @@ def pattern_in(words: str) -> str | None:
     return None if found is None else found[2:-2]
 
 
-def _texts_in(words: str) -> list[str] | None:
+def texts_in(words: str) -> list[str] | None:
     found = first_enclosed(words, "[", "]")
     items = None if found is None else strict_json(found)
     return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None

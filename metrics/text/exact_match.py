@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import string
-
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
+from mmeval.metrics.text.normalisers import NO_PUNCTUATION
 from mmeval.records import Score, Trial
-
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @metric(range=(0, 1), version="1", source="the usual definition; switches as in lm-evaluation-harness")
@@ -28,7 +25,7 @@ def exact_match(
         return sides
 
     def normalised(text: str) -> str:
-        text = text.translate(_NO_PUNCTUATION) if ignore_punctuation else text
+        text = text.translate(NO_PUNCTUATION) if ignore_punctuation else text
         text = text.casefold() if ignore_case else text
         return text.strip() if strip else text
 

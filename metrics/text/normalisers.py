@@ -14,7 +14,7 @@ Normaliser = Literal["ocr", "speech", "none"]
 NO_WORDS = "<none>"
 """The result of ``ocr`` for a text without words, so that two empty texts are equal."""
 
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def ocr(text: str) -> str:
@@ -26,7 +26,7 @@ def ocr(text: str) -> str:
     '<none>'
     """
     apart = unicodedata.normalize("NFD", text.lower().strip())
-    words = "".join(letter for letter in apart if unicodedata.category(letter) != "Mn").translate(_NO_PUNCTUATION)
+    words = "".join(letter for letter in apart if unicodedata.category(letter) != "Mn").translate(NO_PUNCTUATION)
     return words if words.strip() else NO_WORDS
 
 

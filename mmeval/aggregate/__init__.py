@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         weighted_mean,
     )
     from mmeval.aggregate.scores import Estimate, ScoreRow, Scores
-    from mmeval.aggregate.statistics import weighted_mean_stderr
+    from mmeval.aggregate.statistics import known_mean, weighted_mean_stderr
     from mmeval.aggregate.summary import combine, summarise
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Scores",
     "Spread",
     "combine",
+    "known_mean",
     "macro_mean",
     "mean",
     "median",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -96,6 +96,12 @@ def same_value_interval(value: float, clusters: int, range: Interval) -> Interva
     unseen = 1 - 0.05 ** (1 / clusters)  # betaincinv(clusters, 1, 0.05) to the digit, without importing scipy
     low, high = min(range[0], value), max(range[1], value)
     return (value - unseen * (value - low), value + unseen * (high - value))
+
+
+def known_mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that exist; None without any."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:

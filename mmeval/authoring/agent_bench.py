@@ -22,7 +22,6 @@ from mmeval.content.written import ContentReader
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.plugins import load
 from mmeval.program.calls import Call, Reply, ask_one, followed
-from mmeval.program.role_variants import variants
 from mmeval.records.request import Request
 from mmeval.records.response import ERROR_KINDS, Response
 from mmeval.records.sample import Sample, message
@@ -100,7 +99,7 @@ class Player(Protocol):
 def asked_players(agent: Agent, specs: Mapping[str, BackendSpec]) -> Iterator[Mapping[str, Player]]:
     """Players of roles that are really asked. Raises UnknownNameError for a role that the agent does not have."""
     for role in specs:
-        if role not in (known := _roles(agent)):
+        if role not in (known := agent.may_ask):
             raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
     with asking(specs) as (broker, runner):
         yield {role: _Asked(broker, runner) for role in specs}
@@ -139,7 +138,7 @@ def result_of(driven: Driven) -> dict[str, Any]:
         "parts": None if response.output is None else response.output.to_json(),
         "error": None if response.error is None else response.error.to_json(),
         "warnings": list(response.warnings),
-        "evidence": {} if response.trace is None else response.trace.evidence,
+        "evidence": response.evidence,
         "steps": [_step(call, reply) for call, reply in driven.steps],
     }
 
@@ -210,12 +209,8 @@ class _Asked:
         return self._runner.run(self._broker.run(ask_one(call), self._scope)).response
 
 
-def _roles(agent: Agent) -> tuple[str, ...]:
-    return (*agent.signature.roles, *(name for role in agent.by_kind for name in variants(role)))
-
-
 def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
-    known = _roles(agent)
+    known = agent.may_ask
     for role in case.replies:
         if role not in known:
             raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)

@@ -163,9 +163,9 @@ class Broker:
 
     async def run(self, program: Program[T], scope: Scope) -> T:
         """Run a program; its exchanges go to ``scope``. Raises what the program raises."""
-        return await self._drive(program, scope, "", share=scope.share)
+        return await self._drive(program, scope, share=scope.share)
 
-    async def _drive(self, program: Program[T], scope: Scope, prefix: str, *, share: bool) -> T:
+    async def _drive(self, program: Program[T], scope: Scope, *, share: bool) -> T:
         step = 0
         sent: Reply | list[Reply] | None = None
         while True:
@@ -176,9 +176,9 @@ class Broker:
                 return result
             shared = share and step == 0
             if isinstance(asked, Call):
-                sent = await self._call(asked, scope, f"{prefix}{step}", shared)
+                sent = await self._call(asked, scope, str(step), shared)
             else:
-                sent = await self._calls(asked, scope, f"{prefix}{step}", shared)
+                sent = await self._calls(asked, scope, str(step), shared)
             step += 1
 
     async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
@@ -379,7 +379,7 @@ class Broker:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
             inner = scope.of_agent(asked.key, occurrence=asked.occurrence, attempt=attempt)
-            return await self._drive(runtime.programs.program(request), inner, "", share=False), 0
+            return await self._drive(runtime.programs.program(request), inner, share=False), 0
         failed = Tries()
         ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
         if runtime.batcher is not None:

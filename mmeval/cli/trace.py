@@ -87,7 +87,7 @@ def said_lines(
         yield from _block(f"{response.error.kind}:", response.error.message, indent, brief=brief)
     elif response.output is not None:
         yield from _block(head, _written(response.output), indent, brief=brief and not whole)
-    for name, value in ({} if response.trace is None else response.trace.evidence).items():
+    for name, value in response.evidence.items():
         yield from _block(f"{name}:", json.dumps(value, ensure_ascii=False), indent, brief=brief)
 
 

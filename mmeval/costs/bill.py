@@ -7,17 +7,18 @@ from typing import Any
 
 from mmeval.costs.prices import Bill
 from mmeval.store.spending import Spent
+from mmeval.wording import counted
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
     """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``.
     Where only some prices are known, the models without one are named; where none is, there are no dollars."""
     total = sum((bill.spent for bill in bills), Spent())
-    words = [f"{total.calls:,} call{'s' if total.calls != 1 else ''}"]
+    words = [counted(total.calls, "call")]
     if total.tokens:
         words += [f"{total.input_tokens:,} tokens in", f"{total.output_tokens:,} out"]
     if total.images:
-        words.append(f"{total.images:,} image{'s' if total.images != 1 else ''} made")
+        words.append(f"{counted(total.images, 'image')} made")
     known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
     if known is not None:

@@ -24,7 +24,7 @@ RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
 _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
 """The variable that forbids the network for one kind alone, whether or not HF_HUB_OFFLINE is set."""
-_TRUE = ("1", "ON", "YES", "TRUE")
+TRUE = ("1", "ON", "YES", "TRUE")
 
 
 class OutOfReachError(MissingDataError):
@@ -182,7 +182,7 @@ def offline(kind: RepoKind) -> str:
     if HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
     own = _OWN_OFFLINE[kind]
-    return own if os.environ.get(own, "").upper() in _TRUE else ""
+    return own if os.environ.get(own, "").upper() in TRUE else ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

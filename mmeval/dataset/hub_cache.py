@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mmeval.dataset.hub import RepoKind
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def cache_folder() -> Path:
@@ -28,7 +28,7 @@ def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
         )
     except (errors.LocalEntryNotFoundError, errors.HFValidationError, OSError, ValueError):
         return None
-    return folder if _COMMIT.fullmatch(folder.name) else None
+    return folder if COMMIT.fullmatch(folder.name) else None
 
 
 def size_on_disk(path: Path) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
 """Pieces of text on one page: finding their places takes time by the square of their number."""
-_TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
+TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 
 
 class TextBox(NamedTuple):
@@ -119,7 +119,7 @@ def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
     """A text file, or about its first ``chars`` characters and one more, if there is."""
-    if not media.mime.startswith(_TEXT_MIMES):
+    if not media.mime.startswith(TEXT_MIMES):
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, from which no text is read")
     with decoding(media, "text"):
         data = whole_bytes(media, limits)

@@ -14,6 +14,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mmeval.dataset.hub import TRUE
 from mmeval.doctor.finding import Finding
 
 DEADLINE = 3.0
@@ -21,7 +22,6 @@ DEADLINE = 3.0
 ENDPOINT = "https://huggingface.co"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
-_TRUE = ("1", "ON", "YES", "TRUE")
 _KEY_ENDINGS = ("_API_KEY", "_TOKEN", "_ACCESS_KEY", "_SECRET_KEY")
 
 
@@ -66,7 +66,7 @@ class HubProbe:
 
 def offline(environ: Mapping[str, str]) -> list[str]:
     """The variables that forbid the network."""
-    return [name for name in OFFLINE if environ.get(name, "").upper() in _TRUE]
+    return [name for name in OFFLINE if environ.get(name, "").upper() in TRUE]
 
 
 def token(environ: Mapping[str, str]) -> Iterator[Finding]:

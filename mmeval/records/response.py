@@ -175,6 +175,11 @@ class Response:
         """The answer's text without hidden reasoning; empty when there is no answer."""
         return self.output.text if self.output is not None else ""
 
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        """What an agent reports of its answer."""
+        return {} if self.trace is None else self.trace.evidence
+
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"latency": round(self.latency, 4)}
         if self.output is not None:

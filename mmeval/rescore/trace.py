@@ -36,11 +36,6 @@ class TracedStep:
     response: Response | None
     steps: list[TracedStep] = field(default_factory=list)
 
-    @property
-    def evidence(self) -> Mapping[str, Any]:
-        trace = None if self.response is None else self.response.trace
-        return {} if trace is None else trace.evidence
-
 
 class _Known(NamedTuple):
     """What is known of a step: its key in the journal, or how it failed, and the digest of its request then."""
@@ -184,5 +179,5 @@ def _json(step: TracedStep) -> dict[str, Any]:
         "seconds": 0.0 if response is None else response.latency,
         "warnings": [] if response is None else list(response.warnings),
         "steps": trace_json(step.steps),
-        "evidence": step.evidence,
+        "evidence": {} if response is None else response.evidence,
     }

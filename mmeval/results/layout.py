@@ -101,6 +101,12 @@ def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
     return next((Result.from_json(row) for row in rows if not row.get("slice")), None)
 
 
+def bundled_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
+    """The note below tables of these tasks where one of them was asked bundled samples."""
+    foreign = set(run.ours.get("not_comparable", ())).intersection(tasks)
+    return ("Made on bundled samples: these numbers do not compare with the paper's.",) if foreign else ()
+
+
 def _range(run: StoredRun, task: StoredTask, number: str) -> tuple[float, float]:
     """The range in the results file; without ends where it has none."""
     spread = _entry(run, task, number).get("range")

@@ -207,20 +207,17 @@ class Generation:
         return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out)
 
     def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
-        bad = error is not None and error.kind == "bad_sample"
-        if error is not None and bad and job.repeat == 0:
-            self.tally.bad.add(job.task.name, replace(job.sample, fault=error.message), job.task.repeats)
-        if error is not None and error.kind == "unsupported":
-            self.tally.unsupported[error.message] += 1
-        elif error is not None:
-            self.tally.failed[error.kind] += 1
-            if not bad:  # which is told by name
-                self.tally.examples.setdefault(error.kind, error.message)
-        elif scope.replayed == len(scope.exchanges):
+        if error is None and scope.replayed == len(scope.exchanges):
             self.tally.kept += 1
             return
-        else:
+        if error is None:
             self.tally.new += 1
+        elif error.kind != "bad_sample":
+            self.tally.fail(error)
+        else:  # which is told by name
+            self.tally.failed[error.kind] += 1
+            if job.repeat == 0:
+                self.tally.bad.add(job.task.name, replace(job.sample, fault=error.message), job.task.repeats)
         self._progress.advance(ok=error is None or error.kind == "unsupported")
 
     async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:

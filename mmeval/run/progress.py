@@ -89,7 +89,12 @@ class RunTally:
         if error is None:
             self.kept += 1
             self.partial.update([either(left_out)] if left_out else [])
-        elif error.kind == "unsupported":
+        else:
+            self.fail(error)
+
+    def fail(self, error: ErrorInfo) -> None:
+        """Count a trial without an answer."""
+        if error.kind == "unsupported":
             self.unsupported[error.message] += 1
         else:
             self.failed[error.kind] += 1

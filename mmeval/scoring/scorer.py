@@ -22,6 +22,7 @@ from mmeval.scoring.lane import Lane
 from mmeval.scoring.pool import ScorePool, ThreadScorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Setup
+from mmeval.wording import counted
 
 LEAST_MESSAGES = 8
 """In flight to the ordinary processes; where these are many, two for each: one that is scored and one that follows."""
@@ -142,4 +143,4 @@ class Scorer:
 
 def left_to_models(left: int) -> str:
     """What is told while everything else is done."""
-    return f"the models of metrics score {left:,} more trial{'s' if left != 1 else ''}"
+    return f"the models of metrics score {counted(left, 'more trial')}"

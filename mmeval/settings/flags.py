@@ -248,7 +248,7 @@ FLAGS: tuple[Flag, ...] = (
         "times that a failed request is sent again (5)", "N",
     ),
     Flag(
-        "budget_usd", "", _HOW, values.number(0), None, "options.budget_usd",
+        "budget_usd", "", _HOW, values.number, None, "options.budget_usd",
         "US dollars that the run folder may spend in all, judges and retries included", "USD",
     ),
     Flag(

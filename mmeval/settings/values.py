@@ -59,7 +59,7 @@ def _in_brackets(text: str) -> Any:
     try:
         return read_json(text)
     except ValueError:
-        items = split_outside_brackets(text[1:-1], ",")
+        items = split_outside_brackets(text[1:-1])
     if text.startswith("["):
         return [scalar(item) for item in items] if text.endswith("]") else text
     pairs = [item.partition(": ") for item in items]
@@ -76,8 +76,8 @@ def read_json(text: str) -> Any:
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def split_outside_brackets(text: str, separator: str) -> list[str]:
-    """Split a text at separators outside of brackets and quotes, without empty pieces."""
+def split_outside_brackets(text: str) -> list[str]:
+    """Split a text at commas outside of brackets and quotes, without empty pieces."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
@@ -90,7 +90,7 @@ def split_outside_brackets(text: str, separator: str) -> list[str]:
             depth += 1
         elif char in ")}]":
             depth = max(0, depth - 1)
-        elif char == separator and not depth:
+        elif char == "," and not depth:
             pieces.append(text[start:at])
             start = at + 1
     pieces.append(text[start:])
@@ -133,21 +133,17 @@ def draws(value: Any) -> int:
     return found
 
 
-def number(low: float) -> Reader:
-    """A reader of finite numbers from ``low`` on."""
-
-    def read(value: Any) -> float:
-        found = scalar(value) if isinstance(value, str) else value
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found < low:
-            raise UsageError(f"a number of {low:g} or more is expected, not {value!r}")
-        return found
-
-    return read
+def number(value: Any) -> float:
+    """A finite number of 0 or more."""
+    found = scalar(value) if isinstance(value, str) else value
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
+        raise UsageError(f"a number of 0 or more is expected, not {value!r}")
+    return found
 
 
 def tolerated(value: Any) -> float:
     """A count of trials, or below 1 a share."""
-    found: float = number(0)(value)
+    found = number(value)
     if found >= 1 and found != int(found):
         raise UsageError(f"{found} is neither a whole number of trials nor a share below 1")
     return found
@@ -168,7 +164,7 @@ def limit(value: Any) -> float | int | None:
 def seed(value: Any) -> int:
     """One seed, or four as in lm-evaluation-harness, of which the first is used.
     The others must be their default (1234) or equal to the first."""
-    items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value), ",")
+    items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value))
     found = [scalar(str(item)) for item in items]
     if len(found) not in (1, 4) or any(isinstance(item, bool) or not isinstance(item, int) for item in found):
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
@@ -283,7 +279,7 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
     found = scalar(value) if isinstance(value, str) else value
     if found is None or found is False:
         return None
-    items = list(found) if isinstance(found, (list, tuple)) else split_outside_brackets(str(found), ",")
+    items = list(found) if isinstance(found, (list, tuple)) else split_outside_brackets(str(found))
     if len(items) == 1 and isinstance(items[0], (list, tuple)):
         items = list(items[0])
     if len(items) != 2 or not all(isinstance(item, str) and item for item in items) or items[0] == items[1]:
@@ -367,7 +363,7 @@ def _finite(spelt: str) -> float:
 def _pairs(spelt: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     last = ""
-    for piece in split_outside_brackets(spelt, ","):
+    for piece in split_outside_brackets(spelt):
         key, equals, item = piece.partition("=")
         if not equals or not key.strip():
             after = f" after {last!r}" if last else ""

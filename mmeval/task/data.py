@@ -11,11 +11,11 @@ from typing import Any
 
 from mmeval.content.media import path_inside
 from mmeval.dataset.contract import Dataset, DataSource, Loader
+from mmeval.dataset.hub_cache import COMMIT
 from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
 from mmeval.task.file import TaskFile
 from mmeval.task.task import TaskOverrides
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
@@ -201,7 +201,7 @@ def is_absolute(path: str) -> bool:
 def _commit(folder: Path) -> str:
     """The commit of ``snapshots/<commit>``, a folder in the hub's cache; else empty."""
     home = folder.absolute()
-    return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""
+    return home.name if home.parent.name == "snapshots" and COMMIT.fullmatch(home.name) else ""
 
 
 def _has_bundled(file: TaskFile) -> bool:

@@ -135,38 +135,36 @@ class _Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class Named(BaseModel):
-    """A plugin by name, or ``{name, ...options}``."""
-
+class _Open(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    name: str
 
     @property
     def options(self) -> dict[str, Any]:
+        """Its other keys."""
         return dict(self.model_extra or {})
 
 
-class ColumnsKeys(BaseModel):
+class Named(_Open):
+    """A plugin by name, or ``{name, ...options}``."""
+
+    name: str
+
+
+class ColumnsKeys(_Open):
     """``columns``: templates of samples of rows; all other keys are labels."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     input: str = ""
     id: str = ""
     reference: str = ""
     references: NameList = []
 
 
-class PromptKeys(BaseModel):
+class PromptKeys(_Open):
     """``prompt``: a template, ``{system, user}``, or ``{function, ...options}``."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     system: str | None = None
     user: str | None = None
     function: str | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
 
     @model_validator(mode="after")
     def _one_form(self) -> PromptKeys:
@@ -180,10 +178,9 @@ class PromptKeys(BaseModel):
         return self
 
 
-class MetricKeys(BaseModel):
+class MetricKeys(_Open):
     """One entry of ``metric_list``; other keys are switches of the metric."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     metric: str
     aggregation: Annotated[Named, BeforeValidator(_as_named)] = Named(name="mean")
     higher_is_better: bool | None = None
@@ -191,7 +188,7 @@ class MetricKeys(BaseModel):
 
     @property
     def switches(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
+        return self.options
 
 
 class NumberKeys(_Keys):

@@ -7,10 +7,10 @@ has no value.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from mmeval.aggregate import known_mean
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, category_of
 
 Row = Mapping[str, Any]
@@ -40,7 +40,7 @@ def roll_up(rows: Sequence[Row], profile: Literal["standard", "official"] = "sta
     for name in CATEGORIES:
         if official or name in by_category:
             own = by_category.get(name, [])
-            means = {level: mean(row[level] for row in own) for level in LEVELS}
+            means = {level: known_mean(row[level] for row in own) for level in LEVELS}
             categories[name] = {level: value or 0.0 for level, value in means.items()} if official else means
     return {"categories": categories, "average": average_of(categories, official=official)}
 
@@ -48,14 +48,8 @@ def roll_up(rows: Sequence[Row], profile: Literal["standard", "official"] = "sta
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
     """The plain mean of the categories on each level; one without a value is left out."""
     return {
-        level: mean(
+        level: known_mean(
             values[level] for name, values in categories.items() if not (official and (level, name) == ("image", "vqa"))
         )
         for level in LEVELS
     }
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that exist; None without any."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.judge import UNREAD
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
 from mmeval.metrics.judged.isg.rows import CATEGORY
-from mmeval.results import Cell, Table, counted_by, result_of
+from mmeval.results import Cell, Table, bundled_notes, counted_by, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
 from mmeval.wording import counted, shortened, some
@@ -27,7 +27,6 @@ SEMANTIC_NOTE = f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition
 UNREAD_NOTE = "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
 
 UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
-BUNDLED_NOTE = "Made on bundled samples: these numbers do not compare with the paper's."
 REFERENCE_NOTE = "Uses reference information: the prompt stated the structure of the golden answer."
 MOST_NAMED = 3
 
@@ -44,7 +43,8 @@ class Found:
     answers: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     """Answers that are left out, by a category that is none."""
-    bundled: bool = False
+    bundled: tuple[str, ...] = ()
+    """The note on bundled samples, if they were asked."""
     told: bool = False
     """Whether a prompt stated the structure of the golden answer."""
 
@@ -55,7 +55,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
     for tasks, numbers, by in ((judged, JUDGED, _judges(run, judged)), (recorded, RECORDED, "a judge file")):
         found = Found(
-            bundled=any(task.name in run.ours.get("not_comparable", ()) for task in tasks),
+            bundled=bundled_notes(run, (task.name for task in tasks)),
             told=any(task.name in run.ours.get("uses_reference", ()) for task in tasks),
         )
         for task in tasks:
@@ -148,8 +148,7 @@ def _lost(found: Found, level: str) -> str:
 
 
 def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
-    if found.bundled:
-        yield BUNDLED_NOTE
+    yield from found.bundled
     if found.told:
         yield REFERENCE_NOTE
     if lacks:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.aggregate import mean
-from mmeval.results import Cell, Table, result_of, scores_of
+from mmeval.results import Cell, Table, bundled_notes, result_of, scores_of
 from mmeval.tasks.mme_unify.averages import GENERATION, TASKS, UNDERSTANDING, UNIFY, roll_up, steps
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
 """The numbers in each column: a task has one of them at most."""
 STRICT = "Strict: what the model left out counts 0; else it is dropped from the means of generation, as in the paper."
 PLUS_APART = "acc+ stands beside acc and never enters Unify or MME-U (paper, section 3.4)."
-BUNDLED = "Made on bundled samples: these numbers do not compare with the paper's."
 _NO_SETTING = ("of", "script", "text_key")
 
 
@@ -92,8 +91,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     tasks = {name: task for name, task in tasks.items() if SCORE in task.pieces}
     if not tasks:
         return
-    foreign = {f"mme_unify_{name.lower()}" for name in tasks}.intersection(run.ours.get("not_comparable", ()))
-    remarks = (BUNDLED,) if foreign else ()
+    remarks = bundled_notes(run, (f"mme_unify_{name.lower()}" for name in tasks))
     tables = [_scores_table(run, tasks)]
     if own := [task for name, task in tasks.items() if name in UNIFY]:
         tables.append(_table("MME-Unify, table 3 (%)", UNIFY_COLUMNS, own, (PLUS_APART,)))

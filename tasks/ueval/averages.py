@@ -7,9 +7,10 @@ instead (*question micro*).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
+
+from mmeval.aggregate import known_mean
 
 Row = Mapping[str, Any]
 """A question: its ``task``, and the share of met criteria of its ``text`` and ``image`` (None: it has none there)."""
@@ -44,26 +45,20 @@ def roll_up(rows: Sequence[Row]) -> Averages:
     return {
         "tasks": tasks,
         **over_tasks(tasks.values()),
-        "question_text": mean(row["text"] for row in rows),
-        "question_image": mean(row["image"] for row in rows),
+        "question_text": known_mean(row["text"] for row in rows),
+        "question_image": known_mean(row["image"] for row in rows),
     }
 
 
 def over_tasks(tasks: Collection[Means]) -> Means:
     """The plain means over tasks; a mean skips the tasks without a value."""
     return {
-        "text": mean(task["text"] for task in tasks),
-        "image": mean(task["image"] for task in tasks),
-        "score": mean(task["score"] for task in tasks),
+        "text": known_mean(task["text"] for task in tasks),
+        "image": known_mean(task["image"] for task in tasks),
+        "score": known_mean(task["score"] for task in tasks),
     }
 
 
 def _of_task(rows: Sequence[Row]) -> Means:
-    text, image = mean(row["text"] for row in rows), mean(row["image"] for row in rows)
-    return {"text": text, "image": image, "score": mean((image, text))}
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that exist; None without any."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    text, image = known_mean(row["text"] for row in rows), known_mean(row["image"] for row in rows)
+    return {"text": text, "image": image, "score": known_mean((image, text))}

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.aggregate import combine
+from mmeval.aggregate import combine, known_mean
 from mmeval.metrics.judged.ueval.replies import REMARKS
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
-from mmeval.results import Cell, Table, counted_by, result_of
-from mmeval.tasks.ueval.averages import mean, roll_up
+from mmeval.results import Cell, Table, bundled_notes, counted_by, result_of
+from mmeval.tasks.ueval.averages import roll_up
 
 if TYPE_CHECKING:
     from mmeval.records import Result
@@ -28,7 +28,6 @@ PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = "Not sure: the share of the criteria asked about of which the judge is not sure; they count as not met."
 MIXED = "These numbers mix several judges and compare with nothing: judges differ by up to nine points."
-BUNDLED = "Made on bundled samples: these numbers do not compare with the paper's."
 
 
 @dataclass
@@ -61,8 +60,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     whole = _over_tasks(tasks.values())
     judges = _judges(run)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    foreign = {task.name for task in found.values()}.intersection(run.ours.get("not_comparable", ()))
-    remarks = (*((MIXED,) if len(judges) > 1 else ()), *((BUNDLED,) if foreign else ()))
+    remarks = (*((MIXED,) if len(judges) > 1 else ()), *bundled_notes(run, (task.name for task in found.values())))
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
@@ -155,7 +153,14 @@ def _unread(whole: Answers) -> Iterator[str]:
 
 def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
     trials = str(numbers[SCORE].n) if SCORE in numbers else ""
-    return (title, *_percents(numbers), trials, _percent(answers.not_sure), mean(answers.pictures), answers.lacking)
+    return (
+        title,
+        *_percents(numbers),
+        trials,
+        _percent(answers.not_sure),
+        known_mean(answers.pictures),
+        answers.lacking,
+    )
 
 
 def _together(parts: Sequence[Answers]) -> Answers:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.aggregate import known_mean
 from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
 from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Sample, Score, Trial
-from mmeval.tasks.ueval.averages import mean
 from mmeval.tasks.ueval.loader import TASK
 from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plain_answer, seal
 from mmeval.wording import counted
@@ -121,8 +121,8 @@ def _summary(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     text, image = ([item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image"))
     return {
         "num_items": len(items),
-        "text_avg_rate": mean(text),
-        "image_avg_rate": mean(image),
+        "text_avg_rate": known_mean(text),
+        "image_avg_rate": known_mean(image),
         "num_items_with_text": sum(rate is not None for rate in text),
         "num_items_with_image": sum(rate is not None for rate in image),
     }

@@ -11,16 +11,14 @@ from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
 from mmeval.records.score import Result
 from mmeval.report.numbers import number_rows
 from mmeval.report.page import write_report
-from mmeval.report.progress_bar import Quiet
 from mmeval.report.results_file import results_document, write_results
-from mmeval.rescore.rescorer import rescore
 from mmeval.results.layout import result_of, scores_of
 from mmeval.results.stored_run import StoredRun
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
-from tests.support.applying import registered
+from tests.support.applying import again, registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import run_toy
 
@@ -59,11 +57,6 @@ def ran(tmp_path: Path, *texts: str, roles: Any = None, **overrides: Any) -> Run
     write_rows(folder / "data", *rows)
     chosen = select(["all"], [folder], TaskOverrides(**overrides), roles=frozenset(roles or ()))
     return run_toy(tmp_path, *chosen.tasks, groups=chosen.groups, roles=roles or {})
-
-
-def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
-    made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
-    return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
 
 
 def number(outcome: RunOutcome, name: str, task: str = "t", slice: str = "") -> Result:

@@ -11,16 +11,14 @@ from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.text import forecast_text
 from mmeval.records.score import Result
 from mmeval.report.numbers import number_rows
-from mmeval.report.progress_bar import Quiet
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.rescore.rescorer import rescore
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.scoring.score_set import finished_rows
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
 from mmeval.task.task import Selection
-from tests.support.applying import registered
+from tests.support.applying import again, registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import run_toy
 
@@ -54,11 +52,6 @@ def ran(tmp_path: Path, metrics: tuple[str, ...], *texts: str, roles: Any = None
     """A run over questions that the toy model answers with their own words."""
     selection = chosen(tmp_path, metrics, *texts, roles=roles or {})
     return run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {})
-
-
-def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
-    made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
-    return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
 
 
 def number(outcome: RunOutcome, name: str = "overall", task: str = "t") -> Result:

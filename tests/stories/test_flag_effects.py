@@ -223,7 +223,7 @@ def stratify(bench: Bench) -> None:
 def logger(bench: Bench, flags: tuple[str, str] = ("--logger", "trackio,project=p"), name: str = "trackio") -> None:
     taken: list[tuple[Any, int]] = []
     module = f"mmeval.report.loggers.{name}"
-    bench.patch.setattr(f"{module}.need_package", lambda package, extra: None)
+    bench.patch.setattr(f"{module}.need_package", lambda package: None)
     bench.patch.setattr(
         f"{module}.{name.capitalize()}Logger.log",
         lambda self, outcome, published: taken.append((self._init, outcome.exit_code)),

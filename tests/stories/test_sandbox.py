@@ -56,12 +56,12 @@ def run(bench: Path, server: MockServer, *more: str, **env: str) -> Ended:
 def test_a_metric_scores_by_running_answers_and_a_second_run_runs_none_again(bench: Path, model: MockServer) -> None:
     bubblewrap()
     first = run(bench, model, *SANDBOX)
-    assert (first.code, table_row(first, "passes")[:1]) == (0, ["0.500"]), first.err
+    assert (first.code, table_row(first)[:1]) == (0, ["0.500"]), first.err
     journal = [*bench.glob("runs/**/journal/*.jsonl")]
     before = [file.read_bytes() for file in journal]
     assert b"SyntaxError" in b"".join(before)
     again = run(bench, model, *SANDBOX)
-    assert (again.code, table_row(again, "passes")[:1], model.stats()["requests"]) == (0, ["0.500"], 2)
+    assert (again.code, table_row(again)[:1], model.stats()["requests"]) == (0, ["0.500"], 2)
     assert sum(b"SyntaxError" in file.read_bytes() for file in bench.glob("runs/**/journal/*.jsonl")) == 1
 
 
@@ -81,7 +81,7 @@ def test_the_flag_of_other_harnesses_stays_refused(bench: Path, model: MockServe
     assert (done.code, "code_interpreter=sandbox" in done.error) == (2, True)
 
 
-def table_row(done: Ended, metric: str) -> list[str]:
-    """The cells behind a metric's name in the table that a run prints."""
-    [line] = [line for line in done.out.splitlines() if metric in line]
-    return line.partition(metric)[2].split()
+def table_row(done: Ended) -> list[str]:
+    """The cells behind the metric's name in the table that a run prints."""
+    [line] = [line for line in done.out.splitlines() if "passes" in line]
+    return line.partition("passes")[2].split()

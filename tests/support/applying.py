@@ -17,6 +17,9 @@ from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from mmeval.report.progress_bar import Quiet
+from mmeval.rescore.rescorer import rescore
+from mmeval.run.options import RescoreOptions, RunOutcome
 from tests.support import toy
 from tests.support.task_folder import installed
 
@@ -36,6 +39,12 @@ def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """These metrics and the toys, until the block ends."""
     with toy.registered(site / "toys", monkeypatch), installed(site, monkeypatch, {"applying": {}}, more=_PLUGINS):
         yield
+
+
+def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
+    """The folder of a run scored again in this process."""
+    made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
+    return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
 
 
 def _worth(trial: Trial, what: str, reason: str) -> Score:

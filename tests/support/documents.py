@@ -83,10 +83,10 @@ def slides(*shown: str) -> bytes:
     return office(kinds, entries | files)
 
 
-def drawn_table(rows: Sequence[Sequence[str]], *, size: int = 22) -> Image.Image:
+def drawn_table(rows: Sequence[Sequence[str]]) -> Image.Image:
     """A picture of a table in columns 200 pixels apart."""
     picture = Image.new("RGB", (40 + 200 * max(map(len, rows)), 60 + 60 * len(rows)), "white")
-    pen, font = ImageDraw.Draw(picture), ImageFont.load_default(size)
+    pen, font = ImageDraw.Draw(picture), ImageFont.load_default(22)
     for down, cells in enumerate(rows):
         for across, cell in enumerate(cells):
             pen.text((30 + 200 * across, 30 + 60 * down), cell, fill="black", font=font)

@@ -27,10 +27,10 @@ def questions(folder: Path, numbers: Iterable[int] = range(12)) -> list[str]:
     return where(folder)
 
 
-def write_questions(folder: Path, name: str, numbers: Iterable[int], more: str = "") -> Path:
-    """A task that asks ``question N`` for each number; ``more`` are further lines of its file. Returns the folder."""
+def write_questions(folder: Path, name: str, numbers: Iterable[int]) -> Path:
+    """A task that asks ``question N`` for each number. Returns the folder."""
     rows = ({"id": str(n), "input": f"question {n}", "reference": f"answer {n}"} for n in numbers)
-    return write_task(folder, name, rows, more=more)
+    return write_task(folder, name, rows)
 
 
 def write_task(folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more: str = "") -> Path:

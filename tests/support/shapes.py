@@ -68,16 +68,16 @@ def joined(*meshes: Mesh) -> Mesh:
     )
 
 
-def sphere_cloud(count: int = 400, seed: int = 0) -> Numbers:
-    points = np.random.default_rng(seed).normal(size=(count, 3))
+def sphere_cloud(count: int = 400) -> Numbers:
+    points = np.random.default_rng(0).normal(size=(count, 3))
     found: Numbers = points / np.linalg.norm(points, axis=1, keepdims=True)
     return found
 
 
-def plane_cloud(side: int = 20, seed: int = 0) -> Numbers:
-    x, y = np.meshgrid(np.arange(side), np.arange(side))
-    flat = np.stack([x.ravel(), y.ravel()], axis=1) + np.random.default_rng(seed).uniform(-0.1, 0.1, (side * side, 2))
-    return np.concatenate([flat, np.zeros((side * side, 1))], axis=1)
+def plane_cloud() -> Numbers:
+    x, y = np.meshgrid(np.arange(20), np.arange(20))
+    flat = np.stack([x.ravel(), y.ravel()], axis=1) + np.random.default_rng(0).uniform(-0.1, 0.1, (400, 2))
+    return np.concatenate([flat, np.zeros((400, 1))], axis=1)
 
 
 def turned(points: Numbers) -> Numbers:

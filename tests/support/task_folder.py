@@ -57,11 +57,11 @@ def ids(made: Task) -> list[str]:
     return [sample.id for sample in made.dataset()]
 
 
-def write_distribution(site: Path, name: str, entry_points: str, version: str = "1") -> None:
+def write_distribution(site: Path, name: str, entry_points: str) -> None:
     """The metadata that an installation leaves, and nothing else."""
-    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
     info = {"METADATA": meta, "entry_points.txt": entry_points}
-    write_files(site / f"{name.replace('-', '_')}-{version}.dist-info", info)
+    write_files(site / f"{name.replace('-', '_')}-1.dist-info", info)
 
 
 @contextmanager

@@ -307,9 +307,9 @@ def asked_in(folder: Path) -> list[str]:
     return sorted(line.split("|")[0] for line in file.read_text().splitlines()) if file.exists() else []
 
 
-def break_model(folder: Path, mark: str = "question", kind: str = "server") -> None:
+def break_model(folder: Path, mark: str = "question") -> None:
     """From now on the toy model fails on requests that hold the mark, until ``mend_model``."""
-    (folder / "broken").write_text(f"{mark}\n{kind}\n")
+    (folder / "broken").write_text(f"{mark}\nserver\n")
 
 
 def mend_model(folder: Path) -> None:

@@ -145,11 +145,9 @@ def letter(
     return _inquiry(asking, prompt, whole, letter_form(asking.reading, tuple(options), stated=stated))
 
 
-def ask_presence(
-    asking: Asking, prompt: Written, about: Sequence[About], *, word: Word = "yes"
-) -> Program[list[Finding]]:
+def ask_presence(asking: Asking, prompt: Written, about: Sequence[About]) -> Program[list[Finding]]:
     """Are these things so? One answer each."""
-    return (yield from ask([presence(asking, prompt, one, word=word) for one in about], repeats=asking.repeats))
+    return (yield from ask([presence(asking, prompt, one) for one in about], repeats=asking.repeats))
 
 
 def ask_letter(

@@ -26,10 +26,9 @@ from mmeval.judge import (
     Vote,
     YesNo,
     read_object,
-    strict_json,
 )
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
-from mmeval.metrics.structure.self_description import first_enclosed
+from mmeval.metrics.structure.self_description import texts_in
 from mmeval.metrics.text.normalisers import han
 
 ANSWER = "answer"
@@ -155,7 +154,7 @@ def words_form(reading: Reading) -> ReplyForm:
         _fields(_Words(True)),
         "Reply with a JSON list of strings only.",
         parse=listed_texts,
-        readable=lambda text: _list_in(text) is not None,
+        readable=lambda text: texts_in(text) is not None,
     )
 
 
@@ -195,14 +194,8 @@ def first_letter(text: str) -> str:
 def listed_texts(text: str) -> str:
     """The items of the first list that stands on one line, in small letters.
     Official oddity: only strict JSON is a list; single quotes make it empty."""
-    items = _list_in(text)
+    items = texts_in(text)
     return UNREAD if items is None else " ".join(items).lower().strip()
-
-
-def _list_in(text: str) -> list[str] | None:
-    found = first_enclosed(text, "[", "]")
-    items = None if found is None else strict_json(found)
-    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None
 
 
 # --- plain replies, read robustly ----------------------------------------------------------------------------------

@@ -54,10 +54,10 @@ def log_results(loggers: Mapping[str, Logger], outcome: RunOutcome, published: P
             _log.warning("the logger %r failed (%s); the results are in %s", name, failure.reason, published.file)
 
 
-def need_package(package: str, extra: str) -> None:
+def need_package(package: str) -> None:
     """Raises MissingExtraError if a logger's package is missing. Imports nothing."""
     if importlib.util.find_spec(package) is None:
-        raise MissingExtraError(package, extra)
+        raise MissingExtraError(package, "loggers")
 
 
 def flat_numbers(outcome: RunOutcome) -> dict[str, float]:

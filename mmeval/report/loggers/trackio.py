@@ -18,7 +18,7 @@ class TrackioLogger:
     """
 
     def __init__(self, **init: Any) -> None:
-        need_package("trackio", "loggers")
+        need_package("trackio")
         self._init = init
 
     def log(self, outcome: RunOutcome, published: Published) -> None:

@@ -19,7 +19,7 @@ class WandbLogger:
     """
 
     def __init__(self, **init: Any) -> None:
-        need_package("wandb", "loggers")
+        need_package("wandb")
         self._init = init
 
     def log(self, outcome: RunOutcome, published: Published) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.content.media import Media
+from mmeval.decode.document import TEXT_MIMES
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import Caught, MmevalError
 from mmeval.report.page.chunks import script
@@ -40,7 +41,6 @@ MAX_FACES = 200_000
 MAX_TEXT = 20_000
 NO_TIME = "not drawn: the time at the end of the run was up; mmeval report makes it"
 
-_TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 _DRAWN = ("image/svg+xml", "image/tiff")
 """Pictures that browsers do not show, or that could hold scripts."""
 _MESHES = ("model/obj", "model/off", "model/ply", "model/stl", "model/gltf-binary")
@@ -77,7 +77,7 @@ class Previews:
             return self._pages
         if mime in _MESHES:
             return self._mesh
-        return _text if mime.startswith(_TEXT_MIMES) else None
+        return _text if mime.startswith(TEXT_MIMES) else None
 
     def _picture(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.png"

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate import Estimate, Scores, weighted_mean_stderr
+from mmeval.aggregate import Estimate, Scores, known_mean, weighted_mean_stderr
 
 
 class Sums(NamedTuple):
@@ -58,7 +58,7 @@ def macro(parts: Iterable[Sums]) -> Means:
     two others. Where all values were lost there is neither."""
     parts = list(parts)
     found = [micro(part) for part in parts]
-    tau, absolute, relative = (_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
+    tau, absolute, relative = (known_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
     return Means(tau, absolute, None if absolute is None and any(part.supported for part in parts) else relative)
 
 
@@ -130,8 +130,3 @@ class _Part(NamedTuple):
             ]
         count = len(shifts)
         return math.sqrt(count / (count - 1) * math.fsum(shift**2 for shift in shifts)) if count > 1 else None
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None

@@ -17,12 +17,12 @@ from tests.support.trials import score_of, trial
 RATE = 48000
 
 
-def melody(seconds: float = 1.5, gain: float = 1.0) -> Samples:
+def melody(seconds: float = 1.5) -> Samples:
     """Plucked chords."""
     t = np.arange(int(seconds * RATE)) / RATE
     roots = np.array([262, 330, 392, 349, 294, 440])[np.floor(t / 0.3).astype(int) % 6]
     tones = sum(np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3))
-    return np.asarray(0.25 * gain * tones * np.exp(-5 * (t % 0.3)), np.float32)
+    return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)
 
 
 def noise(level: float = 0.1) -> Samples:

@@ -16,9 +16,8 @@ CSV, PICTURE = b"a,b\n1,2\n", b"\x89PNG\r\n\x1a\n" + bytes(20)
 SIX = {"clarity": 5, "structure": 4, "consistency": 3, "readability": 2, "data_presentation": 1, "usefulness": 0}
 
 
-def with_documents(*files: bytes, text: str = "") -> Trial:
-    parts = [media_part(Media.from_bytes(data), "document") for data in files]
-    return trial(Interleaved((*Interleaved.from_text(text).parts, *parts)))
+def with_documents(*files: bytes) -> Trial:
+    return trial(Interleaved(tuple(media_part(Media.from_bytes(data), "document") for data in files)))
 
 
 def ask(scored: Trial, *replies: Any, **switches: Any) -> Judged:

@@ -31,8 +31,8 @@ def part(
     return Part(stratum, share, names, np.asarray(a, float), np.asarray(b, float), one, one)
 
 
-def right_or_wrong(won: int, lost: int, tied: int) -> Paired:
-    return compare_means([part([0.0] * won + [1.0] * (lost + tied), [1.0] * won + [0.0] * lost + [1.0] * tied)], 1.0)
+def all_right(count: int) -> Paired:
+    return compare_means([part([1.0] * count, [1.0] * count)], 1.0)
 
 
 def spread(count: int, seed: int = 0) -> NDArray[np.float64]:
@@ -120,7 +120,7 @@ def test_a_margin_that_the_interval_leaves_out_is_beyond_doubt() -> None:
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
 def test_too_few_samples_see_nothing(alpha: float) -> None:
-    seen = [right_or_wrong(0, 0, count).smallest_seen(alpha, 0.8) for count in (4, 20, 200)]
+    seen = [all_right(count).smallest_seen(alpha, 0.8) for count in (4, 20, 200)]
     assert seen[0] is None
     assert 0 < (seen[2] or 0) < (seen[1] or 0) < 1
     found = [
@@ -136,8 +136,8 @@ def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None
     seen = found.smallest_seen(0.05, 0.8) or 0
     assert found.clusters_needed(seen, 0.05, 0.8) == pytest.approx(400, rel=0.02)
     assert found.clusters_needed(seen / 2, 0.05, 0.8) == pytest.approx(1600, rel=0.02)
-    needed = right_or_wrong(0, 0, 20).clusters_needed(0.1, 0.05, 0.8) or 0
-    assert (right_or_wrong(0, 0, needed).smallest_seen(0.05, 0.8) or 1) == pytest.approx(0.1, rel=0.05)
+    needed = all_right(20).clusters_needed(0.1, 0.05, 0.8) or 0
+    assert (all_right(needed).smallest_seen(0.05, 0.8) or 1) == pytest.approx(0.1, rel=0.05)
 
 
 def test_medians_are_drawn_together() -> None:

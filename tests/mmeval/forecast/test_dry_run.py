@@ -75,8 +75,8 @@ def load(found: Forecast, role: str = "model") -> Load:
     return found.tasks[0].loads[role]
 
 
-def with_picture(file: Path, id: str = "p") -> Sample:
-    return Sample(id, (user("see", Media.from_path(file)),))
+def with_picture(file: Path) -> Sample:
+    return Sample("p", (user("see", Media.from_path(file)),))
 
 
 def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from tests.support.outcomes import outcome, result, task
 from tests.support.stored_run import Told, text, write_run
 
 
-def of_level(caplog: pytest.LogCaptureFixture, level: str) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelname == level]
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_complaints_and_notes_are_warnings_but_for_the_error_at_the_end(
@@ -26,10 +26,10 @@ def test_complaints_and_notes_are_warnings_but_for_the_error_at_the_end(
     found = outcome(tmp_path, result("a"), tasks=(task("a"),), **log)
     with caplog.at_level(logging.INFO, "mmeval"):
         publish(found, ReportContext("m"), moment=datetime(2026, 1, 31))
-    assert of_level(caplog, "WARNING") == ["1 unscored", "1 cut off"]
+    assert warnings(caplog) == ["1 unscored", "1 cut off"]
     caplog.clear()
     publish(found, ReportContext("m"), moment=datetime(2026, 1, 31, 1), shown=("1 unscored",))
-    assert of_level(caplog, "WARNING") == ["1 cut off"]
+    assert warnings(caplog) == ["1 cut off"]
     assert not any(line.startswith("spent ") for line in caplog.messages)
 
 
@@ -46,7 +46,7 @@ def test_the_end_of_a_run_has_its_page_or_one_warning(run: Path, caplog: pytest.
     (run / "report").rename(run / "before")
     (run / "report").write_text("not a folder")
     assert write_at_end(run, results) is None
-    assert [f"; mmeval report {run} " in line for line in of_level(caplog, "WARNING")] == [True]
+    assert [f"; mmeval report {run} " in line for line in warnings(caplog)] == [True]
 
 
 def test_ctrl_c_during_the_report_names_the_command_that_makes_it(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

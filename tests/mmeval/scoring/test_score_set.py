@@ -37,8 +37,8 @@ def finished(run: Path, *lines: bytes, plan: dict[str, Any] = PLAN) -> dict[tupl
     return {(r["i"], r["n"]): {name: score["value"] for name, score in r["scores"].items()} for r in rows_of(run)}
 
 
-def covers(run: Path, index: int = 0, digest: str = "d", plan: dict[str, Any] = PLAN) -> bool:
-    return ScoreSet(run, "t", plan).covers(index, 0, digest)
+def covers(run: Path, index: int = 0, digest: str = "d") -> bool:
+    return ScoreSet(run, "t", PLAN).covers(index, 0, digest)
 
 
 def test_rows_come_in_the_order_of_the_data_set_and_only_the_wanted_ones(tmp_path: Path) -> None:

@@ -9,16 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from tests.soak.kills.test_crash import ENV, command, killed_once
+from tests.support.agent_kills import has_answered
 from tests.support.cli import DEADLINE, ROOT, mmeval_process, results, score_files, started
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 
 ROWS = 12
-
-
-def has_answered(server: MockServer, count: int) -> bool:
-    answered: int = server.stats()["answered"]
-    return answered >= count
 
 
 def test_three_shards_at_once_one_killed_and_run_again_are_merged_to_the_whole_run(tmp_path: Path) -> None:

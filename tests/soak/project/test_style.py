@@ -19,7 +19,6 @@ OF_A_FOLDER = {
     "test_answers.py",
     "test_constants.py",
     "test_damaged_data.py",
-    "test_examples.py",
     "test_fixture.py",
     "test_parity.py",
     "test_pages.py",
@@ -29,7 +28,7 @@ OF_A_FOLDER = {
     "test_task_files.py",
     "test_whole_data.py",
 }
-"""Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, agreement
+"""Tests whose subject is a whole folder: its YAML files, its constants and switches, agreement
 with released scorers, what its tasks make of bad answers, the data of its authors."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -15,7 +15,7 @@ from tests.support.logged import finished, log_apart
 def test_a_run_is_logged_and_ended_even_if_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trackio = MagicMock()
     monkeypatch.setitem(sys.modules, "trackio", trackio)
-    monkeypatch.setattr("mmeval.report.loggers.trackio.need_package", lambda package, extra: None)
+    monkeypatch.setattr("mmeval.report.loggers.trackio.need_package", lambda package: None)
     TrackioLogger(name="mine", space_id="me/space").log(*finished(tmp_path))
     begun, (logged,) = trackio.init.call_args.kwargs, trackio.log.call_args.args
     assert {"project": "mmeval", "name": "mine", "space_id": "me/space"}.items() <= begun.items()

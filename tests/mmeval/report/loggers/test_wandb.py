@@ -15,7 +15,7 @@ def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, monkey
     run = wandb.init.return_value.__enter__.return_value
     run.summary = {}
     monkeypatch.setitem(sys.modules, "wandb", wandb)
-    monkeypatch.setattr("mmeval.report.loggers.wandb.need_package", lambda package, extra: None)
+    monkeypatch.setattr("mmeval.report.loggers.wandb.need_package", lambda package: None)
     WandbLogger(project="p", config={"mine": 1}).log(*finished(tmp_path))
     begun = wandb.init.call_args.kwargs
     assert {"project": "p", "name": "org/model", "job_type": "evaluation"}.items() <= begun.items()
