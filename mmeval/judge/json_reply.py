@@ -58,11 +58,13 @@ class _NotJsonError(Exception):
     """A brace that begins no object, but prose or a template."""
 
 
-def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
+def read_object(text: str, wanted: Collection[str] = (), *, first: bool = False) -> dict[str, Any]:
     """The object of a reply that has all wanted keys; others may stand beside them.
 
-    The same object written twice is one. Raises ReplyError when there is none, when there are several different ones,
-    when one that was meant is malformed, and when the text ends inside an object.
+    The same object written twice is one. With ``first`` the first one counts, and what follows is not read.
+
+    Raises ReplyError when there is none, when there are several different ones, when one that was meant is malformed,
+    and when the text ends inside an object.
 
     >>> read_object("Sure! {'grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
@@ -73,6 +75,8 @@ def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
     others = 0
     for item in _objects(text, wanted):
         fits = all(key in item for key in wanted)
+        if fits and first:
+            return item
         others += not fits
         if fits and found and not _same(item, found[0]):
             raise ReplyError("the reply holds several different answers")

@@ -35,7 +35,7 @@ def _fault(sample: Sample, _switches: object = None) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MME-Unify, released scripts; MME-RealWorld for the reading of answers",
     profiles={"official": {"reading": "released"}},
     check=_fault,
@@ -94,11 +94,19 @@ def _letters(count: int) -> tuple[str, ...]:
 
 
 def _without_thinking(answer: str) -> str:
-    """What stands behind a thinking block; one that is never closed hides the rest."""
-    marks = list(_THINKING.finditer(answer))
-    closed = max((mark.end() for mark in marks if mark[1]), default=0)
-    opened = next((mark.start() for mark in marks if mark.start() >= closed), len(answer))
-    return answer[closed:opened]
+    """What stands outside of thinking blocks. One whose end is not marked hides the rest, one whose beginning is not
+    marked all before it."""
+    kept: list[str] = []
+    start, thinking = 0, False
+    for mark in _THINKING.finditer(answer):
+        if mark[1]:
+            if not thinking:
+                kept.clear()
+            start, thinking = mark.end(), False
+        elif not thinking:
+            kept.append(answer[start : mark.start()])
+            thinking = True
+    return "".join(kept if thinking else [*kept, answer[start:]])
 
 
 def _option_text(option: str) -> str:

@@ -24,7 +24,7 @@ from mmeval.records import CAUSES, Score, Trial
 
 @metric(
     range=scale,
-    version="1",
+    version="2",
     source="ISG (ICLR 2025), block level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,

@@ -22,7 +22,7 @@ from mmeval.records import Score, Trial
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="ISG (ICLR 2025), block level, yes or no; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,

@@ -22,7 +22,7 @@ Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]
 
 @metric(
     range=scale,
-    version="1",
+    version="2",
     source="ISG (ICLR 2025), holistic level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,

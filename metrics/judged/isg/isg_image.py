@@ -30,7 +30,7 @@ Prompt: TypeAlias = Annotated[Written, JudgePrompt("picture", "question")]
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="ISG (ICLR 2025), image level; official: its released script de504cdd",
     profiles={"official": {"reading": "official", "dependencies": "never_asked"}},
     supposed=as_the_reference,

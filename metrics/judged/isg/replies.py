@@ -4,9 +4,9 @@
     {"Judge": "Yes", "Reason": "..."}    a picture
     {"coherence": {"score": 7, "explanation": "..."}, ..., "overall_score": 7, "final_thoughts": "..."}
 
-``robust`` reads the object with prose and fences around it, its keys in any case, and refuses a reply without a usable
-value, after which the judge is asked again. ``official`` reads as the released script does: the whole reply is JSON
-with exact keys, and what it cannot use counts in its own way.
+``robust`` reads the first object, with prose and fences around it, its keys in any case, and refuses a reply without a
+usable value, after which the judge is asked again. ``official`` reads as the released script does: the whole reply is
+JSON with exact keys, and what it cannot use counts in its own way.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def reply_object(text: str, reading: Reading) -> Mapping[str, Any]:
     if reading == "official":
         whole = strict_json(text)
         return whole if isinstance(whole, dict) else {}
-    return small_keys(read_object(text))
+    return small_keys(read_object(text, first=True))
 
 
 def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,8 @@ MANY = ["（A）左", "（B）右", "（C）上", "（D）下", "（E）无"]
         ("<think>Answer: A</think>B", OPTIONS, "B"),
         ("thinking of A</think> C", OPTIONS, "C"),
         ("B <think>or C", OPTIONS, "B"),
+        ("Answer: B <think>or is it C?</think>", OPTIONS, "B"),
+        ("<think>A or <think> B</think>, so C</think> D", OPTIONS, "D"),
         ("右", MANY, "B"),
         ("answer is: B then", OPTIONS, "B"),
         ("yes", ["A. Yes", "B. No"], "A"),
@@ -55,7 +57,14 @@ def test_the_letter_of_an_answer(answer: str, options: list[str], letter: str | 
 
 
 def test_a_hostile_answer_is_read_in_linear_time() -> None:
-    for text in ("answer " * 100_000, "answer" + " (" * 200_000, "(" * 300_000, "A a" * 100_000, "<think>" * 50_000):
+    for text in (
+        "answer " * 100_000,
+        "answer" + " (" * 200_000,
+        "(" * 300_000,
+        "A a" * 100_000,
+        "<think>" * 50_000,
+        "a<think></think>" * 100_000,
+    ):
         letter_of(text, OPTIONS)
 
 
