@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -175,6 +175,8 @@ class Broker:
                 result: T = stop.value
                 return result
             shared = share and step == 0
+            if isinstance(asked, Generator):
+                asked = program.throw(TypeError(f"write 'yield from' before {asked.__name__}(...)"))  # at its line
             if isinstance(asked, Call):
                 sent = await self._call(asked, scope, f"{prefix}{step}", shared)
             else:
