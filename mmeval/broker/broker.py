@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from types import GeneratorType
 from typing import NamedTuple, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
@@ -175,8 +176,10 @@ class Broker:
                 result: T = stop.value
                 return result
             shared = share and step == 0
-            if isinstance(asked, Generator):
-                asked = program.throw(TypeError(f"write 'yield from' before {asked.__name__}(...)"))  # at its line
+            if isinstance(asked, GeneratorType):
+                asked = program.throw(
+                    TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
+                )  # at its line
             if isinstance(asked, Call):
                 sent = await self._call(asked, scope, f"{prefix}{step}", shared)
             else:
