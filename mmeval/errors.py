@@ -286,5 +286,7 @@ def raised_at(error: BaseException, *callers: str) -> str:
     import traceback  # it takes longer to import than the help takes to print
 
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    while frames and frames[-1][0].startswith("<frozen "):  # of an import
+        frames.pop()
     file, line = frames[-1] if frames else ("", 0)
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

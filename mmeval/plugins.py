@@ -22,6 +22,7 @@ only for the user of that name; ``distribution/name`` always names one of them. 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 from collections.abc import Mapping
@@ -30,7 +31,17 @@ from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
+from mmeval.errors import (
+    AmbiguousNameError,
+    Caught,
+    MissingError,
+    MmevalError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+    raised_at,
+    sentence,
+)
 from mmeval.installation import DISTRIBUTION
 
 PluginGroup = Literal[
@@ -147,9 +158,11 @@ def load(group: PluginGroup, name: str) -> Any:
     entry = _find(group, name)
     with Caught(MissingError) as failure:
         return entry.load()
+    where = "" if isinstance(failure.error, MmevalError) else raised_at(failure.error, importlib.__file__)
     raise PluginError(
         f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
-        f"{sentence(failure.reason)} Reinstall or remove that package.",
+        f"{sentence(failure.reason + where)} "
+        "Correct, reinstall or remove that package.",
         name=name,
     ) from failure.error
 

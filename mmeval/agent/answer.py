@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.content.parts import Interleaved
-from mmeval.errors import Caught
+from mmeval.errors import Caught, raised_at
 from mmeval.program.calls import Call, CallFailed, Program, Reply
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
@@ -63,7 +63,7 @@ def driven(
         except CallFailed as lost:
             return failed(lost.error)
         except (Exception, SystemExit) as raised:
-            return failed(ErrorInfo("internal", f"{type(raised).__name__}: {raised}"))
+            return failed(ErrorInfo("internal", f"{type(raised).__name__}: {raised}{raised_at(raised, __file__)}"))
         several = [asked] if isinstance(asked, Call) else asked
         fault = _fault(several, asks)
         error = ErrorInfo("internal", fault) if fault else _over(limits, calls + len(several), tokens)

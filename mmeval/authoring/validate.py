@@ -15,7 +15,7 @@ from mmeval import plugins
 from mmeval.authoring.finding import TaskFinding, finding_at
 from mmeval.authoring.sample_checks import PROMPTED_ROWS, SampleChecks
 from mmeval.decode.check import SECONDS, MediaLook
-from mmeval.errors import Caught, MissingError, MmevalError, TaskFileError
+from mmeval.errors import Caught, MissingError, MmevalError, TaskFileError, did_you_mean
 from mmeval.plugins import package_folder
 from mmeval.system.yaml_document import SeveralFaultsError
 from mmeval.task.build import build
@@ -180,6 +180,11 @@ def _check_task(
         if metric.unavailable:
             message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
             yield finding_at(file, ("metric_list",), "metrics", message, "warning")
+    asked = {role for metric in task.metrics for role in metric.bound.roles}
+    for role in task.roles:
+        if role not in asked and (near := did_you_mean(role, asked)):
+            message = f"roles.{role}: no metric of this task asks this role{near}"
+            yield finding_at(file, ("roles", role), "metrics", message, "warning")
     for finding in chain(_check_package(file), _check_revision(file, task), data.findings()):
         sound = sound and finding.severity != "error"
         yield finding

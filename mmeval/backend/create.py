@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import MmevalError, UnknownNameError, UsageError
+from mmeval.errors import MmevalError, PluginError, UnknownNameError, UsageError
 from mmeval.system.arguments import as_meant, fault_of, hint_of
 
 _FOREIGN = frozenset(
@@ -37,7 +37,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     """A backend by its plugin name and arguments.
 
     Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing, or of another type
-    than the backend declares.
+    than the backend declares; PluginError for what is no backend.
     """
     _refuse_foreign(name)
     factory = plugins.load("mmeval.model_backends", name)
@@ -66,6 +66,8 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             name=name,
         ) from None
     backend: AnyBackend = factory(**given)
+    if lacks := [member for member in ("capabilities", "identity", "close") if member not in dir(backend)]:
+        raise PluginError(f"the backend {name!r} lacks {lacks[0]}; mmeval init backend NAME writes one that has it")
     return backend
 
 

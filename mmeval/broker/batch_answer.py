@@ -109,10 +109,12 @@ def _yielded(
 ) -> Iterator[tuple[int, Response]]:
     """What the backend yields; errors and non-answers are added to ``faults``."""
     try:
-        for position, response in backend.generate_batch(requests):
-            if not isinstance(position, int) or not isinstance(response, Response):
-                raise TypeError(f"the backend gave {(position, response)!r:.200}, which is no position with a Response")
-            yield position, response
+        for given in backend.generate_batch(requests) or ():
+            match given:
+                case (int() as position, Response() as response):
+                    yield position, response
+                case _:
+                    raise TypeError(f"the backend gave {given!r:.200}, which is no position with a Response")
     except ModelDiedError:  # nothing is left that could be asked for the open rows
         raise
     except BaseException as error:  # a model may fail in any way; the row records how

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from types import GeneratorType
 from typing import NamedTuple, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
@@ -175,6 +176,10 @@ class Broker:
                 result: T = stop.value
                 return result
             shared = share and step == 0
+            if isinstance(asked, GeneratorType):
+                asked = program.throw(
+                    TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
+                )  # at its line
             if isinstance(asked, Call):
                 sent = await self._call(asked, scope, str(step), shared)
             else:

@@ -35,7 +35,10 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
 
 def _checked(value: Any, metric: Metric, output: str) -> Score:
     """A value as a score; unscored if no number or outside the range that bounds use."""
-    score = value if isinstance(value, Score) else Score(value=float(value))
+    try:
+        score = value if isinstance(value, Score) else Score(value=float(value))
+    except (TypeError, ValueError):
+        raise PluginError(f"the metric {metric.name!r} returned {value!r:.80}, and no number or Score") from None
     if not 0 <= score.weight < math.inf:
         reason = f"the metric gave the weight {score.weight}, which is no count"
         score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)

@@ -31,7 +31,7 @@ from mmeval.task.task import UNSTATED, Expected, FixedKinds, SampleKinds, Task, 
 def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: frozenset[str] = frozenset()) -> Task:
     """Build the task of a file. Data are read or fetched later, by ``Task.dataset()``.
     ``roles`` are the roles that the run has besides the model. Raises one TaskFileError with every plugin, option and
-    switch that does not exist, each with its line; PluginError for a plugin that cannot be imported."""
+    switch that does not exist or work, each with its line."""
     given = overrides or TaskOverrides()
     if given.profile not in ("", *PROFILES):
         raise UnknownNameError("profile", given.profile, PROFILES, f"--profile takes {' or '.join(PROFILES)}.")

@@ -12,7 +12,7 @@ from typing import Any
 from mmeval.content.media import path_inside
 from mmeval.dataset.contract import Dataset, DataSource, Loader
 from mmeval.dataset.hub_cache import COMMIT
-from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
+from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UnknownNameError, UsageError
 from mmeval.task.file import TaskFile
 from mmeval.task.task import TaskOverrides
 
@@ -51,7 +51,11 @@ class TaskData:
         rest = (self.name, self.split, self.options)
         if self.streamed:
             return self.loader(DataSource(self.task, Path(), *rest, self.path, self.streamed))
-        return self.loader(DataSource(self.task, self.folder, *rest))
+        folder = self.folder
+        try:
+            return self.loader(DataSource(self.task, folder, *rest))
+        except UnknownNameError as error:
+            raise UsageError(f"{self.place}: {error}") from error
 
     @cached_property
     def streamed(self) -> str:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import AmbiguousNameError, PluginError, UnknownNameError, UsageError, did_you_mean
 from mmeval.system.arguments import fault_of, hint_of
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.file import TaskFile
@@ -23,10 +23,10 @@ class KeyFaultsError(UsageError):
 
 
 def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
-    """Load the plugin that a key names. Raises KeyFaultsError for an unknown name."""
+    """Load the plugin that a key names. Raises KeyFaultsError for one that is unknown, ambiguous or broken."""
     try:
         return load(name)
-    except UnknownNameError as error:
+    except (UnknownNameError, AmbiguousNameError, PluginError) as error:
         raise KeyFaultsError((path, str(error))) from None
 
 

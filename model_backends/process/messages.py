@@ -72,7 +72,10 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
             f"hello of the worker: {wrong[0]}={row.get(wrong[0])!r:.200} cannot be used; see docs/process-protocol.md",
             name=wrong[0],
         )
-    can = Capabilities.of(takes or (), gives or (), mode or "single")
+    try:
+        can = Capabilities.of(takes or (), gives or (), mode or "single")
+    except UsageError as error:
+        raise UsageError(f"hello of the worker: {error}", name=error.name) from None
     known = None if options is None else frozenset(options)
     return Hello(str(name), replace(can, options=known), batch, identity, gives_code="code" in (gives or ()))
 

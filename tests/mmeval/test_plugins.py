@@ -43,7 +43,7 @@ def test_a_plugin_of_a_distribution_is_found_by_its_name_and_unknown_ones_are_re
     [
         ("no_such_module:thing", "'no_such_module'"),
         ("mmeval.aggregate.summary:gone", "AttributeError"),
-        ("broken_plugin:thing", "ZeroDivisionError"),
+        ("broken_plugin:thing", "ZeroDivisionError: division by zero (broken_plugin.py:1)"),
     ],
 )
 def test_a_broken_plugin_is_named_with_its_cause_and_harms_no_other(install: Install, value: str, cause: str) -> None:

@@ -73,7 +73,11 @@ def load(source: DataSource) -> InterleavedDataset:
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     for option in source.options:
         if option not in OPTIONS:
-            hint = 'Write "loader: datasets" beside "columns".' if option == "columns" else ""
+            hint = (
+                'Write "loader: datasets" beside "columns".'
+                if option == "columns"
+                else f"It takes: {', '.join(OPTIONS)}."
+            )
             raise UnknownNameError("key of dataset_kwargs", option, OPTIONS, hint)
     written = source.options.get("spellings", DEFAULT_SPELLINGS)
     spellings = (written,) if isinstance(written, str) else tuple(map(str, written))

@@ -109,8 +109,8 @@ def _no_rows(folder: Path, split: str) -> str:
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
     near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
     return (
-        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json{near}. "
-        "Set test_split, or dataset_kwargs: {data_file: NAME}"
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json. "
+        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{near}"
     )
 
 

@@ -96,6 +96,11 @@ def test_what_an_agent_does_that_is_no_answer_is_a_failure_with_its_trace(progra
     assert found.trace.evidence == ({"a": 1} if kind == "no_answer" else {})
 
 
+def test_an_error_of_an_agent_names_its_line() -> None:
+    found, _ = answer_of(raising(ValueError("no")), reply())
+    assert found.error is not None and found.error.message.startswith("ValueError: no (test_answer.py:")
+
+
 def test_no_step_at_all_and_an_empty_one_are_fine() -> None:
     assert answer_of(talk())[0].text == answer_of(talk([]))[0].text == "done"
 

@@ -150,3 +150,11 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
     assert ([one.check for one in found], installed_ones) == (["plugins"], [])
     (record,) = caplog.records
     assert all(name in record.getMessage() for name in ("both_words: ", "two_places/both_words"))
+
+
+def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(tmp_path: Path) -> None:
+    lines = "metric_list: [{metric: rubric_judge, criteria: level}]\nroles: {juge: {top_k: 1}, other: {top_k: 1}}\n"
+    write_files(tmp_path, {"t.yaml": f"task: t\nmetadata: {{version: 1}}\ndataset_path: rows\n{lines}"})
+    write_rows(tmp_path / "rows", ROW)
+    found = [f for f in check(["t"], [tmp_path], roles=frozenset({"judge"})) if "asks this role" in f.message]
+    assert [(f.severity, f.line, '"judge"' in f.message) for f in found] == [("warning", 5, True)]

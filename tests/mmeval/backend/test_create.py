@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import PluginError, UnknownNameError, UsageError
 
 pytestmark = pytest.mark.usefixtures("toys")
 
@@ -31,3 +31,9 @@ def test_an_argument_of_another_type_is_refused() -> None:
         with pytest.raises(UsageError) as caught:
             create_backend(backend, {name: value})
         assert (caught.value.name, fault in str(caught.value)) == (name, True)
+
+
+def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.plugins.load", lambda *_: object)
+    with pytest.raises(PluginError, match=r"'bare' lacks capabilities"):
+        create_backend("bare", {})

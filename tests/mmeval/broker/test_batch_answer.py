@@ -60,7 +60,7 @@ def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
     assert answered(Forgetful(), "question 1", "question 2") == {"question 1": "answer 1", "question 2": "answer 2"}
 
 
-@pytest.mark.parametrize("odd", [(0, None), (0, "a text"), ([0], Response()), 0], ids=repr)
+@pytest.mark.parametrize("odd", [(0, None), (0, "a text"), ([0], Response()), 0, "a text", None], ids=repr)
 def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> None:
     class Odd(ToyLocal):
         def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
@@ -69,8 +69,16 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
 
     found = answered(Odd(), "question 0", "odd", "question 2")
     assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
-    assert found["odd"].startswith("internal: TypeError: ")
+    assert found["odd"].startswith(f"internal: TypeError: the backend gave {odd!r:.9}")
     assert "batch_answer.py:" not in found["odd"].replace("test_batch_answer.py:", "")
+
+
+def test_a_backend_that_returns_nothing_gives_no_answer() -> None:
+    class Silent(ToyLocal):
+        def generate_batch(self, requests: Sequence[Request]) -> Any:
+            return None
+
+    assert "no answer for this row" in answered(Silent(), "question 1")["question 1"]
 
 
 def test_an_answer_that_cannot_be_delivered_ends_the_batch_and_is_no_fault_of_its_rows() -> None:

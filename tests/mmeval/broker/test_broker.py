@@ -71,6 +71,15 @@ async def test_the_same_first_question_is_asked_once_and_a_later_step_is_of_its_
     assert texts(model) == ["question 1", "question 2", "question 2"]
 
 
+async def test_a_program_that_yields_another_one_is_told_at_its_line(tmp_path: Path) -> None:
+    def forgetful() -> Program[Any]:
+        return (yield asks("q"))  # type: ignore[misc]  # the mistake
+
+    with pytest.raises(TypeError, match="'yield from' before asks") as caught:
+        await run(tmp_path, forgetful())
+    assert caught.traceback[-1].name == "forgetful"
+
+
 async def test_repeats_and_steps_asked_again_draw_anew_by_the_seed_of_the_run_whatever_the_task(tmp_path: Path) -> None:
     drawn = []
     for folder, seed, task in (("x", 0, "a"), ("y", 0, "b"), ("z", 1, "a")):

@@ -10,7 +10,7 @@ from mmeval.run.task_run import score_definition
 from mmeval.task.build import build
 from mmeval.task.schema import MAX_REPEATS
 from mmeval.task.task import TaskOverrides
-from tests.support.task_folder import built, parsed, write_files
+from tests.support.task_folder import built, installed, parsed, write_files
 
 SAMPLE = Sample("s", (user("q"),))
 HEAD = "task: t\nmetadata: {version: 1}\n"
@@ -25,6 +25,18 @@ def test_two_metrics_that_give_one_number_are_refused_with_their_line(tmp_path: 
         "metric_list[1].metric",
     )
     assert "strict_structure" in str(caught.value)
+
+
+def test_plugins_that_are_broken_or_claimed_twice_are_all_refused_with_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "[mmeval.metrics]\ngone = no_such_module:thing\nsts = no_such_module:thing\n"
+    lines = "metric_list:\n  - {metric: exact_match}\n  - {metric: gone}\n  - {metric: sts}\n"
+    with installed(tmp_path / "site", monkeypatch, {"odd": {}}, more=more), pytest.raises(TaskFileError) as caught:
+        build(parsed(tmp_path, f"{HEAD}{lines}"))
+    gone, twice = str(caught.value).splitlines()
+    assert "t.yaml:5: metric_list[1].metric: " in gone and "no_such_module" in gone
+    assert "t.yaml:6: metric_list[2].metric: " in twice and "dist-odd/sts" in twice
 
 
 @pytest.mark.parametrize(

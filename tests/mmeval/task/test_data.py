@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.dataset.hub import OutOfReachError
-from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError
+from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
 from mmeval.task.build import build
 from mmeval.task.data import TaskData
 from mmeval.task.file import parse_task
@@ -32,6 +32,12 @@ def test_missing_data_are_found_first(tmp_path: Path, more: str, overrides: Any,
         built(tmp_path, more, **overrides).dataset()
     assert (type(caught.value), caught.value.name) == (MissingDataError, name)
     assert word in str(caught.value)
+
+
+def test_an_unknown_option_of_the_loader_is_refused_with_its_place(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows", ROW)
+    with pytest.raises(UsageError, match=r"t\.yaml:\d+: .*'revison'.*data_file"):
+        built(tmp_path, "dataset_path: rows\ndataset_kwargs: {revison: x}").dataset()
 
 
 def test_without_fetching_data_come_from_the_cache_alone(tmp_path: Path) -> None:
