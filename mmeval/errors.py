@@ -265,11 +265,16 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
-    flags = {item.removeprefix("--"): item for item in known}  # dashes would make all flags look alike
-    near = [flags[one] for one in difflib.get_close_matches(name.removeprefix("--"), list(flags), n=3, cutoff=0.6)]
+    bare = {_bare(item): item for item in known}
+    near = [bare[one] for one in difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)]
     if not near:
         return ""
     return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
+
+
+def _bare(name: str) -> str:
+    """A name without what would make all flags, or all variables, look alike."""
+    return name.removeprefix("--").removeprefix("MMEVAL_")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

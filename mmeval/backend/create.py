@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import MmevalError, PluginError, UnknownNameError, UsageError
+from mmeval.errors import MmevalError, PluginError, UnknownNameError, UsageError, did_you_mean
 from mmeval.system.arguments import as_meant, fault_of, hint_of
 
 _FOREIGN = frozenset(
@@ -39,7 +39,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing, or of another type
     than the backend declares; PluginError for what is no backend.
     """
-    _refuse_foreign(name)
+    check_backend_name(name)
     factory = plugins.load("mmeval.model_backends", name)
     signature = inspect.signature(factory)
     hints = factory.__init__ if inspect.isclass(factory) else inspect.unwrap(factory)
@@ -48,7 +48,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
         if arg not in known and not takes_any:
             takes = f"It takes: {', '.join(known)}." if known else "It takes no arguments."
             near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
-            raise UnknownNameError(f"argument of the backend {name!r}", arg, near, hint)
+            raise UnknownNameError(f"{name} argument", arg, near, hint)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {
         arg: _text(name, arg, value) if arg in texts else as_meant(value, hint_of(hints, arg))
@@ -87,13 +87,20 @@ def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
     return known, len(known) < len(parameters)
 
 
-def _refuse_foreign(name: str) -> None:
+def check_backend_name(name: str) -> None:
+    """Raises UnknownNameError for a backend that is not there, such as the name of a model."""
+    names = plugins.names("mmeval.model_backends")
     elsewhere = name.replace("-", "_")
-    if elsewhere not in _FOREIGN | _FOREIGN_LOCAL or name in plugins.names("mmeval.model_backends"):
+    if name.rpartition("/")[2] in names:
         return
-    hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
-    if elsewhere in _FOREIGN_LOCAL:
+    if elsewhere in _FOREIGN:
+        hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
+    elif elsewhere in _FOREIGN_LOCAL:
         hint = "A model that is run on this machine: --model hf --model_args pretrained=NAME"
+    elif did_you_mean(name, names):
+        raise UnknownNameError("model backend", name, names, "'mmeval ls backends' lists them")
+    else:
+        hint = f"The name of a model is an argument: model={name} of openai, pretrained={name} of hf"
     raise UnknownNameError("model backend", name, (), hint)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.settings.flags import REFUSED, REFUSED_SHORT, Flag
+from mmeval.settings.flags import BY_NAME, REFUSED, REFUSED_SHORT, Flag
 from mmeval.settings.values import SWITCH_WORDS, arguments
 
 _UNSET = argparse.SUPPRESS
@@ -74,7 +74,8 @@ class Parser(argparse.ArgumentParser):
         ]
         if name in self.explained:
             return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
-        advice = did_you_mean(name, shown)
+        of_run = name.removeprefix("--") in BY_NAME
+        advice = "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
         if not advice and self.knows("--role"):  # each task has its own names of roles
             role = name.removeprefix("--")
             advice = f"; if {role} is a role that a task asks, write --role {role}=BACKEND"

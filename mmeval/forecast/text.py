@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import line_to_add
@@ -78,6 +78,7 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     tasks = [task.task for task in forecast.tasks]
     yield from (f"unavailable: {lacking}" for lacking in unavailable_in(tasks))
     yield from (f"partial: {partial}" for partial in partial_in(tasks))
+    yield from _problems(forecast.tasks)
     for task in forecast.tasks:
         yield from _warnings(task)
     if forecast.cannot_read is not None:
@@ -113,13 +114,20 @@ def _money(forecast: Forecast) -> Iterator[str]:
             yield f"budget: the run stops at {limit:,} {name} in all"
 
 
+def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
+    """Each problem once, with all tasks that have it."""
+    for problem in dict.fromkeys(problem for task in tasks for problem, _ in task.problems.most_common()):
+        having = [task for task in tasks if problem in task.problems]
+        names = ", ".join(task.task.name for task in having)
+        count, trials = sum(task.problems[problem] for task in having), sum(task.trials for task in having)
+        yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"
+
+
 def _warnings(task: TaskForecast) -> Iterator[str]:
     name = task.task.name
     if task.bad.count:
         yield f"problem: {name}: {task.bad.said} and would fail; correct the data:"
         yield from (f"  {line}" for line in task.bad.lines())
-    for problem, count in task.problems.most_common():
-        yield f"problem: {name}: {count:,} of {task.trials:,} trials: {_shown(problem)}"
     if task.endless:
         yield f"problem: {name}: {task.endless:,} programs ask more calls than were counted"
     equal = sum(load.equal for load in task.loads.values())

@@ -25,6 +25,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.task_records import TrialRows, trial_rows
 from mmeval.task.task import Task, TaskOverrides
+from mmeval.wording import some
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,8 @@ def _rows(folder: Path, task: str, sample: str, repeat: int, *, finished: bool) 
             f"{task}: the sample {sample!r} has no repeat {repeat} here; it has {', '.join(map(str, repeats))}"
         )
     yet = "" if finished else " yet, as it was stopped before its end"
-    raise UsageError(
-        f"{task}: this run has no trial of the sample {sample!r}{yet}{did_you_mean(sample, ids)}", name=sample
-    )
+    near = did_you_mean(sample, ids) or (f"; it has {some([*dict.fromkeys(ids)], 5)}" if ids else "")
+    raise UsageError(f"{task}: this run has no trial of the sample {sample!r}{yet}{near}", name=sample, known=ids)
 
 
 def _agents(specs: Mapping[str, BackendSpec], limits: AnswerLimits) -> dict[str, AgentBackend]:

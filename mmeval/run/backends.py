@@ -198,7 +198,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
             near = did_you_mean(role, {*others, *(name for agent in agents for name in agent.may_ask)})
             asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
             raise UsageError(
-                f"--role {role}: no chosen task asks this role{near} ({asks})",
+                f"--role {role}: no chosen task asks this role{near} ({asks}){'' if near else '; leave it out'}",
                 name=role,
                 known=others,
             )

@@ -76,7 +76,7 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
-        raise MissingDataError(f"--config: {file} does not exist")
+        raise MissingDataError(f"--config: {file} {'is a folder' if file.is_dir() else 'does not exist'}")
     names = set(known) - {"config"}
     document = read_document(file)
     found: dict[str, Setting] = {}

@@ -134,6 +134,8 @@ class ChosenTasks:
         hint = "To list them: mmeval ls tasks '*'"
         if name.endswith((".yaml", ".yml")):
             return UsageError(f"{name}: there is no such task file")
+        if name.startswith((".", "/")):
+            return UsageError(f"{name}: there is no such folder")
         if not self._index.names():
             hint = "No task is installed; in a checkout of mmeval run: pip install -e ."
         broken = [str(problem) for problem in self._index.problems()]

@@ -14,6 +14,7 @@ from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
 from mmeval.forecast.records import Forecast
+from mmeval.forecast.text import forecast_text
 from mmeval.installation import install_command
 from mmeval.program.calls import Program, Reply, Role, ask_one
 from mmeval.program.protocols import Ask
@@ -215,6 +216,10 @@ def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
     found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
     assert (calls(found), found.tasks[0].problems) == ({"model": (2, 0)}, {"KeyError: 'colour'": 1})
     assert found.exit_code == 0
+    both = forecast_text(replace(found, tasks=found.tasks * 2))  # what several tasks share is one line
+    assert [line for line in both.splitlines() if "colour" in line] == [
+        "problem: toy, toy: 2 of 6 trials: KeyError: 'colour'"
+    ]
     problems = ahead(tmp_path, replace(task(rows=30), prompt=failing)).tasks[0].problems  # type: ignore[arg-type]
     assert (len(problems), problems["other reasons"]) == (11, 20)
     ((reason, count),) = ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
