@@ -177,9 +177,8 @@ class Broker:
                 return result
             shared = share and step == 0
             if isinstance(asked, GeneratorType):
-                asked = program.throw(
-                    TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
-                )  # at its line
+                error = TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
+                asked = program.throw(error)  # so that it has the line of the program
             if isinstance(asked, Call):
                 sent = await self._call(asked, scope, str(step), shared)
             else:
