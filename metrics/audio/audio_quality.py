@@ -46,7 +46,7 @@ def _power_fault(value: float | None) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="UniM, quality of audio (section 4.1); official: released quality scorer, audio v4.7",
     profiles={
         "official": {
@@ -76,8 +76,8 @@ def audio_quality(
     level (nothing clipped, no offset, little silence), transients, crest, bandwidth, spectral contrast, movement of
     chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise, hiss, high frequencies without
     structure and low contrast, and by bonuses for music in noise and for periodicity; limited to 0..1 and raised to a
-    power. Samples beyond full scale, which files of floats may hold, are clipped first. Silence is 0, except in the
-    sixth digit. The answer's sounds are its sound files and videos that it names as sound.
+    power. Samples beyond full scale, which MP3 and files of floats may hold, count as they are. Silence is 0, except in
+    the sixth digit. The answer's sounds are its sound files and videos that it names as sound.
 
     A file that is missing or cannot be decoded is a sound of quality 0. One that has no quality leaves the answer
     unscored: it is shorter than 0.4 seconds, so that its loudness is not defined, or longer than 15 minutes, or above

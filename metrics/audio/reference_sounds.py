@@ -30,7 +30,7 @@ TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
 MOST = 100
 """The most clips of a class where the classes are folders."""
 _SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
-_RECIPE = "clap clips 1"
+_RECIPE = "clap clips 2"
 """Raised when the same clips and model would give other embeddings."""
 
 REFERENCE_SOUNDS = HubModel(

@@ -10,7 +10,7 @@ from mmeval.records import Score, Trial
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MMMG, task Sound Silence, its segments; official: audio evaluators 54527db8",
 )
 def silence_segments(

@@ -61,7 +61,7 @@ def _fractions(value: Any) -> tuple[float, float] | None:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MMMG, the sound tasks and instrument inclusion and exclusion; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"short": "empty_begin"}},

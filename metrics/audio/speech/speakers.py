@@ -39,7 +39,7 @@ def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     check=_gender_fault,
@@ -89,7 +89,7 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="1",
+    version="2",
     source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     check=_voice_fault,

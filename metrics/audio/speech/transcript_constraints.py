@@ -54,7 +54,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",
     source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: audio evaluators 54527db8",
     needs=MODEL_NEEDS,
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},

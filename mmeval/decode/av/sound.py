@@ -25,11 +25,13 @@ _UNKNOWN_LENGTH = 1 << 62
 """Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
+LOUDEST = 1e9
+"""The largest sample. That of files with whole numbers as floats is not larger, and sums of its squares fit float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """Sound: ``samples`` float32 (n, channels) in -1..1, read-only; ``rate`` in Hz."""
+    """Sound: ``samples`` float32 (n, channels), read-only, of full scale 1; ``rate`` in Hz."""
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -47,8 +49,9 @@ def _kept_size(sound: Audio) -> int:
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     """The whole sound at its own rate and channels; of a video, the sound track.
 
-    Samples outside -1..1 (float files may hold them) are clipped. Decoded once: all calls share the samples, which are
-    read-only. Raises the errors of this package; no samples at all, and samples that are no numbers, are corrupt.
+    Samples outside -1..1, which MP3 and float files may hold, stay as they are up to ``LOUDEST``. Decoded once: all
+    calls share the samples, which are read-only. Raises the errors of this package; no samples at all, and samples that
+    are no numbers, are corrupt.
     """
     import numpy
 
@@ -63,7 +66,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
         if not joined.count:
             raise CorruptMediaError(f"{media.label}: it holds no samples")
         samples = joined.whole()
-        numpy.clip(samples, -1.0, 1.0, out=samples)
+        numpy.clip(samples, -LOUDEST, LOUDEST, out=samples)
         samples.flags.writeable = False
         return Audio(samples, rate)
 

@@ -1,9 +1,11 @@
+import io
 import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
 from mmeval.content import Interleaved, Media, media_part, wav
 from mmeval.errors import UsageError
@@ -69,6 +71,16 @@ def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_n
     for reason, score in unscored.items():
         assert (score.status, score.bounds, reason in score.reason) == ("unscored", (0, 1), True)
     assert quality(melody(0.41), profile=profile).status == "scored"
+
+
+def test_what_is_beyond_full_scale_counts_as_it_is() -> None:
+    loud = 4 * melody()
+    file = io.BytesIO()
+    soundfile.write(file, loud, RATE, format="WAV", subtype="FLOAT")
+    (item,) = quality(Media.from_bytes(file.getvalue())).evidence["items"]
+    (quieter,) = quality(melody()).evidence["items"]
+    assert item["crest_db"] == pytest.approx(quieter["crest_db"], abs=1e-3)
+    assert item["lufs"] == pytest.approx(quieter["lufs"] + 20 * math.log10(4), abs=1e-3)
 
 
 def test_switches_have_their_ranges() -> None:

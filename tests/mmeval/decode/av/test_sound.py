@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() 
     assert (sound.samples.shape, sound.seconds) == ((800, 2), 0.1)
     assert np.all(sound.samples == 0.5)
     assert not sound.samples.flags.writeable
-    assert decode.audio(Media.from_bytes(tiny.sound("WAV", "FLOAT", value=3.0))).samples.max() == 1.0
+    for value, kept in ((3.0, 3.0), (-32768.0, -32768.0), (1e30, 1e9)):
+        loud = Media.from_bytes(tiny.sound("WAV", "FLOAT", value=value))
+        assert set(decode.audio(loud).samples.flat) == {kept}
+        assert set(sound_start(loud, 0.1).samples) == {math.copysign(1, value)}  # for others, who may have 16 bits
     track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
     assert (track.rate, track.samples.shape[1]) == (16000, 2)
 
