@@ -35,5 +35,5 @@ def test_an_argument_of_another_type_is_refused() -> None:
 
 def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: object)
-    with pytest.raises(PluginError, match=r"'bare' lacks capabilities"):
-        create_backend("bare", {})
+    with pytest.raises(PluginError, match=r"'openai' lacks capabilities"):
+        create_backend("openai", {})
