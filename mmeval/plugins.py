@@ -22,7 +22,6 @@ only for the user of that name; ``distribution/name`` always names one of them. 
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import re
 from collections.abc import Mapping

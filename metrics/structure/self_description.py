@@ -200,6 +200,7 @@ def pattern_in(words: str) -> str | None:
 
 
 def texts_in(words: str) -> list[str] | None:
+    """The first list of texts that stands on one line as strict JSON; None without one."""
     found = first_enclosed(words, "[", "]")
     items = None if found is None else strict_json(found)
     return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.content.parts import Interleaved
 from mmeval.errors import Caught, raised_at
-from mmeval.program.calls import Call, CallFailed, Program, Reply
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
 from mmeval.system.json_lines import from_line, to_line
@@ -57,7 +57,7 @@ def driven(
 
     while True:
         try:
-            asked = program.send(sent)
+            asked = next_asked(program, sent)
         except StopIteration as stop:
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:

@@ -180,7 +180,7 @@ def _check_task(
         if metric.unavailable:
             message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
             yield finding_at(file, ("metric_list",), "metrics", message, "warning")
-    asked = {role for metric in task.metrics for role in metric.bound.roles}
+    asked = {role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)}
     for role in task.roles:
         if role not in asked and (near := did_you_mean(role, asked)):
             message = f"roles.{role}: no metric of this task asks this role{near}"

@@ -91,7 +91,7 @@ def check_backend_name(name: str) -> None:
     """Raises UnknownNameError for a backend that is not there, such as the name of a model."""
     names = plugins.names("mmeval.model_backends")
     elsewhere = name.replace("-", "_")
-    if not names or name.rpartition("/")[2] in names:  # a plain checkout has none, of which its tasks tell
+    if not names or name.rpartition("/")[2] in names:  # without any, what is said of the tasks tells how to install
         return
     if elsewhere in _FOREIGN:
         hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"

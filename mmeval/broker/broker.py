@@ -14,14 +14,13 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from types import GeneratorType
 from typing import NamedTuple, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
-from mmeval.program.calls import Call, Program, Reply
+from mmeval.program.calls import Call, Program, Reply, next_asked
 from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
@@ -171,14 +170,11 @@ class Broker:
         sent: Reply | list[Reply] | None = None
         while True:
             try:
-                asked = program.send(sent)
+                asked = next_asked(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             shared = share and step == 0
-            if isinstance(asked, GeneratorType):
-                error = TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
-                asked = program.throw(error)  # so that it has the line of the program
             if isinstance(asked, Call):
                 sent = await self._call(asked, scope, str(step), shared)
             else:

@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         ]
         if name in self.explained:
             return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
-        of_run = name.removeprefix("--") in BY_NAME
+        of_run = name.removeprefix("--") in BY_NAME and not self.knows(name)
         advice = "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
         if not advice and self.knows("--role"):  # each task has its own names of roles
             role = name.removeprefix("--")

@@ -85,6 +85,7 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
+    from mmeval.backend.create import check_backend_name
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.prompts import write_prompts
     from mmeval.report.publish import Publication, end_of_shard
@@ -95,6 +96,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; mmeval ls tasks '*' lists them")
     plan = make_plan(settings, command=command)
+    check_backend_name(plan.options.model.name)
     shard = plan.options.shard
     publication = None
     if shard is None:

@@ -25,6 +25,7 @@ NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
 _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
 """The variable that forbids the network for one kind alone, whether or not HF_HUB_OFFLINE is set."""
 TRUE = ("1", "ON", "YES", "TRUE")
+"""Values of a variable that mean yes, as the hub's library reads them."""
 
 
 class OutOfReachError(MissingDataError):

@@ -28,7 +28,7 @@ from mmeval.errors import Caught
 from mmeval.forecast.estimate import Load, stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.metric.apply import score_judged
-from mmeval.program.calls import Call, CallFailed, Program, Reply
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -226,7 +226,7 @@ class _Walk:
         most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
         for step in count() if scope.within else range(most):  # an agent has limits of its own
             try:
-                asked = program.send(sent)
+                asked = next_asked(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result

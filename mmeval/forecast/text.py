@@ -11,7 +11,7 @@ from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
 from mmeval.run.availability import partial_in, unavailable_in
-from mmeval.wording import escaped, printable, size
+from mmeval.wording import escaped, printable, size, some
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
@@ -118,7 +118,7 @@ def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
     """Each problem once, with all tasks that have it."""
     for problem in dict.fromkeys(problem for task in tasks for problem, _ in task.problems.most_common()):
         having = [task for task in tasks if problem in task.problems]
-        names = ", ".join(task.task.name for task in having)
+        names = some([task.task.name for task in having], 5)
         count, trials = sum(task.problems[problem] for task in having), sum(task.trials for task in having)
         yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
@@ -114,13 +115,22 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
     return replies
 
 
+def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
+    """What a program asks next, given the replies to what it asked last. Raises what it raises, StopIteration with its
+    result; a program that yields another one in place of its calls gets a TypeError, at its line."""
+    asked = program.send(sent)
+    if isinstance(asked, GeneratorType):
+        asked = program.throw(TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)"))
+    return asked
+
+
 def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
     """Run a program in this thread; ``answer`` gives the reply to a call, by its place. Raises what either raises."""
     step = 0
     sent: Reply | list[Reply] | None = None
     while True:
         try:
-            asked = program.send(sent)
+            asked = next_asked(program, sent)
         except StopIteration as stop:
             result: T = stop.value
             return result

@@ -392,8 +392,9 @@ class _NewTrials(Runner):
 
     def folder(self) -> RunFolder:
         check_others(self.others(), run_identity(self.backends, self.options))
-        check_merged(self.options, RunFolder.read_record(self.path))
-        if self.options.fresh and (kept := set_aside(self.path)) is not None:
+        if not self.options.fresh:
+            check_merged(self.options, RunFolder.read_record(self.path))
+        elif (kept := set_aside(self.path)) is not None:
             self.progress.note(f"starting over; the earlier run is kept in {kept}")
         return super().folder()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval import plugins
-from mmeval.backend.create import check_backend_name, takes_argument
+from mmeval.backend.create import takes_argument
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.run.options import BackendSpec
 from mmeval.settings import values
@@ -18,7 +18,6 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a device that the backend does not
     take, or that is given twice."""
     name, args = settings["model"].value, dict(settings["model_args"].value)
-    check_backend_name(name)
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
         if not takes_argument(name, "device"):

@@ -49,11 +49,9 @@ class TaskData:
     @cached_property
     def _opened(self) -> Dataset:
         rest = (self.name, self.split, self.options)
-        if self.streamed:
-            return self.loader(DataSource(self.task, Path(), *rest, self.path, self.streamed))
-        folder = self.folder
+        place = (Path(), *rest, self.path, self.streamed) if self.streamed else (self.folder, *rest)
         try:
-            return self.loader(DataSource(self.task, folder, *rest))
+            return self.loader(DataSource(self.task, *place))
         except UnknownNameError as error:
             raise UsageError(f"{self.place}: {error}") from error
 

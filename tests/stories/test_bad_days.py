@@ -90,6 +90,8 @@ def test_a_torn_run_file_is_left_alone(content: bytes, server: MockServer, asked
     file.write_bytes(whole)
     assert [(one.code, str(file) in one.error) for one in (done, scored)] == [(2, True)] * 2
     assert (mmeval(*asked).code, server.stats()["requests"]) == (0, 12)
+    file.write_bytes(content)
+    assert mmeval(*asked, "--fresh").code == 0
 
 
 @pytest.mark.parametrize("victim", ["trials/ask.jsonl", "samples/ask.jsonl", "scores"])

@@ -26,7 +26,7 @@ _UNKNOWN_LENGTH = 1 << 62
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
 LOUDEST = 1e9
-"""The largest sample. That of files with whole numbers as floats is not larger, and sums of its squares fit float32."""
+"""The largest sample: whole numbers of 24 bits as floats are smaller, and sums of its squares fit float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

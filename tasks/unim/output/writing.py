@@ -100,7 +100,8 @@ class _Writer:
             names = names_of_sample(trial.sample)
             if trial.sample.fault:
                 self._faulty.add((trial.sample.id, trial.repeat))
-            elif names is not None:
+            else:
+                assert names is not None
                 number = trial.sample.id.removeprefix(f"{names.field}/{names.domain}/")
                 self._trial(task.name, trial, _Slot(names, number, trial.repeat))
         return True

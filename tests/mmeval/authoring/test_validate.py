@@ -153,7 +153,9 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
 
 
 def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(tmp_path: Path) -> None:
-    lines = "metric_list: [{metric: rubric_judge, criteria: level}]\nroles: {juge: {top_k: 1}, other: {top_k: 1}}\n"
+    metrics = "[{metric: rubric_judge, criteria: level}, {metric: semantic_correctness}]"
+    roles = "{juge: {top_k: 1}, other: {top_k: 1}, captioner.audio: {top_k: 1}}"
+    lines = f"metric_list: {metrics}\nroles: {roles}\n"
     write_files(tmp_path, {"t.yaml": f"task: t\nmetadata: {{version: 1}}\ndataset_path: rows\n{lines}"})
     write_rows(tmp_path / "rows", ROW)
     found = [f for f in check(["t"], [tmp_path], roles=frozenset({"judge"})) if "asks this role" in f.message]

@@ -79,6 +79,14 @@ async def test_a_program_that_yields_another_one_is_told_at_its_line(tmp_path: P
         await run(tmp_path, forgetful())
     assert caught.traceback[-1].name == "forgetful"
 
+    def forgiving() -> Program[Any]:
+        try:
+            yield from forgetful()
+        except TypeError:
+            return "given up"
+
+    assert await run(tmp_path / "forgiving", forgiving()) == "given up"
+
 
 async def test_repeats_and_steps_asked_again_draw_anew_by_the_seed_of_the_run_whatever_the_task(tmp_path: Path) -> None:
     drawn = []

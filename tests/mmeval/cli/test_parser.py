@@ -42,6 +42,8 @@ def test_the_help_names_every_flag_and_a_refused_one_is_never_offered() -> None:
     with pytest.raises(UsageError) as complaint:
         parser().read(["--num_fewshots", "5"])
     assert "--num_fewshot " not in str(complaint.value)
+    with pytest.raises(UsageError, match='did you mean "--limit"'):
+        parser().read(["-limit", "5"])
 
 
 def test_a_flag_that_other_verbs_have_is_explained_where_this_one_has_none() -> None:

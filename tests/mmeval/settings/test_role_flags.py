@@ -21,6 +21,10 @@ def test_flags_for_a_local_model_become_its_arguments_where_it_takes_them() -> N
     assert args_of(model="openai", **trusted) == {}
 
 
+def test_a_model_that_is_not_installed_here_may_still_be_named_as_by_the_record_of_a_run() -> None:
+    assert model_spec(read_settings({"model": "elsewhere"}, {})).name == "elsewhere"
+
+
 def test_a_device_that_could_have_no_effect_is_refused() -> None:
     for given in ({"model": "openai"}, {"model_args": ["device=cpu"]}):
         with pytest.raises(UsageError, match="--device"):
