@@ -107,7 +107,8 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
             *(_tag_rows(index, pattern) if kind == "tags" else _entry_rows(index, pattern, groups=kind == "groups"))
         ]
         if not rows and pattern != "*":
-            raise UnknownNameError(kind.removesuffix("s"), pattern, index.names(), f"'mmeval ls {kind}' lists them.")
+            hint = f"To list them: mmeval ls {kind} '*'"
+            raise UnknownNameError(kind.removesuffix("s"), pattern, index.names(), hint)
         _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), rows)
     return 0
 

@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
     check_at_rest(args.folder)
     division = division_of(args.folder, stored_shards(args.folder), partial=args.partial)
     if is_merged(args.folder):
-        write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold")
         exit_code: int = RunFolder.read_record(args.folder)[MERGED]["exit_code"]
+        before = f"; the merge before ended with exit code {exit_code}" if exit_code else ""
+        write_line(f"{args.folder}: nothing to merge, the run has all that its shards hold{before}")
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])
     recorded.pop("shard", None)

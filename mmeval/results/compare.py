@@ -52,7 +52,7 @@ def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
     old, new = metric_of(before, task, output), metric_of(now, task, output)
     changed = [name for name in _DEFINITION if new and _as_scored(old.get(name)) != _as_scored(new.get(name))]
     if changed:
-        yield Difference("definition", f"the metric had another {' and '.join(changed)}")
+        yield Difference("definition", f"the metric differs in {' and '.join(changed)}")
     judged_now = judges_of(now, task, new)
     if judged_now is not None and judged_now != (judges_of(before, task, old) or set()):
         yield Difference("judge", "it was judged by another judge")

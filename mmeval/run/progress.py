@@ -39,7 +39,8 @@ class Remarks:
         self.cut_off += any(e.role == "model" and e.response.finish_reason == "length" for e in exchanges)
         if said := warnings_of(exchanges):
             self.warned += 1
-            self.kinds.update({words for text in said if (words := self._known(text)) is not None})
+            known = [words for text in said if (words := self._known(text)) is not None]
+            self.kinds.update(list(dict.fromkeys(known)))
 
     def told(self) -> Iterator[str]:
         """One line each, the most frequent warnings in their own words."""
