@@ -20,9 +20,8 @@ from typing import Any, Protocol
 from mmeval.backend.contract import AnyBackend, ModelDiedError, PlaceLostError, workers_of
 from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
-from mmeval.errors import BackendDownError, Caught, MmevalError, StoppedError, message_of
+from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_of
 from mmeval.records.digests import digest
-from mmeval.records.response import Response
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.wording import file_name
@@ -121,13 +120,9 @@ class WorkerPool:
         def reported(row: AnswerRow) -> None:
             asked = open_rows.pop(row.position)
             self._deaths[worker] = 0
-            response = row.response
             if row.written is not None:
-                with Caught() as failure:  # whatever it is, the rows behind it are reported too
-                    self._journal.adopt(asked.ticket, asked.request.digest, worker.segment, row.written)
-                if failure:
-                    response = Response.failed("internal", f"its answer cannot be taken: {failure.reason}")
-            deliver(row.position, response)
+                self._journal.adopt(asked.ticket, asked.request.digest, worker.segment, row.written)
+            deliver(row.position, row.response)
 
         try:
             most = await worker.answer(batch, reported)

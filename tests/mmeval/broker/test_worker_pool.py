@@ -144,21 +144,6 @@ async def test_what_a_dead_worker_had_written_is_delivered(tmp_path: Path, caplo
     assert (calls, Worker.made[0].started) == (["1 ", "", "2 "], 3)
 
 
-async def test_a_row_that_cannot_be_taken_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise ValueError("odd usage")
-
-    monkeypatch.setattr(Notes, "adopt", refuse)
-    made = pool(tmp_path, Notes())
-    await made.start()
-    found: dict[int, Response] = {}
-    batch = [BatchRow(request(f"question {i}"), Ticket("t", f"key {i}")) for i in range(3)]
-    await made.answer(batch, lambda row, response: found.update({row: response}))
-    assert [found[row].text for row in (1, 2)] == ["answer 1", "answer 2"]
-    error = found[0].error
-    assert error is not None and (error.kind, "odd usage" in error.message) == ("internal", True)
-
-
 async def test_a_pool_begins_with_the_first_worker_and_leaves_those_out_that_cannot_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
