@@ -66,8 +66,9 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             name=name,
         ) from None
     backend: AnyBackend = factory(**given)
-    if lacks := [member for member in ("capabilities", "identity", "close") if member not in dir(backend)]:
-        raise PluginError(f"the backend {name!r} lacks {lacks[0]}; mmeval init backend NAME writes one that has it")
+    for member in ("capabilities", "identity", "close"):
+        if member not in dir(backend) and not hasattr(backend, member):  # a wrapper lists not all that it passes on
+            raise PluginError(f"the backend {name!r} lacks {member}; mmeval init backend NAME writes one that has it")
     return backend
 
 

@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merge, print the tables, and return the exit code."""
+    from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
     from mmeval.rescore.division import division_of, stored_shards
@@ -53,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
         log_samples=plan.log_samples,
         page=plan.page,
         table=plan.table,
-        run=args.folder,
-        of_run=recorded,
+        recorded=recorded_baseline(recorded, args.folder),
     )
     unlimited = replace(plan.options, budget_usd=None, budget_tokens=None, budget_calls=None)
     with closing(for_stderr()) as bar:

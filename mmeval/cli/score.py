@@ -53,20 +53,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
+    from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
     from mmeval.rescore.rescorer import rescore
     from mmeval.settings.plan import chosen_loggers
     from mmeval.store.run_folder import RunFolder
 
+    baseline = settings["baseline"].value
+    of_run = RunFolder.read_record(folder).get("settings", {})
     publication = Publication.prepared(
         chosen_loggers(settings),
-        settings["baseline"].value,
+        baseline,
         log_samples=settings["log_samples"].value,
         page=settings["report"].value,
         table=settings["table"].value,
-        run=folder,
-        of_run=RunFolder.read_record(folder).get("settings", {}),
+        recorded=recorded_baseline(of_run, folder) if baseline is None else None,
     )
     with closing(for_stderr()) as bar:
         outcome = rescore(_options(folder, settings), progress=bar)

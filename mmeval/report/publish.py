@@ -13,7 +13,7 @@ from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
-from mmeval.report.baseline import Baseline, Beside, read_baseline, recorded_baseline
+from mmeval.report.baseline import Baseline, Beside, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
@@ -55,15 +55,11 @@ class Publication:
         log_samples: bool,
         page: bool,
         table: str,
-        run: Path | None = None,
-        of_run: Mapping[str, Any] | None = None,
+        recorded: Baseline | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments; without ``baseline`` that of a ``run`` whose settings
-        are ``of_run`` is taken.
+        """With loggers by name and their arguments; without ``baseline`` the ``recorded`` one is taken.
         Raises the errors of the loggers, and those of ``read_baseline``."""
-        other = None if baseline is None else read_baseline(baseline)
-        if other is None and run is not None:
-            other = recorded_baseline(of_run or {}, run)
+        other = recorded if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
     def finish(

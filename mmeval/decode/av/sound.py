@@ -81,7 +81,7 @@ class SoundStart:
 
 
 def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS) -> SoundStart:
-    """The first seconds of a sound, channels averaged.
+    """The first seconds of a sound, channels averaged, clipped to -1..1.
     No more is decoded, so the sound may be longer than the limits allow. Raises the errors of this package."""
     import numpy
 

@@ -37,3 +37,12 @@ def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(monkeypatch: pyt
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: object)
     with pytest.raises(PluginError, match=r"'openai' lacks capabilities"):
         create_backend("openai", {})
+
+
+def test_a_wrapper_that_passes_on_what_it_does_not_have_is_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrapper:
+        def __getattr__(self, name: str) -> object:
+            return name
+
+    monkeypatch.setattr("mmeval.plugins.load", lambda *_: Wrapper)
+    assert isinstance(create_backend("openai", {}), Wrapper)
