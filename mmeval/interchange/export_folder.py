@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from mmeval.content.media import Media
 from mmeval.content.media_type import suffix_for
@@ -23,20 +23,40 @@ from mmeval.wording import counted, file_name
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
+class _Place(NamedTuple):
+    id: str
+    repeat: int
+
+
+class _Answered(NamedTuple):
+    task: str
+    digest: str
+
+
 class ExportFolder(ABC):
     """A folder whose layout has one place for each repeat of a sample. The methods of a layout are abstract.
 
-    ``counts`` are answers by the keys of ``gaps`` and ``notes``, which say what a count means.
+    Tasks that ask the same share an answer; where the model has failed in one of them, that of the other counts.
+
+    ``entry`` is what the layout calls the place of an answer, and ``unanswered`` says what stands in that of a failure.
+    ``counts`` are by the keys of ``gaps`` and ``notes``, which say what a count means; they are of answers, or of what
+    ``nouns`` has. ``scored`` is whether there is a place for scores, and ``manifest`` is for the reader.
     """
 
     benchmark: ClassVar[str]
-    gaps: ClassVar[Mapping[str, str]]
+    entry: ClassVar[str]
+    unanswered: ClassVar[str]
+    gaps: ClassVar[Mapping[str, str]] = {}
     notes: ClassVar[Mapping[str, str]]
+    nouns: ClassVar[Mapping[str, str]] = {}
+    scored: ClassVar[bool] = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.counts: Counter[str] = Counter()
-        self._digests: dict[tuple[int, str], str] = {}
+        self.manifest: dict[str, Any] = {}
+        self._places: dict[_Place, _Answered | None] = {}
+        self._faulty: set[_Place] = set()
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
@@ -44,7 +64,7 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def add(self, one: ScoredTrial) -> None:
-        """Take a trial, and write its media."""
+        """Take a trial. That of another task may come in the same place, with the same answer."""
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
@@ -57,14 +77,32 @@ class ExportFolder(ABC):
         where two tasks have different answers to one sample; MissingDataError and CorruptMediaError for a medium of the
         run that is missing or changed.
         """
-        foreign = [task.name for task in run.tasks if not self._add_all(task)]
-        if not self._digests:
+        own: list[AnsweredTask] = []
+        foreign: list[str] = []
+        for task in run.tasks:
+            if self._has_places(task):
+                own.append(task)
+            else:
+                foreign.append(task.name)
+        if not self._places:
             why = f"{', '.join(foreign)} are no tasks of {self.benchmark}" if foreign else "all its samples are damaged"
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
+        for one in (one for task in own for one in self._read(task)):
+            if one.trial.sample.fault:
+                self._faulty.add(_place(one.trial))
+            elif one.trial.output is not None or self._places[_place(one.trial)] is None:
+                self.add(one)
         left_out = (f"{name} is no task of {self.benchmark}, and was left out" for name in foreign)
         more = self.finish()
-        gaps, notes = (tuple(self._lines(words)) for words in (self.gaps, self.notes))
-        return Exported(self.counts["answers"], self.counts["media"], (*left_out, *gaps, *more), notes)
+        self.counts["faulty"] = len(self._faulty)
+        missing = {
+            "failed": f"the model had failed; {self.unanswered}",
+            "unasked": f"the model could not be asked; {self.unanswered}",
+            "faulty": f"the sample is damaged and was not asked; no {self.entry}",
+        }
+        gaps, notes = (tuple(self._lines(words)) for words in ({**missing, **self.gaps}, self.notes))
+        done = self.counts["answers"], self.counts["media"]
+        return Exported(*done, (*left_out, *gaps, *more), notes, self.manifest)
 
     def own(self, trial: Trial) -> dict[str, Any]:
         """What our own key of an entry says of an answer, which is counted: why it failed, and the kinds that the model
@@ -75,7 +113,7 @@ class ExportFolder(ABC):
             self.counts["repeats"] += trial.repeat > 0
             return left_out
         assert trial.error is not None
-        self.counts["failed"] += 1
+        self.counts["unasked" if trial.error.kind == "unsupported" else "failed"] += 1
         return {"error": trial.error.to_json(), **left_out}
 
     def exact(self, output: Interleaved, files: Mapping[str, str], seal: str) -> dict[str, Any]:
@@ -94,34 +132,42 @@ class ExportFolder(ABC):
         self.counts["media"] += 1
         return name
 
-    def _add_all(self, task: AnsweredTask) -> bool:
-        """Add the trials of a task; false where one has no place: then none of them is added."""
-        if not all(trial.sample.fault or self.takes(trial.sample) for trial in task.trials()):
-            return False
-        for one in task.scored():
-            if one.trial.sample.fault:
-                self.counts["faulty"] += 1
-            else:
-                self._check_one_answer(one.trial)
-                self.add(one)
+    def _has_places(self, task: AnsweredTask) -> bool:
+        """Note the answers of a task; false where a trial has no place: then none of them counts."""
+        found: dict[_Place, _Answered | None] = {}
+        for trial in task.trials():
+            if not trial.sample.fault:
+                if not self.takes(trial.sample):
+                    return False
+                found[_place(trial)] = None
+                if trial.output is not None:
+                    answer = content_digest(b"answer", [("", trial.output)])
+                    found[_place(trial)] = _Answered(task.name, answer)
+        for place, now in found.items():
+            before = self._places.get(place)
+            if before and now and before.digest != now.digest:
+                raise UsageError(
+                    f"{before.task} and {now.task} have different answers to {place.id}, repeat {place.repeat}, and the "
+                    "layout has one place for both; export one of them with --tasks"
+                )
+            self._places[place] = before or now
         return True
 
-    def _check_one_answer(self, trial: Trial) -> None:
-        name = trial.sample.id
-        found = content_digest(b"", []) if trial.output is None else content_digest(b"answer", [("", trial.output)])
-        if self._digests.setdefault((trial.repeat, name), found) != found:
-            raise UsageError(
-                f"two tasks have different answers to {name}, repeat {trial.repeat}, and the layout has one place for "
-                "both; export one of them with --tasks"
-            )
+    def _read(self, task: AnsweredTask) -> Iterator[ScoredTrial]:
+        return task.scored() if self.scored else (ScoredTrial(trial, {}) for trial in task.trials())
 
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
         """A line for each count that is not 0."""
-        yield from (f"{counted(self.counts[key], 'answer')}: {how}" for key, how in words.items() if self.counts[key])
+        for key, how in words.items():
+            if count := self.counts[key]:
+                yield f"{counted(count, self.nouns.get(key, 'answer'))}: {how}"
 
 
-def stem_of(trial: Trial) -> str:
-    """The name of a trial's media, by the sample's id as far as it can be part of a file name."""
-    name = trial.sample.id
+def _place(trial: Trial) -> _Place:
+    return _Place(trial.sample.id, trial.repeat)
+
+
+def stem_of(name: str, repeat: int) -> str:
+    """The beginning of the names of a trial's media, by a sample's id as far as it can be part of a file name."""
     stem = name if _PLAIN_ID.fullmatch(name) else f"{file_name(name)[:40]}_{digest(name)[:8]}"
-    return f"{stem}_repeat{trial.repeat}" if trial.repeat else stem
+    return f"{stem}_repeat{repeat}" if repeat else stem

@@ -31,8 +31,6 @@ from mmeval.tasks.isg.output_reading import OUTPUTS, REPEAT, seal
 
 JUDGED = "_0_{}_judge.jsonl"
 GAPS = {
-    "failed": f"the model had failed; their output is null, and {OWN!r} says why",
-    "faulty": "the sample is damaged and was not asked; no line",
     "unjudged": "not scored on all four levels; no line in the judge file",
     "null": "a verdict is lost, which is null in the judge file: not unknown there, but left out, no or 1",
 }
@@ -51,7 +49,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 class _Writer(ExportFolder):
     """Collects the rows of each repeat, and writes the media of an answer at once."""
 
-    benchmark, gaps, notes = "ISG-Bench", GAPS, NOTES
+    benchmark, entry, gaps, notes, scored = "ISG-Bench", "line", GAPS, NOTES, True
+    unanswered = f"their output is null, and {OWN!r} says why"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -101,9 +100,10 @@ class _Writer(ExportFolder):
         if output is None:
             return {**head, "output": None, OWN: own}
         pictures = output.media("image")
+        stem = stem_of(trial.sample.id, trial.repeat)
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "outputs" if medium in pictures else "other"
-            files[medium.sha256] = self.put(medium, f"{kind}/{stem_of(trial)}_g{number}")
+            files[medium.sha256] = self.put(medium, f"{kind}/{stem}_g{number}")
         blocks = [
             {"type": part.kind, "content": part.text if part.media is None else files[part.media.sha256]}
             for part in output.parts

@@ -18,6 +18,7 @@ from mmeval.interchange import (
     error_of,
     exact_part,
     files_digest,
+    kinds_of,
     line_at,
     lines_of,
     medium_inside,
@@ -134,13 +135,15 @@ class OutputAnswers:
         if "error" in own:
             return error_of(own["error"])
         listed = {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
-        parts = own.get("parts")
+        parts, left_out = own.get("parts"), kinds_of(own.get("left_out"))
         if parts is not None and own.get("of") == seal(row["response"], listed):
-            return Response(output=Interleaved(tuple(exact_part(part, self._medium) for part in parts)))
+            return Response(
+                output=Interleaved(tuple(exact_part(part, self._medium) for part in parts)), left_out=left_out
+            )
         media = {
             kind: [self._medium(medium_file(kind, file, number)) for number in given] for kind, given in listed.items()
         }
-        return Response(output=read_flat(Flat(row["response"], media)))
+        return Response(output=read_flat(Flat(row["response"], media)), left_out=left_out)
 
     def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
         query = row.get("query")

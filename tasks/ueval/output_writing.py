@@ -22,10 +22,6 @@ from mmeval.tasks.ueval.output_reading import ANSWERS, IMAGE, REPEAT, TEXT, plai
 from mmeval.wording import counted
 
 RESULTS, RESULTS_REPEAT = "results.json", "results_repeat{}.json"
-GAPS = {
-    "failed": f"the model had failed; the entries are empty, and say so under {OWN!r} alone",
-    "faulty": "the sample is damaged and was not asked; no entry",
-}
 NOTES = {
     "exact": f"more than a text and pictures after it; its parts stand under {OWN!r}",
     "repeats": f"further ones to the same question, in {REPEAT.format('<n>')}",
@@ -40,7 +36,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 class _Writer(ExportFolder):
     """Collects the entries of each repeat, and writes the media of an answer at once."""
 
-    benchmark, gaps, notes = "UEval", GAPS, NOTES
+    benchmark, entry, notes, scored = "UEval", "entry", NOTES, True
+    unanswered = f"the entries are empty, and say so under {OWN!r} alone"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -75,9 +72,10 @@ class _Writer(ExportFolder):
         if output is None:
             return {"id": trial.sample.id, TEXT: "", IMAGE: [], OWN: own}
         pictures = [part.media for part in output.parts if part.kind == "image" and part.media is not None]
+        stem = stem_of(trial.sample.id, trial.repeat)
         for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
             kind = "images" if medium in pictures else "other"
-            files[medium.sha256] = self.put(medium, f"{kind}/{stem_of(trial)}_{number}")
+            files[medium.sha256] = self.put(medium, f"{kind}/{stem}_{number}")
         names = [files[picture.sha256] for picture in pictures]
         if plain_answer(output.words, pictures) != output:
             own |= self.exact(output, files, seal(output.words, names))

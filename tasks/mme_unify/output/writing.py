@@ -33,8 +33,6 @@ NAMES: Mapping[str, str] = {
 }
 """The file of each task, as the released one is called."""
 GAPS = {
-    "failed": f"the model had failed; the row has no answer, and says so under {OWN!r} alone",
-    "faulty": "the sample is damaged and was not asked; no row",
     "unframed": "its clip cannot be decoded here; without its frames (output2), which the scripts read",
 }
 NOTES = {
@@ -51,7 +49,8 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 class _Writer(ExportFolder):
     """Collects the rows of each file, and writes the media of an answer at once."""
 
-    benchmark, gaps, notes = "MME-Unify", GAPS, NOTES
+    benchmark, entry, gaps, notes = "MME-Unify", "row", GAPS, NOTES
+    unanswered = f"the row has no answer, and says so under {OWN!r} alone"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
+from mmeval.interchange import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, kinds_of, medium_inside, own_of
 from mmeval.records import Response
 from mmeval.tasks.unim.data.concatenated_json import Record
 from mmeval.tasks.unim.data.files import Place, find_medium
@@ -35,6 +35,7 @@ class AnswerRecord:
     items: tuple[tuple[str, PartKind, str, bool], ...] = ()
     paths: Mapping[str, str | None] = field(default_factory=dict)
     parts: str = ""
+    left_out: tuple[PartKind, ...] = ()
 
     @property
     def lost(self) -> list[str]:
@@ -47,19 +48,19 @@ class AnswerRecord:
         return (path for path in self.paths.values() if path is not None)
 
     def to_json(self) -> list[Any]:
-        return [self.fault, self.question, self.content, self.items, self.paths, self.parts]
+        return [self.fault, self.question, self.content, self.items, self.paths, self.parts, self.left_out]
 
     @classmethod
     def from_json(cls, row: Sequence[Any]) -> AnswerRecord:
-        fault, question, content, items, paths, parts = row
+        fault, question, content, items, paths, parts, left_out = row
         entries = tuple((label, kind, said, is_file) for label, kind, said, is_file in items)
-        return cls(fault, question, content, entries, paths, parts)
+        return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path) -> Response:
         """The answer. Raises UsageError or MissingDataError for changed or damaged data."""
         output = self._exact(root) if self.parts else self._flat(root)
         warnings = tuple(f"the answer names a file that is not there: {name[:_SHOWN]!r}" for name in self.lost)
-        return Response(output=output, warnings=warnings)
+        return Response(output=output, left_out=self.left_out, warnings=warnings)
 
     def _flat(self, root: Path) -> Interleaved:
         modal: dict[str, Media | str] = {}
@@ -116,14 +117,15 @@ def _read(record: Record, place: Place) -> AnswerRecord:
     if not isinstance(modal, dict) or not all(isinstance(value, str) for value in modal.values()):
         raise UsageError("'output.modal' must be an object that maps tags to files and words, which are texts")
     own = own_of(record.row, parts=str)
+    left_out = kinds_of(own.get("left_out"))
     folders = place.media_folders(names_of(record.row, place.folders, []))
     if own.get("parts") and own.get("of") == seal(block["content"], modal):
         named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
         paths = {name: _found(name, OWN, place, folders) for name in sorted(named)}
-        return AnswerRecord(question=_question(record.row), paths=paths, parts=own["parts"])
+        return AnswerRecord(question=_question(record.row), paths=paths, parts=own["parts"], left_out=left_out)
     items = tuple(_items(modal))
     paths = {said: _found(said, label, place, folders) for label, _, said, is_file in items if is_file}
-    return AnswerRecord("", _question(record.row), _content(block["content"], modal), items, paths)
+    return AnswerRecord("", _question(record.row), _content(block["content"], modal), items, paths, "", left_out)
 
 
 def _question(row: Mapping[str, Any]) -> str:

@@ -208,10 +208,11 @@ def test_numbers_go_on_through_the_file_and_plain_answers_have_nothing_of_ours(t
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == HARE.read()
 
 
-def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> None:
-    mixed = task_of("mixed", [*answered_task(ODD[:1]).trials(), Trial(Sample("1", ()), output=ODD[0])])
-    done = exported(tmp_path / "m", AnsweredRun("m", (mixed, answered_task(ODD[:1], file="i_next", task="next"))))
-    assert (done.answers, [file.name for file in (tmp_path / "m").glob("*.jsonl")]) == (1, ["i_next.jsonl"])
+@pytest.mark.parametrize("output", ODD)
+def test_the_kinds_that_were_not_asked_for_come_back(output: Interleaved, tmp_path: Path) -> None:
+    trial = Trial(row_sample(0), output=output, left_out=("audio",))
+    exported(tmp_path / "m", AnsweredRun("m", (task_of("tiny", [trial]),)))
+    assert answer(read_output(tmp_path / "m"), 0).left_out == ("audio",)
 
 
 def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failure(tmp_path: Path) -> None:
@@ -234,7 +235,7 @@ def test_content_that_the_layout_has_no_place_for_is_noted(tmp_path: Path) -> No
     odd = Interleaved((Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM)))
     done = exported(tmp_path / "m", answered_run(odd))
     assert [note.split()[1].rstrip(":") for note in done.notes] == ["answer", "media", "picture", "sound", "answer"]
-    assert (done.answers, done.media, done.gaps) == (1, 3, ())
+    assert (done.answers, done.media, done.gaps) == (1, 4, ())
 
 
 BLACK, RED, GREY = (0, 0, 0), (255, 0, 0), (90, 90, 90)
@@ -262,7 +263,7 @@ def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it
         with Image.open(tmp_path / f"m/image/i_tiny_{number}.png") as shown:
             found = (shown.format, shown.mode, shown.size, shown.getpixel((0, 0)))
         assert found == ("PNG", "RGB", (8, 4), colour)
-    assert ([note[:11] for note in done.notes], done.media) == (["2 pictures:"], 2)
+    assert ([note[:11] for note in done.notes], done.media) == (["2 pictures:"], 4)
     back = answer(read_output(tmp_path / "m"), 1).output
     assert back is not None
     assert held(back) == held(output)
@@ -283,13 +284,16 @@ def test_a_sound_that_readers_will_resample_is_noted(rate: int, channels: int, n
     assert sum("Hz" in note for note in done.notes) == noted
 
 
-def test_tasks_that_share_a_file_share_its_lines_and_may_not_differ(tmp_path: Path) -> None:
+def test_tasks_that_share_a_file_share_its_lines(tmp_path: Path) -> None:
     tasks = (answered_task([ODD[0], None, ODD[1]]), answered_task([None, ODD[1], ODD[1]], task="other"))
     done = exported(tmp_path / "m", AnsweredRun("m", tasks))
     assert (done.answers, done.gaps) == (3, ())
-    tasks = (answered_task([ODD[0]]), answered_task([ODD[1]], task="other"))
-    with pytest.raises(UsageError, match=r"tiny and other .* i_tiny/0"):
-        write_output(AnsweredRun("m", tasks), tmp_path)
+
+
+def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
+    other = task_of("quiz", [Trial(Sample("1", ()), output=ODD[0])])
+    with pytest.raises(UsageError, match="no tasks of MMMG"):
+        write_output(AnsweredRun("m", (other,)), tmp_path)
 
 
 def test_the_number_of_generations_travels_with_an_export(tmp_path: Path) -> None:

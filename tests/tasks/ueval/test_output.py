@@ -199,14 +199,12 @@ def test_an_edited_entry_is_read_as_edited(tmp_path: Path) -> None:
     assert told(answer(read_output(tmp_path), "0")) == ("Cut.", [RED.read()] * 2)
 
 
-def test_tasks_of_others_are_left_out_and_two_answers_to_one_id_are_refused(tmp_path: Path) -> None:
+def test_tasks_of_others_are_left_out(tmp_path: Path) -> None:
     other = task_of("quiz", [Trial(Sample("1", (user("?"),)), output=PLAIN)])
     done = write_output(AnsweredRun("m", (run_of(PLAIN), other)), tmp_path)
     assert ("quiz" in done.gaps[0], len(done.gaps)) == (True, 1)
     with pytest.raises(UsageError, match="quiz"):
         write_output(AnsweredRun("m", (other,)), tmp_path)
-    with pytest.raises(UsageError, match="--tasks"):
-        write_output(AnsweredRun("m", (run_of(PLAIN), run_of(ODD[1], task="more"))), tmp_path)
 
 
 def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(tmp_path: Path) -> None:

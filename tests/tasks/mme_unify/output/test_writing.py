@@ -131,16 +131,6 @@ def test_exact_parts_are_not_used_for_another_answer(tmp_path: Path) -> None:
     assert found.response.output == Interleaved((text_part("D"),))
 
 
-def test_one_row_has_one_answer_and_other_benchmarks_have_no_place(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="csq/0"):
-        written(tmp_path / "a", trial("csq/0", "A"), trial("csq/0", "B"))
+def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no tasks of MME-Unify"):
         written(tmp_path / "b", Trial(Sample("1", ()), output=Interleaved()))
-
-
-def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> None:
-    foreign = Trial(Sample("1", ()), output=Interleaved())
-    tasks = (task_of("mixed", [trial("csq/0", "A"), foreign]), task_of("t", [trial("sd/0", "B")]))
-    done = write_output(AnsweredRun("m", tasks), tmp_path)
-    assert (done.answers, len(done.gaps)) == (1, 1)
-    assert [file.name for file in tmp_path.glob("*.json")] == ["Spot_Diff.json"]

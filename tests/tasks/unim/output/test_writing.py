@@ -5,11 +5,10 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnswerPlace, sidecar
+from mmeval.interchange import AnswerPlace, sidecar
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output
-from mmeval.tasks.unim.output.writing import write_output
 from tests.support.answered import held, row_sample, task_of
 from tests.support.tiny_media import picture
 from tests.support.unim_answers import (
@@ -49,6 +48,13 @@ def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
     assert [held(output) for output in found if output is not None] == [held(output) for output in ODD]
 
 
+@pytest.mark.parametrize("output", [tagged("a"), ODD[-1]])
+def test_the_kinds_that_were_not_asked_for_come_back(output: Interleaved, tmp_path: Path) -> None:
+    export_unim(tmp_path / "m", task_of("unim", [Trial(unim_sample(), output=output, left_out=("video",))]))
+    found = response_to(read_output(tmp_path / "m"))
+    assert (found.output, found.left_out) == (output, ("video",))
+
+
 def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: Path) -> None:
     (tmp_path / "image").mkdir()
     (tmp_path / "image/img_0501_01.png").write_bytes(HARE.read())
@@ -66,13 +72,6 @@ def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path, place: P
         "output": {"modal": {"image2": "image/img_0501_02.png"}, "content": "done: <<image2>>"},
     }
     assert (place / "image/img_0501_02.png").read_bytes() == HARE.read()
-
-
-def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path, place: Path) -> None:
-    foreign = Trial(Sample("1", ()), output=Interleaved())
-    mixed = task_of("mixed", [unim_trial(Interleaved.from_text("a")), foreign])
-    done = export_unim(tmp_path / "m", mixed, task_of("unim", [unim_trial(Interleaved.from_text("b"), number="2")]))
-    assert (done.answers, json.loads((place / "answers.jsonl").read_text())["id"]) == (1, "2")
 
 
 def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Path, place: Path) -> None:
@@ -121,22 +120,9 @@ def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_p
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 
-def test_tasks_that_ask_the_same_share_a_record_and_never_differ(tmp_path: Path) -> None:
-    tasks = unim_task([tagged("a"), FAILED]), unim_task([FAILED, tagged("b")], "unim_math")
-    done = export_unim(tmp_path / "m", *tasks, unim_task([tagged("a")], "unim_hard"))
-    assert (done.answers, done.gaps) == (2, ())
-    assert [response_to(read_output(tmp_path / "m"), number).text for number in "12"] == ["a", "b"]
-    differing = (unim_task([tagged("a")]), unim_task([tagged("b")], "unim_math"))
-    with pytest.raises(UsageError, match=r"unim and unim_math .* natural_science/math/1"):
-        write_output(AnsweredRun("m", differing), tmp_path / "n")
-
-
-def test_tasks_of_others_are_left_out_and_never_all_of_them(tmp_path: Path) -> None:
-    other = task_of("tiny", [Trial(row_sample(0), output=ODD[0])])
-    done = export_unim(tmp_path / "m", unim_task([tagged("a")]), other)
-    assert [gap.split()[0] for gap in done.gaps] == ["tiny"]
-    with pytest.raises(UsageError, match="tiny are no tasks"):
-        write_output(AnsweredRun("m", (other,)), tmp_path)
+def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no tasks of UniM"):
+        export_unim(tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])]))
 
 
 def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,5 +135,11 @@ def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pyt
 
 def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
     done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
-    assert [note.partition(":")[0] for note in done.notes] == ["1 answer", "1 answer", "1 answer", "4 media", "1 tag"]
+    assert [note.partition(":")[0] for note in done.notes] == [
+        "1 answer",
+        "1 answer",
+        "1 answer",
+        "4 media files",
+        "1 tag",
+    ]
     assert (done.answers, done.media, done.gaps) == (4, 6, ())
