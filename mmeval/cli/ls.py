@@ -236,8 +236,8 @@ _TABLES: dict[str, _Table] = {
 
 
 def _purpose(plugin: object) -> str:
-    """The first paragraph of its docstring."""
-    return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
+    """The first paragraph of its docstring, as words for a terminal."""
+    return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "'")
 
 
 def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]]:
