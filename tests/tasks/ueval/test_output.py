@@ -9,7 +9,7 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
 from mmeval.tasks.ueval.output_writing import write_output
@@ -104,8 +104,10 @@ def test_a_kind_whose_field_is_empty_was_not_asked_for(field: str, kind: str, tm
         read_output(file, text_field="", image_field="")
 
 
-@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png"])
-def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png", "iVBOR" * 99])
+def test_a_path_that_leads_out_or_is_none_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "b.png").write_bytes(picture())
     (tmp_path / "out" / "link.png").symlink_to(tmp_path / "b.png")
@@ -113,6 +115,17 @@ def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch
     answers = read_output(written(tmp_path / "out", {"id": 1, "image_answer": [name]}))
     with pytest.raises(UsageError, match="'1'"):
         answer(answers)
+
+
+@pytest.mark.parametrize("name", ["answers.json", "answers_repeat1.json", MANIFEST])
+def test_a_file_that_is_a_link_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    written(folder, {"id": 1, "text_answer": "t"})
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(written(tmp_path, {"id": 1, "text_answer": "secret"}))
+    with pytest.raises(UsageError, match=f"{name!r} leads out"):
+        read_output(folder).model  # noqa: B018
 
 
 def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> None:
