@@ -9,7 +9,6 @@ again the last entry counts. Paths start from the file, else from the working di
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,7 +57,11 @@ def files_of(path: Path, first: str, repeat: str) -> dict[int, Path]:
     pattern = re.compile("([1-9][0-9]{0,3})".join(map(re.escape, repeat.split("{}"))))
     return {
         0: path_inside(path, first),
-        **{int(found[1]): path_inside(path, name) for name in os.listdir(path) if (found := pattern.fullmatch(name))},
+        **{
+            int(found[1]): path_inside(path, file.name)
+            for file in path.iterdir()
+            if (found := pattern.fullmatch(file.name))
+        },
     }
 
 
