@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media, path_inside
+from mmeval.content.media import MAX_MEDIA_BYTES, Media, path_inside
 from mmeval.content.parts import PART_KINDS, Interleaved, Part
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.interchange.contract import MANIFEST
@@ -16,8 +16,8 @@ from mmeval.system.foreign_lines import document_of
 
 OWN = "mmeval"
 """The key of a line or record, which the benchmark's own scripts ignore."""
-MAX_MEDIUM_BYTES = 2**30
-"""Bytes; a larger file is refused."""
+MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
+"""A larger file is refused."""
 DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 
 

@@ -1,6 +1,7 @@
 """Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.content.media import MAX_MEDIA_BYTES
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
@@ -126,6 +128,14 @@ def test_a_file_that_is_a_link_out_of_the_folder_is_refused(name: str, tmp_path:
     (folder / name).symlink_to(written(tmp_path, {"id": 1, "text_answer": "secret"}))
     with pytest.raises(UsageError, match=f"{name!r} leads out"):
         read_output(folder).model  # noqa: B018
+
+
+def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(tmp_path: Path) -> None:
+    answers = read_output(written(tmp_path, {"id": 1, "image_answer": ["b.png"]}))
+    os.truncate(tmp_path / "b.png", MAX_MEDIA_BYTES + 1)
+    assert answers.digest
+    with pytest.raises(UsageError, match="'1'"):
+        answer(answers)
 
 
 def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> None:
