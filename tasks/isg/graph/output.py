@@ -8,7 +8,6 @@ it is a data set. Further answers to the same row are in ``ISG-Bench_repeat1.jso
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from mmeval.errors import UsageError
 from mmeval.interchange import AnsweredRun, AnswerFormat, Exported
 from mmeval.judge import strict_json
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
+from mmeval.system import to_line
 from mmeval.tasks.isg.loader import FILE, ROW
 from mmeval.wording import counted
 
@@ -43,8 +43,8 @@ def write_questions(run: AnsweredRun, folder: Path) -> Exported:
     if not lines:
         raise UsageError("nothing of this run has a place in the layout: no answer of isg_graph has questions")
     for repeat, rows in lines.items():
-        with (folder / (REPEAT.format(repeat) if repeat else FILE)).open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows)
+        with (folder / (REPEAT.format(repeat) if repeat else FILE)).open("wb") as file:
+            file.writelines(to_line(row) + b"\n" for row in rows)  # models write NaN, which becomes null
     gaps = [f"{name} writes no questions, and was left out" for name in foreign]
     if counts["without"]:
         gaps.append(f"{counted(counts['without'], 'answer')}: without questions; no line")
