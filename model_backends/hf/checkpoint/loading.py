@@ -173,6 +173,10 @@ _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_size
 """Unfit weights are reported by name and refused here, since the library's own message has no names."""
 
 
+_DAMAGED = ("safetensor", "pytorchstreamreader", "no file named", "unrecognized processing class")
+"""Words of the library about files that are missing or cut short."""
+
+
 def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
     kind, how_to_fix = _how_to_fix(files, settings, error, f"{type(error).__name__}: {error}".lower())
     return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}")
@@ -188,7 +192,9 @@ def _how_to_fix(
 ) -> tuple[type[MmevalError], str]:
     """The kind of a failure, and how to fix it.
     ``said`` is the library's message in small letters."""
-    device = settings.device.partition(":")[0]
+    device = settings.device or settings.device_map
+    model_type = files.json("config.json").get("model_type")
+    hidden = "unrecognized processing class" in said and not settings.trust_remote_code
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (
             is_out_of_memory(error),
@@ -197,24 +203,29 @@ def _how_to_fix(
         ),
         (isinstance(error, ImportError), MissingError, "install the package that is missing, then run again"),
         (
-            "trust_remote_code" in said,
+            "trust_remote_code" in said or (hidden and "auto_map" in files.json("tokenizer_config.json")),
             UsageError,
             "it brings code of its own: read it, then give trust_remote_code=true to run it",
         ),
         (
-            "does not recognize this architecture" in said or "unrecognized configuration class" in said,
+            "does not recognize this architecture" in said,
             UsageError,
-            f"this transformers does not know the type {files.json('config.json').get('model_type')!r}: upgrade it",
+            f"this transformers does not know the type {model_type!r}: upgrade it",
         ),
         (
-            "safetensor" in said or "no file named" in said or isinstance(error, EOFError | OSError),
+            "unrecognized configuration class" in said,
+            UsageError,
+            f"for the type {model_type!r} the library has no such class: give another model, or name another adapter",
+        ),
+        (
+            any(one in said for one in _DAMAGED) or isinstance(error, EOFError | OSError),
             MissingDataError,
             _fetch_again(files),
         ),
         (
-            bool(device) and device in said,
+            device != "auto" and device.partition(":")[0] in said,
             UsageError,
-            f"this machine has no device {settings.device!r}: name another, such as cpu",
+            f"this machine has no device {device!r}: name another, such as cpu",
         ),
     )
     found = ((kind, way) for holds, kind, way in ways if holds)

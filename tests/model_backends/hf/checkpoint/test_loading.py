@@ -61,8 +61,9 @@ def test_missing_weights_are_not_filled_at_random(spoil: Callable[[Path], None],
     [
         ({"model_type": "of_tomorrow"}, "'of_tomorrow': "),
         ({"model_type": "of_tomorrow", "auto_map": {"AutoConfig": "own.Own"}}, "trust_remote_code=true"),
+        ({"model_type": "t5"}, "'t5' the library has no such class"),
     ],
-    ids=["unknown", "own code"],
+    ids=["unknown", "own code", "no chat model"],
 )
 def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes: dict[str, object], word: str) -> None:
     folder = copied("llm", tmp_path)
@@ -70,6 +71,18 @@ def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes:
     (folder / "own.py").write_text("raise SystemExit('this code was run')")
     with pytest.raises(UsageError, match=word):
         weights_of(folder)
+
+
+def test_a_tokenizer_with_code_of_its_own_is_refused_and_run_when_allowed(tmp_path: Path) -> None:
+    folder = copied("llm", tmp_path)
+    code = "from transformers import PreTrainedTokenizerFast\nclass Own(PreTrainedTokenizerFast):\n    pass\n"
+    (folder / "own.py").write_text(code)
+    own = {"AutoTokenizer": ["own.Own", "own.Own"]}
+    rewritten(folder / "tokenizer_config.json", tokenizer_class="Own", auto_map=own)
+    with pytest.raises(UsageError, match="trust_remote_code=true"):
+        load_processor(files_of(folder), settings_for(folder))
+    tokenizer = load_processor(files_of(folder), settings_for(folder, trust_remote_code=True))
+    assert type(tokenizer).__name__ == "Own"
 
 
 def test_a_processor_pads_left_and_needs_a_sound_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +122,8 @@ def test_an_unreadable_processor_is_one_message(name: str, spoil: Callable[[Path
         (RuntimeError("CUDA out of memory"), UsageError, "dtype=bfloat16"),
         (ImportError("needs flash_attn"), MissingError, r"needs flash_attn\)"),
         (OSError("no file named x"), MissingDataError, "fetch"),
+        (RuntimeError("PytorchStreamReader failed reading zip archive"), MissingDataError, "fetch"),
+        (ValueError("Unrecognized processing class in x"), MissingDataError, "fetch"),
         (ValueError("strange"), UsageError, "files"),
     ],
     ids=repr,
@@ -119,6 +134,12 @@ def test_a_failure_is_one_message(tmp_path: Path, error: Exception, kind: type[M
         loading(files_of(tmp_path / "mine"), "its weights", settings_for(tmp_path)),
     ):
         raise error
+
+
+@pytest.mark.parametrize("device_map", ["cuda:7", "foo"])
+def test_a_place_that_does_not_exist_is_named(device_map: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"no device '{device_map}'"):
+        weights_of(copied("llm", tmp_path), device_map=device_map)
 
 
 def test_bars_of_the_library_are_hidden_and_come_back() -> None:
