@@ -89,16 +89,17 @@ def without_torchvision() -> bool:
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The automatic class for this type of model, if possible not one of text alone."""
+    """The automatic class for this type of model, if possible not one of text alone.
+    Some that take sounds (Audio Flamingo 3) are known by the last class only."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
         files.folder, trust_remote_code=settings.trust_remote_code, local_files_only=True
     )
-    several = transformers.AutoModelForMultimodalLM
     own: Mapping[str, str] = getattr(config, "auto_map", None) or {}
-    known = type(config) in several._model_mapping or several.__name__ in own
-    return several if known else transformers.AutoModelForCausalLM
+    usual = transformers.AutoModelForCausalLM
+    kinds = (transformers.AutoModelForMultimodalLM, usual, transformers.AutoModelForSeq2SeqLM)
+    return next((kind for kind in kinds if type(config) in kind._model_mapping or kind.__name__ in own), usual)
 
 
 def ask_for_same_digits() -> None:

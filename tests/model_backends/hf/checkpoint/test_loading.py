@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
 from mmeval.model_backends.hf.checkpoint import loading as loading_module
-from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, loading
+from mmeval.model_backends.hf.checkpoint.loading import general_class, load_processor, load_weights, loading
 from tests.support.local_models import copied, files_of, rewritten, settings_for
 
 
@@ -40,6 +40,19 @@ def test_weights_are_ready_to_answer_with_the_same_digits(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
+    ("model_type", "class_name"),
+    [
+        ("llama", "AutoModelForCausalLM"),
+        ("llava", "AutoModelForMultimodalLM"),
+        ("audioflamingo3", "AutoModelForSeq2SeqLM"),
+    ],
+)
+def test_the_class_is_the_one_that_knows_the_type(model_type: str, class_name: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{model_type}"}}')
+    assert general_class(files_of(tmp_path), settings_for(tmp_path)).__name__ == class_name
+
+
+@pytest.mark.parametrize(
     ("spoil", "word"),
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "llm: "),
@@ -61,7 +74,7 @@ def test_missing_weights_are_not_filled_at_random(spoil: Callable[[Path], None],
     [
         ({"model_type": "of_tomorrow"}, "'of_tomorrow': "),
         ({"model_type": "of_tomorrow", "auto_map": {"AutoConfig": "own.Own"}}, "trust_remote_code=true"),
-        ({"model_type": "t5"}, "'t5' the library has no such class"),
+        ({"model_type": "clap"}, "'clap' the library has no such class"),
     ],
     ids=["unknown", "own code", "no chat model"],
 )
