@@ -147,8 +147,8 @@ class ExportFolder(ABC):
             before = self._places.get(place)
             if before and now and before.digest != now.digest:
                 raise UsageError(
-                    f"{before.task} and {now.task} have different answers to {place.id}, repeat {place.repeat}, and the "
-                    "layout has one place for both; export one of them with --tasks"
+                    f"{before.task} and {now.task} have different answers to {place.id}, repeat {place.repeat}, and "
+                    "the layout has one place for both; export one of them with --tasks"
                 )
             self._places[place] = before or now
         return True
