@@ -142,6 +142,10 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
         if not (without_torchvision() and TORCHVISION in str(error).lower()):
             raise
         return processor_without_video(files, given)
+    except ValueError as error:
+        if "Unrecognized processing class" not in str(error):
+            raise
+        return transformers.AutoTokenizer.from_pretrained(files.folder, **given)  # its error names the reason
 
 
 def _refuse_broken_torchvision() -> None:
@@ -174,7 +178,7 @@ _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_size
 """Unfit weights are reported by name and refused here, since the library's own message has no names."""
 
 
-_DAMAGED = ("safetensor", "pytorchstreamreader", "no file named", "unrecognized processing class")
+_DAMAGED = ("safetensor", "pytorchstreamreader", "no file named", "the backend tokenizer")
 """Words of the library about files that are missing or cut short."""
 
 
@@ -195,7 +199,6 @@ def _how_to_fix(
     ``said`` is the library's message in small letters."""
     device = settings.device or settings.device_map
     model_type = files.json("config.json").get("model_type")
-    hidden = "unrecognized processing class" in said and not settings.trust_remote_code
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (
             is_out_of_memory(error),
@@ -204,7 +207,7 @@ def _how_to_fix(
         ),
         (isinstance(error, ImportError), MissingError, "install the package that is missing, then run again"),
         (
-            "trust_remote_code" in said or (hidden and "auto_map" in files.json("tokenizer_config.json")),
+            "trust_remote_code" in said,
             UsageError,
             "it brings code of its own: read it, then give trust_remote_code=true to run it",
         ),

@@ -136,7 +136,7 @@ def test_an_unreadable_processor_is_one_message(name: str, spoil: Callable[[Path
         (ImportError("needs flash_attn"), MissingError, r"needs flash_attn\)"),
         (OSError("no file named x"), MissingDataError, "fetch"),
         (RuntimeError("PytorchStreamReader failed reading zip archive"), MissingDataError, "fetch"),
-        (ValueError("Unrecognized processing class in x"), MissingDataError, "fetch"),
+        (ValueError("Couldn't instantiate the backend tokenizer from"), MissingDataError, "fetch"),
         (ValueError("strange"), UsageError, "files"),
     ],
     ids=repr,
