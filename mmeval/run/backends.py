@@ -193,8 +193,8 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     check_variants(backends, _by_kind(tasks))
     for role in backends:
         if role not in asked:
-            others = sorted({*asked} - {MODEL})
             agents = [backend.agent for backend in backends.values() if isinstance(backend, AgentBackend)]
+            others = sorted({*asked, *(name for agent in agents for name in agent.signature.roles)} - {MODEL})
             near = did_you_mean(role, {*others, *(name for agent in agents for name in agent.may_ask)})
             asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
             raise UsageError(
