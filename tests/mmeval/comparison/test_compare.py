@@ -269,13 +269,19 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
         ({"config": {"generation_kwargs": {"temperature": 1}}}, "generation", ("none", "temperature")),
         ({"config": {"prompt": "Well: {{ input }}"}}, "prompts", ("", "")),
         ({"config": {"dataset_path": "other"}}, "data", ("none", "other")),
+        (
+            {"results": {"metrics": {"told": {"right": {**METRIC, "switches": {"strict": True}}}}}},
+            "definition",
+            ("strict none", "strict true"),
+        ),
     ],
-    ids=["weights", "seed", "parameters", "prompts", "data"],
+    ids=["weights", "seed", "parameters", "prompts", "data", "definition"],
 )
 def test_each_thing_that_changed_has_its_name(
     change: dict[str, Any], what: str, values: tuple[str, str], tmp_path: Path
 ) -> None:
-    before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "results": {}, "model": "m"}
+    before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "model": "m"}
+    before["results"] = {"metrics": {"told": {"right": METRIC}}}
     trials = [told(1.0, 0)]
     runs = [write_run(tmp_path / name, trials, **given) for name, given in (("a", before), ("b", {**before, **change}))]
     (found,) = compare(*runs).changes.changed
