@@ -8,7 +8,8 @@ from typing import Any
 from mmeval.agent.contract import Agent, AgentBackend
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import MissingError, UsageError
+from mmeval.errors import Caught, MissingError, PluginError, UsageError
+from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 
 
@@ -92,6 +93,14 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
     """What identifies who plays a role: for an agent with every role that is asked because of it."""
     backend = backends[role]
     own = dict(backend.identity)
+    for name, value in own.items():
+        with Caught() as failure:
+            canonical_json({name: value})
+        if failure:
+            raise PluginError(
+                f"the backend of the {role}: its identity has {name!r}, a {type(value).__name__}, which JSON cannot "
+                "hold; give it as a text, a number, a list or a mapping"
+            )
     if isinstance(backend, AgentBackend):
         others = with_asked([role], lambda one: asked_by(backends, one))[1:]
         own["roles"] = {one: _asked_as(backends[one], backend.params.get(one)) for one in sorted(others)}
