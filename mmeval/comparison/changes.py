@@ -177,7 +177,7 @@ def _shortly(before: Any, now: Any) -> tuple[str, str]:
 
 
 def _word(value: Any) -> str:
-    return "none" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "none" if value in (None, {}) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _cut(text: str) -> str:

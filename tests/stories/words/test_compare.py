@@ -55,6 +55,15 @@ CASES = {
         "compare runs/reference/default runs/empty/default --report false",
         before=(RUN, RUN.replace("reference", "empty")),
     ),
+    "a run of more tasks": Case(
+        "compare runs/reference/default runs/empty/default --report false",
+        {
+            **TINY,
+            "u.yaml": TASK.replace("task: t", "task: u"),
+            "v.yaml": TASK.replace("task: t", "task: v"),
+        },
+        before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml,v.yaml")),
+    ),
     "runs of other tasks": Case(
         "compare runs/reference/default runs/empty/default --report false",
         {**TINY, "u.yaml": TASK.replace("task: t", "task: u")},
