@@ -39,7 +39,8 @@ ENTRIES = listed("""
     {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}
     {metric: hf_evaluate, name: rouge, trust_remote_code: true} | {metric: exact_match, aggregation: maen}
     {metric: exact_match, aggregation: {name: mean, p: 1}}
-    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | {metric: x, aggregation: 3}
+    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | exact_match
+    {metric: x, aggregation: 3}
     {metric: exact_match}, {metric: exact_match, ignore_case: true} | {metric: judge_grade, asks: {juge: g}}
     {metric: judge_grade, asks: {judge: 'a b'}} | {metric: judge_grade, asks: gemini} | {metric: judge_grade}
     {metric: exact_match, asks: {judge: gemini}} | {metric: rubric_judge, prompt: polit}
