@@ -91,6 +91,7 @@ JUDGE = "--judge openai,model=j --judge_base_url URL"
 SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
     "a sound task": Case("validate t.yaml"),
+    "rows in CSV": Case(CHECK, {"t.yaml": TASK, "rows/test.csv": "input,reference\n"}),
     "a group": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
     **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
     **{entry: Case(CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}) for entry in ENTRIES},
