@@ -93,6 +93,7 @@ class Backends:
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
+                identity = identity_of(role, self.named)
                 if journal is not None and isinstance(backend, Logged):
                     backend.log_into(journal.folder.parent / WORKERS / f"{file_name(role)}-1.log")
                 made[id(backend)] = BackendRuntime(
@@ -106,7 +107,7 @@ class Backends:
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
-                    made[id(backend)].mark = mark_of(identity_of(role, self.named))
+                    made[id(backend)].mark = mark_of(identity)
         for runtime in made.values():
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}

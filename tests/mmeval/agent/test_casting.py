@@ -131,12 +131,19 @@ def test_parameters_among_the_arguments_of_a_role_are_those_of_its_calls_and_no_
     assert made.params == {"judge": GenerationParams(top_k=3)}
 
 
-@pytest.mark.parametrize("value", [Path("weights"), {1, 2}, math.nan], ids=["a path", "a set", "no number"])
-def test_an_identity_that_json_cannot_hold_is_a_fault_of_the_backend(value: object, tmp_path: Path) -> None:
-    model = Toy()
-    model.identity["weights"] = value  # type: ignore[assignment]  # what an author may have written
-    with pytest.raises(PluginError, match="weights"):
-        run_toy(tmp_path, task(), model=BackendSpec("toy", instance=model))
+@pytest.mark.parametrize("role", ["model", "helper"])
+@pytest.mark.parametrize(
+    "identity",
+    [{"weights": Path("weights")}, {"weights": {1, 2}}, {"weights": math.nan}, None],
+    ids=["a path", "a set", "no number", "nothing"],
+)
+def test_an_identity_that_json_cannot_hold_is_a_fault_of_the_backend(identity: Any, role: str, tmp_path: Path) -> None:
+    odd = Toy()
+    odd.identity = identity  # what an author may have written
+    given = specs(**{"model": toy_agent() if role == "helper" else odd, "helper": odd})
+    with pytest.raises(PluginError) as caught:
+        Backends(given).identities()
+    assert (caught.value.name, "weights" in str(caught.value)) == (role, identity is not None)
 
 
 def test_an_agent_that_asks_an_agent_has_the_identity_of_both_and_of_whom_they_ask() -> None:
