@@ -185,6 +185,8 @@ def metric(
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         signature = signature_of(given, function, batch)
+        if not callable(range) and not range[0] < range[1]:
+            raise PluginError(f"the metric {given!r}: range is the lowest and the highest value, not {range}")
         if takes_missing and not _reads_scores(function):
             raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
         return Metric(
