@@ -147,9 +147,13 @@ def _notes(found: Comparison) -> Iterator[str]:
         )
     if one_sided := dict.fromkeys(f"{one.slice or one.alias} {one.metric}" for one in found.numbers if _one_sided(one)):
         yield f"Not in both runs: {_places([*one_sided])}."
+    alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (note := "; ".join(_of_number(number))):
-            yield f"{_named(number)}: {note}."
+            alike.setdefault(note, []).append(_named(number))
+    for note, names in alike.items():
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield f"{'; '.join(names[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
             needed = "unknown" if number.samples_needed is None else counted(number.samples_needed, "sample")
