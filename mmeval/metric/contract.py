@@ -185,14 +185,12 @@ def metric(
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         signature = signature_of(given, function, batch)
-        if not callable(range) and not range[0] < range[1]:
-            raise PluginError(f"the metric {given!r}: range is the lowest and the highest value, not {range}")
         if takes_missing and not _reads_scores(function):
             raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
         return Metric(
             name=given,
             function=function,
-            range=(-math.inf, math.inf) if callable(range) else range,
+            range=(-math.inf, math.inf) if callable(range) else _upright(given, range),
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -213,6 +211,12 @@ def metric(
         ).ranged(signature.switches)
 
     return describe
+
+
+def _upright(name: str, given: Range) -> Range:
+    if not given[0] < given[1]:
+        raise PluginError(f"the metric {name!r}: range is the lowest and the highest value, not {given}")
+    return given
 
 
 def _reads_scores(function: Callable[..., Any]) -> bool:

@@ -12,7 +12,7 @@ from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, Logged, workers_of
-from mmeval.backend.create import create_backend
+from mmeval.backend.create import check_members, create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.cluster.engine import RayEngine
 from mmeval.cluster.ray_cluster import RayCluster, check_installed
@@ -59,9 +59,11 @@ class Backends:
             own = {name: value for name, value in spec.args.items() if not name.startswith(GEN)}
             key = digest([spec.name, own]) if spec.instance is None else f"instance {id(spec.instance)}"
             if key not in made:
-                made[key] = (
-                    create_backend(spec.name, backend_args(spec.args)) if spec.instance is None else spec.instance
-                )
+                if spec.instance is None:
+                    made[key] = create_backend(spec.name, backend_args(spec.args))
+                else:
+                    check_members(spec.name, spec.instance)
+                    made[key] = spec.instance
                 if workers_of(made[key]):
                     _check_elsewhere(role, spec)
                 if ROLE_LIMIT in spec.args:

@@ -4,6 +4,8 @@ import pytest
 
 from mmeval.backend.create import create_backend
 from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.run.backends import Backends
+from mmeval.run.options import BackendSpec
 from tests.support.toy import Toy
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -55,5 +57,6 @@ def test_a_backend_that_cannot_be_awaited_when_it_is_closed_is_refused(monkeypat
             """Forgot that it is a coroutine."""
 
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: Sync)
-    with pytest.raises(PluginError, match="async def close"):
-        create_backend("openai", {})
+    for made in (lambda: create_backend("openai", {}), lambda: Backends({"model": BackendSpec("", instance=Sync())})):
+        with pytest.raises(PluginError, match="async def close"):
+            made()
