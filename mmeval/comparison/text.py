@@ -151,9 +151,9 @@ def _notes(found: Comparison) -> Iterator[str]:
     for number in found.numbers:
         if not _one_sided(number) and (note := "; ".join(_of_number(number))):
             alike.setdefault(note, []).append(_named(number))
-    for note, names in alike.items():
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        yield f"{'; '.join(names[:_MOST_NAMED])}{more}: {note}."
+    for note, those in alike.items():
+        more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
+        yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
             needed = "unknown" if number.samples_needed is None else counted(number.samples_needed, "sample")
