@@ -56,7 +56,8 @@ def test_a_backend_that_cannot_be_awaited_when_it_is_closed_is_refused(monkeypat
         def close(self) -> None:  # type: ignore[override]  # what an author may have written
             """Forgot that it is a coroutine."""
 
+    odd: Any = Sync()
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: Sync)
-    for made in (lambda: create_backend("openai", {}), lambda: Backends({"model": BackendSpec("", instance=Sync())})):
+    for made in (lambda: create_backend("openai", {}), lambda: Backends({"model": BackendSpec("", instance=odd)})):
         with pytest.raises(PluginError, match="async def close"):
             made()
