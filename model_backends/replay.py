@@ -91,7 +91,7 @@ class ReplayBackend:
                 places.add(found.place)
         if looked["missing"]:
             log.warning(
-                "%s: %d of %s are not there; the first: %s",
+                "%s: missing %d of %s; the first: %s",
                 task.name, looked["missing"], counted(looked.total(), "answer"), missing,
             )  # fmt: skip
         if looked["failed"]:

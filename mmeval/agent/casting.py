@@ -8,7 +8,8 @@ from typing import Any
 from mmeval.agent.contract import Agent, AgentBackend
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import MissingError, UsageError
+from mmeval.errors import Caught, MissingError, PluginError, UsageError
+from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 
 
@@ -89,14 +90,33 @@ def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
 
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """What identifies who plays a role: for an agent with every role that is asked because of it."""
+    """What identifies who plays a role: for an agent with every role that is asked because of it.
+    Raises PluginError for an identity that is no JSON object."""
     backend = backends[role]
-    own = dict(backend.identity)
+    own = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
         others = with_asked([role], lambda one: asked_by(backends, one))[1:]
-        own["roles"] = {one: _asked_as(backends[one], backend.params.get(one)) for one in sorted(others)}
+        own["roles"] = {one: _asked_as(one, backends[one], backend.params.get(one)) for one in sorted(others)}
     return own
 
 
-def _asked_as(backend: AnyBackend, params: GenerationParams | None) -> dict[str, Any]:
-    return {**backend.identity, **({} if params is None else {"gen": params.to_json()})}
+def _asked_as(role: str, backend: AnyBackend, params: GenerationParams | None) -> dict[str, Any]:
+    return {**_own_identity(role, backend), **({} if params is None else {"gen": params.to_json()})}
+
+
+def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
+    identity = backend.identity
+    if not isinstance(identity, Mapping):
+        raise PluginError(
+            f"the identity of the {role}'s backend is a {type(identity).__name__}; it must be a mapping", name=role
+        )
+    for name, value in identity.items():
+        with Caught() as failure:
+            canonical_json({name: value})
+        if failure:
+            raise PluginError(
+                f"the identity of the {role}'s backend has {name!r}, a {type(value).__name__} that JSON cannot hold; "
+                "give it as a text, a number, a list or a mapping",
+                name=role,
+            )
+    return dict(identity)

@@ -22,6 +22,7 @@ from mmeval.system.yaml_document import KeyPath
 from mmeval.task.data import TaskData
 from mmeval.task.file import TaskFile
 from mmeval.task.task import SampleKinds, Task, TaskMetric
+from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class SampleChecks:
                 log.debug("%s", finding)
         for (name, severity), count in self.found.items():
             if (more := count - _most_shown(name)) > 0:
-                message = f"{more:,} more findings of this kind (--verbosity DEBUG names them)"
+                message = f"{counted(more, 'more finding')} of this kind (--verbosity DEBUG names them)"
                 yield self._at((), name, message, severity)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:

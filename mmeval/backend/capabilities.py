@@ -54,9 +54,8 @@ class Capabilities:
         gaps = [f"takes no {kind}" for kind in sorted(request.kinds() - {"reasoning"}) if kind not in self.inputs]
         gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
         asked = {"text" if kind == "code" else kind for kind in request.wants}  # code travels as text
-        if self.output_mode in ("single", "exclusive") and len(asked) > 1:
-            able = self.output_mode == "exclusive" and asked <= self.outputs.keys()
-            how = "; --protocol text_then_media asks for one after the other" if able else ""
+        if self.output_mode in ("single", "exclusive") and len(asked) > 1 and asked <= self.outputs.keys():
+            how = "; --protocol text_then_media asks for one after the other" if self.output_mode == "exclusive" else ""
             gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted{how}")
         return gaps + self._undeclared(request) + self._exceeded(request)
 

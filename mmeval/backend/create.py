@@ -66,10 +66,18 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             name=name,
         ) from None
     backend: AnyBackend = factory(**given)
+    check_members(name, backend)
+    return backend
+
+
+def check_members(name: str, backend: AnyBackend) -> None:
+    """Raises PluginError for what lacks a member that every backend has, or has one that cannot be used."""
     for member in ("capabilities", "identity", "close"):
         if member not in dir(backend) and not hasattr(backend, member):  # a wrapper lists not all that it passes on
             raise PluginError(f"the backend {name!r} lacks {member}; mmeval init backend NAME writes one that has it")
-    return backend
+    close = inspect.getattr_static(type(backend), "close", None)
+    if inspect.isfunction(close) and not inspect.iscoroutinefunction(close):
+        raise PluginError(f"the backend {name!r}: close must be a coroutine; write 'async def close(self)'")
 
 
 def takes_argument(name: str, arg: str) -> bool:

@@ -318,7 +318,9 @@ class BackendRuntime:
             if not self._is_ready:
                 await self._loaded()
             with Caught(MmevalError) as failure:
-                response = await self.send(request, ticket)
+                response: object = await self.send(request, ticket)
+                if not isinstance(response, Response):
+                    raise TypeError(f"the backend gave {response!r:.200}, which is no Response")
                 return response if response.latency else replace(response, latency=time.monotonic() - started)
             return Response.failed("internal", failure.reason, latency=time.monotonic() - started)
         finally:

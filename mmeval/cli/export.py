@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TASK",
         action="append",
         default=[],
-        help="tasks of the run, separated by commas (all of them); may be repeated",
+        help="tasks or groups of the run, separated by commas (all of them); may be repeated",
     )
     parser.add_argument(
         "--force",

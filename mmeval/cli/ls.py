@@ -51,7 +51,7 @@ _MOST_NAMED = 3
 
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("Version", "Tags"),
+    "tasks": ("Version", "Licence", "Tags"),
     "groups": ("Tags", "From"),
     "tags": ("Tasks and groups",),
 }
@@ -123,9 +123,14 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
             found.setdefault((entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []).append(entry)
     for (name, owner), entries in sorted(found.items()):
         versions = dict.fromkeys(entry.version for entry in entries)
-        licences = dict.fromkeys(re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;") for entry in entries)
+        licences = dict.fromkeys(map(_licence, entries))
         about = [cell(some(list(texts), 2), limit=_MAX_LICENCE) for texts in (versions, licences)]
         yield [cell(name), f"{len(entries):,}", *about, cell(owner)]
+
+
+def _licence(entry: IndexEntry) -> str:
+    """The first words of what a task file says of its licence."""
+    return re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")
 
 
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
@@ -136,8 +141,9 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
             tags = ", ".join(entry.tags)
-            about = (tags, entry.owner) if groups else (entry.version, tags)
-            yield [cell(entry.name), *map(cell, about)]
+            licence = cell(_licence(entry), limit=_MAX_LICENCE)
+            about = [cell(tags), cell(entry.owner)] if groups else [cell(entry.version), licence, cell(tags)]
+            yield [cell(entry.name), *about]
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:

@@ -48,15 +48,18 @@ def changes_between(runs: Sequence[ComparedRun], rows: Sequence[NumberRow]) -> C
                 before, now = _without_digests(before), _without_digests(now)
             if before != now:
                 changed.append(Change(what, other.name, *_shortly(before, now)))
-        aspects = {
-            one.aspect
+        redefined = [
+            one
             for row in rows
             for task in tasks
             if task in tasks_inside(row.task, runs[0].members)
             for one in differences(runs[0].run.results, other.run.results, task, row.metric)
-        }
-        if "definition" in aspects:
-            changed.append(Change("definition", other.name, "", ""))
+            if one.aspect == "definition"
+        ]
+        if redefined:
+            before = {name: value for one in redefined for name, value in one.before.items()}
+            now = {name: value for one in redefined for name, value in one.now.items()}
+            changed.append(Change("definition", other.name, *_shortly(before, now)))
     what_changed = {change.what for change in changed}
     seen = (
         tuple(_OF_MODELS)
@@ -174,7 +177,7 @@ def _shortly(before: Any, now: Any) -> tuple[str, str]:
 
 
 def _word(value: Any) -> str:
-    return "none" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "none" if value in (None, {}) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _cut(text: str) -> str:

@@ -27,6 +27,7 @@ from mmeval.results.stored_run import StoredRun
 
 _MEANS: Mapping[str, Aggregator] = {"mean": mean, "repeats": mean, "weighted_mean": weighted_mean}
 """The aggregators whose value is a mean: their differences are tested without drawing anything."""
+ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
 """Members of a group that are in no pair, among what is left out."""
 
@@ -185,7 +186,7 @@ class RunPair:
         if failure:
             return replace(known, is_unlike=True, why=f"its aggregator cannot be used ({failure.reason})")
         if not found:
-            return replace(known, why="one of the two runs has no such number")
+            return replace(known, why=ONE_SIDED)
         if left_out[ASKED_OTHERWISE] and {ASKED_OTHERWISE, NOT_ASKED}.issuperset(+left_out):
             return replace(known, is_unlike=True, why="every sample was asked in other words, or is answered otherwise")
         return replace(known, why="no trial has a score in both runs")

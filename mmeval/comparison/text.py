@@ -10,6 +10,7 @@ from mmeval.comparison.compare import Comparison
 from mmeval.comparison.number import Number
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
 from mmeval.comparison.ranking import Ranking
+from mmeval.comparison.run_pair import ONE_SIDED
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
 from mmeval.wording import counted, printable, some
@@ -58,9 +59,12 @@ def _folded(text: str, width: int) -> list[str]:
 def _table(found: Comparison) -> list[str]:
     """A line for each number of each run, below the name of the number."""
     several = len(found.runs) > 2
+    numbers = [number for number in found.numbers if not _one_sided(number)]
+    if not numbers:
+        return []
     heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
-    rows += [_cells(number, several=several) for number in found.numbers]
+    rows += [_cells(number, several=several) for number in numbers]
     short = _short(found.names, 12 if several else _WIDEST_CELL)
     shown = [
         [
@@ -72,7 +76,7 @@ def _table(found: Comparison) -> list[str]:
     widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
     lines = ["  ".join(_laid(shown[0], widths, several=several)).rstrip()]
     before = None
-    for number, row in zip(found.numbers, shown[1:], strict=True):
+    for number, row in zip(numbers, shown[1:], strict=True):
         name = (number.task, number.metric, number.slice)
         if name != before:
             lines.append(f"  {_heading(number)}" if number.slice else _heading(number))
@@ -141,9 +145,15 @@ def _notes(found: Comparison) -> Iterator[str]:
             f"p: {names[options.correction]}, {over}; "
             f"sees: the smallest difference seen with {100 * options.power:g} % power."
         )
+    if one_sided := dict.fromkeys(f"{one.slice or one.alias} {one.metric}" for one in found.numbers if _one_sided(one)):
+        yield f"Not in both runs: {_places([*one_sided])}."
+    alike: dict[str, list[str]] = {}
     for number in found.numbers:
-        if note := "; ".join(_of_number(number)):
-            yield f"{_named(number)}: {note}."
+        if not _one_sided(number) and (note := "; ".join(_of_number(number))):
+            alike.setdefault(note, []).append(_named(number))
+    for note, those in alike.items():
+        more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
+        yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
             needed = "unknown" if number.samples_needed is None else counted(number.samples_needed, "sample")
@@ -172,6 +182,10 @@ def _places(names: Sequence[str]) -> str:
 
 def _named(number: Number) -> str:
     return printable(f"{number.slice or number.alias}, {number.metric}, {number.run}", limit=200)
+
+
+def _one_sided(number: Number) -> bool:
+    return number.why == ONE_SIDED
 
 
 def _of_number(number: Number) -> Iterator[str]:

@@ -13,6 +13,7 @@ from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, Ans
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
+from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
@@ -79,12 +80,14 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
 
 def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
     known = run.record.get("tasks", {})
+    members = {name: group["members"] for name, group in run.record.get("groups", {}).items()}
     for name in tasks:
-        if name not in known:
-            raise UnknownNameError("task of this run", name, known, f"It has: {', '.join(known)}.")
+        if name not in known and name not in members:
+            raise UnknownNameError("task of this run", name, [*known, *members], f"It has: {', '.join(known)}.")
     if not known:
         raise UsageError(f"{run.folder} has no task yet")
-    return list(dict.fromkeys(tasks)) or list(known)
+    wanted = {one for name in tasks for one in tasks_inside(name, members)}
+    return [name for name in known if not tasks or name in wanted]
 
 
 def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from mmeval.interchange.sidecar import exact_parts
 from mmeval.records.digests import content_digest, digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.wording import counted, file_name
+from mmeval.wording import counted, file_name, some
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -84,8 +84,9 @@ class ExportFolder(ABC):
                 own.append(task)
             else:
                 foreign.append(task.name)
+        none_of = f"{'is no task' if len(foreign) == 1 else 'are no tasks'} of {self.benchmark}"
         if not self._places:
-            why = f"{', '.join(foreign)} are no tasks of {self.benchmark}" if foreign else "all its samples are damaged"
+            why = f"{some(foreign, 3)} {none_of}" if foreign else "all its samples are damaged"
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
         for task in own:
             for one in self._read(task):
@@ -93,7 +94,7 @@ class ExportFolder(ABC):
                     self._faulty.add(_place(one.trial))
                 elif one.trial.output is not None or self._places[_place(one.trial)] is None:
                     self.add(one)
-        left_out = (f"{name} is no task of {self.benchmark}, and was left out" for name in foreign)
+        left_out = (f"{some(foreign, 3)} {none_of}, and left out",) if foreign else ()
         more = self.finish()
         self.counts["faulty"] = len(self._faulty)
         missing = {

@@ -247,7 +247,8 @@ def bind(
     given = dict(params or {})
     for switch, value in given.items():
         if switch not in metric.switches:
-            raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches)
+            hint = f"It has: {', '.join(metric.switches)}." if metric.switches else "It has none."
+            raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches, hint)
         if fault := metric.switch_fault(switch, value):
             raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}", name=switch)
     switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}

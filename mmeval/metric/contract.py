@@ -190,7 +190,7 @@ def metric(
         return Metric(
             name=given,
             function=function,
-            range=(-math.inf, math.inf) if callable(range) else range,
+            range=(-math.inf, math.inf) if callable(range) else _upright(given, range),
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -211,6 +211,12 @@ def metric(
         ).ranged(signature.switches)
 
     return describe
+
+
+def _upright(name: str, given: Range) -> Range:
+    if not given[0] < given[1]:
+        raise PluginError(f"the metric {name!r}: range is the lowest and the highest value, not {given}")
+    return given
 
 
 def _reads_scores(function: Callable[..., Any]) -> bool:

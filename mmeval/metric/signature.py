@@ -48,6 +48,11 @@ def signature_of(name: str, function: Callable[..., Any], batch: object = None) 
             raise PluginError(f"the metric {name!r}: the switch {switch!r} needs a default")
     if optional := [p.name for p in asked if p.default is not p.empty]:
         raise PluginError(f"the metric {name!r}: write * before its switches ({', '.join(optional)})")
+    if roles and first in TRIAL and not inspect.isgeneratorfunction(function):
+        raise PluginError(
+            f"the metric {name!r} has the role {roles[0]!r} and no yield: yield the calls to it, or write * before its "
+            "switches"
+        )
     if first == SCORES:
         _check_derived(name, function, switches, roles)
     _check_marks(name, function, switches, first)

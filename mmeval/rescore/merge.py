@@ -28,13 +28,14 @@ from mmeval.run.runner import Runner
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import ScoreSet
+from mmeval.scoring.stored_trials import stored_exchanges
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unmerged
-from mmeval.store.task_records import TaskRecords
+from mmeval.store.task_records import TaskRecords, trial_rows
 from mmeval.system.json_lines import read_rows
 from mmeval.task.task import Selection, Task, TaskOverrides
 from mmeval.wording import counted
@@ -177,6 +178,9 @@ class _MergedTrials(Runner):
                     self._without_row[run.task.name] = lost
             for _, (error, left_out) in sorted(latest.items(), key=lambda trial: trial[0]):
                 self.tally.recall(None if error is None else ErrorInfo.from_json(error), left_out)
+            for found in trial_rows(self.path, run.task.name, wanted=wanted):
+                if "error" not in found.trial:
+                    self.tally.remarks.add([one for one, _ in stored_exchanges(found.trial, self.broker.journal)])
         shards = ", ".join(str(one.shard) for one in sorted(self._division.shards))
         self.progress.note(f"{sum(self._trials.values()):,} trials of shards {shards}")
 
@@ -214,6 +218,7 @@ class _MergedTrials(Runner):
             metric_device=self._whole.get("metric_device", ""),
             complaints=(*lost, *without_row, *not_asked, *outcome.complaints),
             not_asked=not_asked,
+            notes=(*self.tally.remarks.told(), *outcome.notes),
         )
         if not self._division.lacking:
             return outcome

@@ -17,7 +17,7 @@ from mmeval.results.provenance import skipped_metrics_line
 from mmeval.results.stored_run import run_record
 from mmeval.run.availability import say_unavailable, task_words
 from mmeval.run.backends import Backends, roles_of
-from mmeval.run.complaints import unasked_complaints
+from mmeval.run.complaints import lost_complaints, unasked_complaints
 from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
@@ -155,7 +155,7 @@ class _StoredTrials(Runner):
         not_asked = tuple(unasked_complaints(self.tally))
         outcome = replace(
             outcome,
-            complaints=(*not_asked, *outcome.complaints),
+            complaints=(*lost_complaints(self.tally, again="the run's own command"), *not_asked, *outcome.complaints),
             not_asked=not_asked,
             subsets=dict(self._subsets()),
             left_aside=aside,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +119,11 @@ class _Tracer:
         known = {path: failed.get(path) or _Known(key) for path, _, key in row["x"]}
         kinds = tuple(kind for kind in task.wanted(sample) if kind not in row.get("left_out", ()))
         asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
-        return self._follow(task.protocol(asked), known)
+        steps = self._follow(task.protocol(asked), known)
+        error = row.get("error")
+        if error is not None and steps and steps[-1].response is None:  # the journal has no failures
+            steps[-1] = replace(steps[-1], response=Response(error=ErrorInfo.from_json(error)))
+        return steps
 
     def _follow(self, program: Program[Any], known: Mapping[str, _Known]) -> list[TracedStep]:
         steps: list[TracedStep] = []

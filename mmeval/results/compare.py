@@ -6,17 +6,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-Aspect = Literal["version", "data", "protocol", "definition", "judge"]
+from mmeval.wording import some
 
-_DEFINITION = ("version", "switches", "aggregation")
-"""What defines a metric, as a results file names it."""
+Aspect = Literal["version", "data", "protocol", "definition", "judge"]
 
 
 class Difference(NamedTuple):
-    """One way in which two numbers were made differently, and the reason in words."""
+    """One way in which two numbers were made differently, and the reason in words.
+    Of a definition ``before`` and ``now`` hold what differs: the version, the aggregation, switches by name."""
 
     aspect: Aspect
     reason: str
+    before: Mapping[str, Any] = {}
+    now: Mapping[str, Any] = {}
 
 
 def unlike(
@@ -50,9 +52,10 @@ def differences(first: Mapping[str, Any], other: Mapping[str, Any], task: str, o
     if protocols[0] != protocols[1]:
         yield Difference("protocol", f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}")
     old, new = metric_of(before, task, output), metric_of(now, task, output)
-    changed = [name for name in _DEFINITION if new and _as_scored(old.get(name)) != _as_scored(new.get(name))]
-    if changed:
-        yield Difference("definition", f"the metric differs in {' and '.join(changed)}")
+    was, has = _definition(old), _definition(new)
+    if changed := [name for name in {**was, **has} if new and was.get(name) != has.get(name)]:
+        sides = [{name: side.get(name) for name in changed} for side in (was, has)]
+        yield Difference("definition", f"the metric differs in {some(changed, 3)}", *sides)
     judged_now = judges_of(now, task, new)
     if judged_now is not None and judged_now != (judges_of(before, task, old) or set()):
         yield Difference("judge", "it was judged by another judge")
@@ -73,6 +76,12 @@ def judges_of(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> 
     if not metric.get("judged", task in rows):
         return None
     return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows.get(task, ())}
+
+
+def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """What defines a metric, as a results file has it, its switches by name."""
+    switches = _as_scored(metric.get("switches") or {})
+    return {**switches, **{name: metric[name] for name in ("version", "aggregation") if name in metric}}
 
 
 def _as_scored(value: Any) -> Any:

@@ -12,7 +12,7 @@ from mmeval.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, BatchBackend, LocalWork, Logged, workers_of
-from mmeval.backend.create import create_backend
+from mmeval.backend.create import check_members, create_backend
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.cluster.engine import RayEngine
 from mmeval.cluster.ray_cluster import RayCluster, check_installed
@@ -59,9 +59,11 @@ class Backends:
             own = {name: value for name, value in spec.args.items() if not name.startswith(GEN)}
             key = digest([spec.name, own]) if spec.instance is None else f"instance {id(spec.instance)}"
             if key not in made:
-                made[key] = (
-                    create_backend(spec.name, backend_args(spec.args)) if spec.instance is None else spec.instance
-                )
+                if spec.instance is None:
+                    made[key] = create_backend(spec.name, backend_args(spec.args))
+                else:
+                    check_members(spec.name, spec.instance)
+                    made[key] = spec.instance
                 if workers_of(made[key]):
                     _check_elsewhere(role, spec)
                 if ROLE_LIMIT in spec.args:
@@ -93,6 +95,7 @@ class Backends:
         made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
+                identity = identity_of(role, self.named)
                 if journal is not None and isinstance(backend, Logged):
                     backend.log_into(journal.folder.parent / WORKERS / f"{file_name(role)}-1.log")
                 made[id(backend)] = BackendRuntime(
@@ -106,7 +109,7 @@ class Backends:
                     notes=None if journal is None else journal.folder.parent / BATCHES,
                 )
                 if role != MODEL:  # the roles that the model asks are part of the run's identity
-                    made[id(backend)].mark = mark_of(identity_of(role, self.named))
+                    made[id(backend)].mark = mark_of(identity)
         for runtime in made.values():
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
@@ -193,8 +196,8 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     check_variants(backends, _by_kind(tasks))
     for role in backends:
         if role not in asked:
-            others = sorted({*asked} - {MODEL})
             agents = [backend.agent for backend in backends.values() if isinstance(backend, AgentBackend)]
+            others = sorted({*asked, *(name for agent in agents for name in agent.signature.roles)} - {MODEL})
             near = did_you_mean(role, {*others, *(name for agent in agents for name in agent.may_ask)})
             asks = f"they ask {', '.join(others)}" if others else "they ask the model alone"
             raise UsageError(

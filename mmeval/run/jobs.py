@@ -70,8 +70,6 @@ class JobQueue:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read on, as far as ``readable`` has come."""
-        self.bad_ahead = False
-        """Whether ``doubts`` has met a sample that cannot be asked."""
         self.tasks, self._media, self._shard = tasks, media, options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen = [
@@ -194,12 +192,16 @@ class JobQueue:
         for task, choice in zip(self.tasks, self._choices, strict=True):
             first = choice.first(LOOKED_AT)
             if bad := [sample for sample in first if sample.fault]:
-                self.bad_ahead = True
                 which = f"{len(bad)} of {_the_first(len(first))}" if len(first) > 1 else "the first sample"
                 looks = f"mmeval validate {task.name}{_where(task)} looks at all of them"
                 yield f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
             sound = [sample for sample in first if not sample.fault]
             yield from _doubts(task, sound) if scoring and sound else ()
+
+    def ahead(self) -> Iterator[Job]:
+        """The first samples of each task, whether or not they are of this shard."""
+        for position, (task, choice) in enumerate(zip(self.tasks, self._choices, strict=True)):
+            yield from (Job(position, task, 0, sample, b"", 0) for sample in choice.ahead(LOOKED_AT))
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""

@@ -11,7 +11,7 @@ from typing import Protocol
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Exchange, warnings_of
-from mmeval.wording import either, shortened
+from mmeval.wording import counted, either, shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as warnings alone."""
@@ -53,6 +53,8 @@ class Remarks:
             yield f"{self._share(self.warned)} given with warnings; --log_samples writes them beside the answers"
         for words, count in self.kinds.most_common(MAX_TOLD):
             yield f"a warning of {count:,}: {shortened(' '.join(words.split()), MAX_WARNING_CHARS)}"
+        if (more := len(self.kinds) - MAX_TOLD) > 0:
+            yield f"and {counted(more, 'other warning')}"
 
     def _known(self, text: str) -> str | None:
         shape = _DIGITS.sub("0", text)

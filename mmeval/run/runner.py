@@ -448,7 +448,7 @@ class _NewTrials(Runner):
                 since=self.broker.journal.since,
                 exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
                 filtered=not jobs.counted,
-                bad=jobs.bad_ahead and not self._resumed,
+                bad=not self._resumed and work.kept_before(jobs.ahead())["unaskable"] > 0,
             )
         )
         self.progress.start(self._before.total(), self._before["kept"])

@@ -114,6 +114,13 @@ class SampleChoice:
             return first
         return ""
 
+    def ahead(self, count: int) -> list[Sample]:
+        """The first samples that are chosen; fewer if a row is unreadable."""
+        found: list[Sample] = []
+        with Caught():  # of the loader, which is told when it is the row's turn
+            found.extend(sample for _, sample in islice(self._chosen(), count))
+        return found
+
     def first(self, count: int) -> list[Sample]:
         """The first samples the filter keeps, chosen or not; fewer if a row is unreadable."""
         found: list[Sample] = []

@@ -217,6 +217,8 @@ def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any
     if kind == "string_type" and not isinstance(value, list | dict | type(None)):
         shown += "; put it in quotes"
     wanted = _WANTED[kind].format(**fault.get("ctx", {})) if kind in _WANTED else fault["msg"]
+    if kind == "model_type" and path and isinstance(path[-1], int):  # an entry of a list, which no name stands for
+        wanted = "must be a mapping such as {metric: NAME}" if "metric" in str(path[0]) else "must be a mapping"
     return path, f"{wanted}, not {shown}"
 
 

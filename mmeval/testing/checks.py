@@ -153,7 +153,8 @@ def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     _expect_same(first, _answers(backend, drawn), "with the same seed otherwise than before")
     other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
     assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
-        "other seeds gave the same answers: the seed of a request must change the answers at temperature 1"
+        "other seeds gave the same answers: the seed of a request must change the answers at temperature 1 (a model "
+        "that never draws: deterministic=True, or --skip seeds)"
     )
 
 

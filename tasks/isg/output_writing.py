@@ -19,6 +19,7 @@ from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
     CATEGORY,
     ENDS_HERE,
+    GRAPH,
     IMAGE_QUESTIONS,
     listed,
     predict_of,
@@ -58,7 +59,7 @@ class _Writer(ExportFolder):
         self._judged: dict[int, dict[str, dict[str, Any]]] = {}
 
     def takes(self, sample: Sample) -> bool:
-        return {CATEGORY, PATHS} <= sample.metadata.keys()
+        return {CATEGORY, GRAPH, PATHS} <= sample.metadata.keys()
 
     def add(self, one: ScoredTrial) -> None:
         trial = one.trial

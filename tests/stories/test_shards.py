@@ -112,6 +112,15 @@ def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_
     assert results(shards.run)["mmeval"]["unfinished"] == {}
 
 
+def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
+    file = shards.folder / "tasks" / "ask.yaml"
+    file.write_text(file.read_text().replace("[text]", "[text, image]"))
+    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
+    assert shards.ask("1/2", "2/2", more=more) == [0, 0]
+    merged = shards.merge()
+    assert "40 of 40 answers were given with warnings" in merged.err
+
+
 def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
     shards.ask("1/2", "2/2")
     first = shards.merge()

@@ -196,9 +196,9 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
     try:
         value = read_json(text)
     except ValueError as error:
-        raise UsageError(f"{flag}: {text!r:.80} is no JSON ({error})") from None
+        raise UsageError(f"{flag}: {text!r:.80} is no JSON ({error}); write it as '{{\"NAME\": VALUE}}'") from None
     if not isinstance(value, dict):
-        raise UsageError(f'{flag}: {text!r:.80} is no JSON object such as {{"name": "value"}}')
+        raise UsageError(f"{flag}: {text!r:.80} is no JSON object; write it as '{{\"NAME\": VALUE}}'")
     return value
 
 

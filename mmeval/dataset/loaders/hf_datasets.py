@@ -32,7 +32,7 @@ from mmeval.dataset.hub import explaining
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.dataset.loaders.parquet_rows import json_value
 from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
-from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
+from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, did_you_mean, message_of
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 from mmeval.system.extras import need
@@ -142,6 +142,11 @@ class ColumnsDataset:
         return found
 
     def _template(self, key: str, source: str) -> PartsTemplate:
+        is_word = key in ("input", "reference", "references", "id") and "{" not in source and source not in self._names
+        if is_word and (near := did_you_mean(source, self._names)):  # it would be the same text in every row
+            raise UsageError(
+                f"{self._place}: columns.{key}: there is no column {source!r}{near}", name=f"columns.{key}"
+            )
         try:
             return PartsTemplate(
                 f"{{{{ {self._names[source]} }}}}" if source in self._names else source, (*self._names.values(),)

@@ -58,6 +58,7 @@ from mmeval.dataset.loaders.row import DataRow
 from mmeval.dataset.loaders.row_files import RowScan, read_json, read_jsonl, row_files, scan_files
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
+from mmeval.wording import some
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
@@ -205,7 +206,8 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
         raise UsageError("is no object with keys")
     if row.get("input") is None:
         near = [str(key) for key in row if key != "input" and _nearest(str(key), ("input",))]
-        meant = f'; is it what the row calls "{near[0]}"?' if near else ""
+        there = f"; the row has {some([*map(str, row)], 5)}" if row else ""
+        meant = f'; is it what the row calls "{near[0]}"?' if near else there
         raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)
     sample = Sample(

@@ -15,7 +15,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.system.foreign_lines import lines_of, list_of
-from mmeval.wording import either
+from mmeval.wording import either, some
 
 SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
@@ -108,9 +108,11 @@ def _no_rows(folder: Path, split: str) -> str:
         return f"{folder}: there is no such data folder"
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
     near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
+    tables = sorted(path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv"))
+    table = f"; {some(tables, 3)}: loader: datasets reads such files" if tables else ""
     return (
         f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet nor {split}.json. "
-        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{near}"
+        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{near}{table}"
     )
 
 

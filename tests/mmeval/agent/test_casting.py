@@ -1,3 +1,4 @@
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def test_a_role_that_neither_a_task_nor_an_agent_asks_is_refused(tmp_path: Path)
     with pytest.raises(UsageError) as caught:
         run_toy(tmp_path, task(), **agents)
     assert (caught.value.name, "text_to_image" in str(caught.value)) == ("text_to_imag", True)
-    assert caught.value.known == ("helper",)
+    assert caught.value.known == ("helper", "text_to_image")
 
 
 def test_parameters_among_the_arguments_of_a_role_are_those_of_its_calls_and_no_argument_of_its_backend(
@@ -128,6 +129,21 @@ def test_parameters_among_the_arguments_of_a_role_are_those_of_its_calls_and_no_
     made = Backends({"judge": BackendSpec("toy", {"gen.top_k": 3}), "captioner": TOY})
     assert made.named["judge"] is made.named["captioner"]
     assert made.params == {"judge": GenerationParams(top_k=3)}
+
+
+@pytest.mark.parametrize("role", ["model", "helper"])
+@pytest.mark.parametrize(
+    "identity",
+    [{"weights": Path("weights")}, {"weights": {1, 2}}, {"weights": math.nan}, None],
+    ids=["a path", "a set", "no number", "nothing"],
+)
+def test_an_identity_that_json_cannot_hold_is_a_fault_of_the_backend(identity: Any, role: str, tmp_path: Path) -> None:
+    odd = Toy()
+    odd.identity = identity  # what an author may have written
+    given = specs(**{"model": toy_agent() if role == "helper" else odd, "helper": odd})
+    with pytest.raises(PluginError) as caught:
+        Backends(given).identities()
+    assert (caught.value.name, "weights" in str(caught.value)) == (role, identity is not None)
 
 
 def test_an_agent_that_asks_an_agent_has_the_identity_of_both_and_of_whom_they_ask() -> None:

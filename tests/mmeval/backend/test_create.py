@@ -4,6 +4,9 @@ import pytest
 
 from mmeval.backend.create import create_backend
 from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.run.backends import Backends
+from mmeval.run.options import BackendSpec
+from tests.support.toy import Toy
 
 pytestmark = pytest.mark.usefixtures("toys")
 
@@ -46,3 +49,15 @@ def test_a_wrapper_that_passes_on_what_it_does_not_have_is_a_backend(monkeypatch
 
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: Wrapper)
     assert isinstance(create_backend("openai", {}), Wrapper)
+
+
+def test_a_backend_that_cannot_be_awaited_when_it_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sync(Toy):
+        def close(self) -> None:  # type: ignore[override]  # what an author may have written
+            """Forgot that it is a coroutine."""
+
+    odd: Any = Sync()
+    monkeypatch.setattr("mmeval.plugins.load", lambda *_: Sync)
+    for made in (lambda: create_backend("openai", {}), lambda: Backends({"model": BackendSpec("", instance=odd)})):
+        with pytest.raises(PluginError, match="async def close"):
+            made()

@@ -109,6 +109,13 @@ async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
     assert len(backend.asked) == 1
 
 
+async def test_a_server_that_gives_no_response_has_failed() -> None:
+    role = runtime(Toy(answers=lambda _: "hello"))  # type: ignore[arg-type,return-value]  # what an author may have written
+    answered, _ = await role.ask(request(), Ticket("t"))
+    assert answered.error is not None
+    assert (answered.error.kind, "'hello', which is no Response" in answered.error.message) == ("internal", True)
+
+
 async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Failing, "start", lambda _self: asyncio.sleep(60))
     role = runtime(ToyLocal(), answerer=Failing())

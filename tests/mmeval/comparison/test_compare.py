@@ -13,6 +13,8 @@ from tests.support.stored_run import Json, Told, text, write_run
 
 METRIC: Json = {"outputs": ["right"], "range": [0, 1], "version": "1", "aggregation": "mean"}
 
+JUDGED_BY: Json = {"told": [{"role": "judge", "served": "j-2"}]}
+
 
 def told(value: float | None, place: int, **more: Any) -> Told:
     """A sample with this score; None: the metric gave none."""
@@ -269,13 +271,24 @@ def test_what_changed_is_named_and_the_rest_is_the_same(tmp_path: Path) -> None:
         ({"config": {"generation_kwargs": {"temperature": 1}}}, "generation", ("none", "temperature")),
         ({"config": {"prompt": "Well: {{ input }}"}}, "prompts", ("", "")),
         ({"config": {"dataset_path": "other"}}, "data", ("none", "other")),
+        (
+            {"results": {"metrics": {"told": {"right": {**METRIC, "judged": True}}}, "judges": JUDGED_BY}},
+            "judge",
+            ("none", "judge j-2"),
+        ),
+        (
+            {"results": {"metrics": {"told": {"right": {**METRIC, "switches": {"strict": True}}}}}},
+            "definition",
+            ("strict none", "strict true"),
+        ),
     ],
-    ids=["weights", "seed", "parameters", "prompts", "data"],
+    ids=["weights", "seed", "parameters", "prompts", "data", "judge", "definition"],
 )
 def test_each_thing_that_changed_has_its_name(
     change: dict[str, Any], what: str, values: tuple[str, str], tmp_path: Path
 ) -> None:
-    before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "results": {}, "model": "m"}
+    before: dict[str, Any] = {"identity": {"model": {"weights": "a"}}, "model": "m"}
+    before["results"] = {"metrics": {"told": {"right": METRIC}}}
     trials = [told(1.0, 0)]
     runs = [write_run(tmp_path / name, trials, **given) for name, given in (("a", before), ("b", {**before, **change}))]
     (found,) = compare(*runs).changes.changed

@@ -113,14 +113,16 @@ REFUSED = [
     (lambda answer: 1.0, {}, "must be 'trial'"),
     (lambda *, trial=1: 1.0, {}, "must be 'trial'"),
     (lambda trial: 1.0, {"takes_missing": True}, "takes_missing"),
+    (lambda trial, judge: 1.0, {}, "'judge' and no yield"),
+    (lambda trial: 1.0, {"range": (1, 0)}, "lowest and the highest"),
     (modelled, {}, "asks a role.* 'model'"),
 ]
 
 
 @pytest.mark.parametrize(("function", "more", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
-def test_a_function_that_cannot_be_a_metric_is_refused(function: Any, more: dict[str, bool], words: str) -> None:
+def test_a_function_that_cannot_be_a_metric_is_refused(function: Any, more: dict[str, Any], words: str) -> None:
     with pytest.raises(PluginError, match=words):
-        metric(range=(0, 1), version="1", source="", name="odd", **more)(function)  # type: ignore[arg-type]
+        metric(**{"range": (0, 1), "version": "1", "source": "", "name": "odd", **more})(function)
     for right in (lambda trial: 1.0, lambda _trial: 1.0, lambda _: 1.0):
         made = metric(range=(0, 1), version="1", source="", name="even")(right)
         assert score_of(made, trial("x")).value == 1

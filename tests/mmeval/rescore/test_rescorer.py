@@ -79,6 +79,7 @@ def test_an_answer_that_failed_stays_failed(tmp_path: Path) -> None:
     outcome = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE)
     assert (outcome.counts.kept, outcome.counts.failed, outcome.exit_code) == (1, 1, EXIT_INCOMPLETE)
     assert outcome.results[0].failed == 1
+    assert len([line for line in outcome.complaints if line.startswith(("1 trial failed", "the first "))]) == 2
 
 
 def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -> None:

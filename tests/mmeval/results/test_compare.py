@@ -29,7 +29,7 @@ def metric(**changes: Any) -> dict[str, Any]:
         ({"uses_reference": ["t"]}, ["reference information", "t"]),
         ({"protocols": {"t": "episode"}}, ["t ", "protocol", "single", "episode"]),
         (metric(version="2"), ["metric", "version"]),
-        (metric(switches={}, aggregation="median"), ["metric", "switches and aggregation"]),
+        (metric(switches={}, aggregation="median"), ["metric differs in a, aggregation"]),
         (OTHER_JUDGE, ["another judge"]),
     ],
     ids=["alike", "version", "data", "reference", "protocol", "metric", "switches", "judge"],

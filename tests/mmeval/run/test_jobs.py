@@ -159,8 +159,16 @@ def doubts(of: Task, *, scoring: bool = True) -> list[str]:
 def test_samples_that_cannot_be_asked_are_counted_among_the_first_twenty() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
     (doubt,) = of.doubts(scoring=True)
-    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt, of.bad_ahead) == ("t: 1 of", True, True, True)
+    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt) == ("t: 1 of", True, True)
     assert LOOKED_AT == 20
+
+
+def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
+    found = plan(task("a", levels(30)), task("b", [*levels(2), torn()], repeats=2), offset=1).ahead()
+    assert [(job.position, job.sample.id) for job in found] == [
+        *((0, f"s{i}") for i in range(1, 1 + LOOKED_AT)),
+        *((1, "s1"), (1, "torn")),
+    ]
 
 
 def test_samples_without_a_label_that_others_have_are_doubted() -> None:

@@ -27,7 +27,7 @@ CUT = answer(reason="length")
         ([(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)], ["2 of 2", "a warning of 2: 8 of 90"]),
         (
             [(answer(name),) for name in "abbcccdddd"],
-            ["10 of 10", *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b"))],
+            ["10 of 10", *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b")), "and 1 other warning"],
         ),
         ([(answer("one\ntwo " + "x" * 300),)], ["1 of 1", f"a warning of 1: one two {'x' * 292}..."]),
     ],

@@ -38,6 +38,11 @@ CASES = {
         {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question <gen_img7>", "reference": "answer"}\n'},
         before=(f"{AGENT} --role helper=toy",),
     ),
+    "trace of a trial that was not asked": Case(
+        "trace runs/toy_agent/default --task t --sample 0",
+        {**TINY, "t.yaml": f"{TINY['t.yaml']!s}output_modalities: [text, image]\n"},
+        before=(f"{AGENT} --role helper=toy",),
+    ),
     "trace of a run that was stopped": Case(
         "trace runs/toy_agent/default --task t --sample 2",
         before=(f"{AGENT} --role helper=toy --budget_calls 2 --max_connections 1",),

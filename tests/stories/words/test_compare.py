@@ -55,6 +55,27 @@ CASES = {
         "compare runs/reference/default runs/empty/default --report false",
         before=(RUN, RUN.replace("reference", "empty")),
     ),
+    "a run of more tasks": Case(
+        "compare runs/reference/default runs/empty/default --report false",
+        {
+            **TINY,
+            "u.yaml": TASK.replace("task: t", "task: u"),
+            "v.yaml": TASK.replace("task: t", "task: v"),
+        },
+        before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml,v.yaml")),
+    ),
+    "a note on several numbers": Case(
+        "compare runs/reference/default runs/empty/default --report false",
+        {
+            **TINY,
+            "u.yaml": TASK.replace("task: t", "task: u"),
+            "rows/test.jsonl": '{"input": "question 0", "reference": "answer"}\n',
+        },
+        before=(
+            RUN.replace("t.yaml", "t.yaml,u.yaml"),
+            RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml"),
+        ),
+    ),
     "runs of other tasks": Case(
         "compare runs/reference/default runs/empty/default --report false",
         {**TINY, "u.yaml": TASK.replace("task: t", "task: u")},

@@ -39,7 +39,8 @@ ENTRIES = listed("""
     {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}
     {metric: hf_evaluate, name: rouge, trust_remote_code: true} | {metric: exact_match, aggregation: maen}
     {metric: exact_match, aggregation: {name: mean, p: 1}}
-    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | {metric: x, aggregation: 3}
+    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | exact_match
+    {metric: x, aggregation: 3}
     {metric: exact_match}, {metric: exact_match, ignore_case: true} | {metric: judge_grade, asks: {juge: g}}
     {metric: judge_grade, asks: {judge: 'a b'}} | {metric: judge_grade, asks: gemini} | {metric: judge_grade}
     {metric: exact_match, asks: {judge: gemini}} | {metric: rubric_judge, prompt: polit}
@@ -90,6 +91,7 @@ JUDGE = "--judge openai,model=j --judge_base_url URL"
 SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
     "a sound task": Case("validate t.yaml"),
+    "rows in CSV": Case(CHECK, {"t.yaml": TASK, "rows/test.csv": "input,reference\n"}),
     "a group": Case("validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
     **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
     **{entry: Case(CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}) for entry in ENTRIES},

@@ -158,6 +158,7 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     [
         ({}, {}, "columns: input is missing.* q, a"),
         ({"input": "{{ quest }}"}, {}, "columns.input: .*'quest'"),
+        ({"input": "q", "reference": "anwser"}, {"data_files": {"test": "long.csv"}}, "no column 'anwser'.*answer"),
         ({"input": "q"}, {"data_files": {"test": "same.csv"}}, "'a b' and 'a-b' are both a_b"),
         ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
         ({"input": "q"}, {"token": "x"}, "'token'"),
@@ -172,9 +173,8 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(tmp_
     ],
 )
 def test_what_does_not_exist_is_named(tmp_path: Path, columns: Any, options: Any, word: str) -> None:
-    write_files(
-        tmp_path, {"test.csv": "q,a\n1,2\n", "bare.csv": "q,a\n", "same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""}
-    )
+    write_files(tmp_path, {"test.csv": "q,a\n1,2\n", "long.csv": "q,answer\n1,2\n", "bare.csv": "q,a\n"})
+    write_files(tmp_path, {"same.csv": "a b,a-b\n1,2\n", "empty.jsonl": ""})
     far = "configs: [{config_name: default, data_files: [{split: test, path: 'https://example.org/x.csv'}]}]\n"
     write_files(tmp_path, {name: options.pop(name) % far for name in [*options] if "." in name})
     with pytest.raises(UsageError, match=word):
