@@ -292,7 +292,7 @@ def test_tasks_that_share_a_file_share_its_lines(tmp_path: Path) -> None:
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     other = task_of("quiz", [Trial(Sample("1", ()), output=ODD[0])])
-    with pytest.raises(UsageError, match="no tasks of MMMG"):
+    with pytest.raises(UsageError, match="no task of MMMG"):
         write_output(AnsweredRun("m", (other,)), tmp_path)
 
 

@@ -123,7 +123,7 @@ def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_p
 
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no tasks of UniM"):
+    with pytest.raises(UsageError, match="no task of UniM"):
         export_unim(tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])]))
 
 
