@@ -27,7 +27,8 @@ from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, runs_below
 from mmeval.settings import values
-from mmeval.system.json_lines import damage_notes, write_atomic
+from mmeval.system.folders import write_atomic
+from mmeval.system.json_lines import damage_notes
 from mmeval.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")

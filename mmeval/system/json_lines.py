@@ -5,7 +5,6 @@ holds what mmeval has written there, or it is damaged: readers need not check it
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import math
@@ -203,21 +202,6 @@ def drop_damaged(path: Path) -> None:
 def line_at(file: BinaryIO, offset: int) -> bytes:
     file.seek(offset)
     return file.readline()
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a small file as a whole. Raises StorageError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise StorageError(
-            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
-        ) from None
 
 
 def _without_nan(value: Any) -> Any:
