@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import (
@@ -15,7 +15,7 @@ from mmeval.metrics.image.pictures import (
 )
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import OneOrMore
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,7 +41,7 @@ class Box(NamedTuple):
     bottom: int
 
 
-Margin = Annotated[int, Checked(lambda value: "" if value >= 1 else "at least 1")]
+Margin = OneOrMore
 
 
 @metric(

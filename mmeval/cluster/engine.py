@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.system.arguments import Checked, Hint, fault_of
+from mmeval.system.arguments import Checked, Hint, ZeroOrMore, fault_of
 
 LOCAL, RAY = "local", "ray"
 _Amount = Annotated[float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")]
@@ -26,7 +26,7 @@ _ARGUMENTS: Mapping[str, Hint] = {
     ],
     "cpus": _Amount,
     "gpus": _Amount,
-    "score_workers": Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")],
+    "score_workers": ZeroOrMore,
 }
 """What may be written for each field."""
 
