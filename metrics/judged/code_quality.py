@@ -10,7 +10,6 @@ from mmeval.decode import OFFICE, document_start
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
@@ -24,7 +23,7 @@ from mmeval.metrics.judged.quality_grades import (
     shown_start,
 )
 from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]

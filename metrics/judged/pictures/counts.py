@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from mmeval.metrics.judged.pictures.asking import About, Asking, Written, ask_letter
-from mmeval.program import Program
+from mmeval.metrics.judged.pictures.asking import About, Asking, ask_letter
+from mmeval.program import Program, Written
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
