@@ -3,6 +3,7 @@ The task's version and data, its protocol, the definition of the metric, and its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -65,6 +66,12 @@ def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, A
     """The metric of a number, as the results file defines it."""
     metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
     return next((metric for name, metric in metrics.items() if output in metric.get("outputs", (name,))), {})
+
+
+def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
+    """The range that the results file states for a metric; without ends where it has none."""
+    spread = metric.get("range")
+    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
 
 
 def judges_of(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:

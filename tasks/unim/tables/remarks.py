@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mmeval.dataset import Subset
-from mmeval.results import bundled_notes
+from mmeval.results import paper_notes
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
 
@@ -51,7 +51,7 @@ def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Colle
 
 def _about_run(run: StoredRun) -> Iterator[str]:
     tasks = {task.name: task.alias for task in unim_tasks(run)}
-    yield from bundled_notes(run, tasks)
+    yield from paper_notes(run, tasks)
     for name, alias in tasks.items():
         if (subset := run.ours.get("subset", {}).get(name)) and (note := Subset(**subset).note):
             yield f"{alias}, {note} samples."
