@@ -126,13 +126,6 @@ class LocalWork(Protocol):
     def usual_connections(self) -> int: ...
 
 
-class MachineCheck(Protocol):
-    """A class of backends that needs something of the machine, which ``mmeval doctor`` looks at.
-    ``check_machine`` gives what is there, and raises MissingError for what is not."""
-
-    def check_machine(self) -> str: ...
-
-
 @runtime_checkable
 class Parallel(Protocol):
     """A batch backend that may be copied.
