@@ -37,6 +37,7 @@ from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
+from mmeval.wording import some
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
@@ -127,8 +128,8 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
     Raises MissingDataError unless there is exactly one such file."""
     found = [file for file in sorted(folder.glob(pattern)) if file.is_file()] if "/" not in pattern else []
     if len(found) != 1:
-        some = f"{', '.join(file.name for file in found[:5])}; name one of them" if found else "there is none"
-        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {some}")
+        one = f"{some([file.name for file in found], 5)}; name one of them" if found else "there is none"
+        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}")
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in (row.values for row in read_jsonl(found[0])):
         if isinstance(row, dict):

@@ -44,6 +44,7 @@ from mmeval.tasks.mmmg.rows import (
     numbers,
     text,
 )
+from mmeval.wording import some
 
 FOLDER = "seed_instruction"
 
@@ -94,9 +95,8 @@ class MmmgDataset:
         Rows that cannot be read are skipped; they are reported when they are read."""
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise MissingDataError(
-                f"{self.media}: {missing[0]}{more} missing, and no copy of the hub has them; {_FETCH}"
+                f"{self.media}: {some(missing, 1)} missing, and no copy of the hub has them; {_FETCH}"
             )
 
     def _missing(self, file: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
+from mmeval.wording import some
 
 VOICE = "audio.voice"
 SHOWN = 10
@@ -110,7 +111,7 @@ class VitsAdapter(Adapter):
             raise RowError("bad_request", "the prompt holds no words that could be spoken")
         tokens = [token for token in self._tokenizer.tokenize(text) if token != self._tokenizer.pad_token]
         lost = _lost(text, tokens, self._tokenizer)
-        told = ", ".join(map(repr, lost[:SHOWN])) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
+        told = some([*map(repr, lost)], SHOWN)
         if not any(token.strip() and token != self._tokenizer.unk_token for token in tokens):
             raise RowError("bad_request", f"no character of the prompt is in the model's vocabulary: {told}")
         if lost:
