@@ -1,8 +1,8 @@
 """Score a run again: other metrics, switches or judges, or what is unscored.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
-the metrics, are not scored again; another definition makes a score set of its own beside the old one. The exit codes are
-those of a run.
+the metrics, are not scored again; another definition makes a score set of its own beside the old one. The exit codes
+are those of a run.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
+    from mmeval.results.stored_run import run_folder
     from mmeval.settings.report_options import refuse_taken
 
     settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
-    return _score(args.folder, settings)
+    return _score(run_folder(args.folder), settings)
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
