@@ -180,7 +180,7 @@ def run_folder(folder: Path) -> Path:
     if (folder / "run.json").exists():
         return folder
     below = runs_below(folder)
-    if len(below) != 1:
+    if len(below) != 1 or shards_of(folder):
         return folder  # opening it raises the error that names them
     log.info("the run below %s is %s", folder, below[0])
     return below[0]
