@@ -75,11 +75,14 @@ def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def judges_of(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
-    """Each judging role with the model that served or was asked for; None: no judge."""
-    rows = ours.get("judges", {})
-    if not metric.get("judged", task in rows):
-        return None
-    return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows.get(task, ())}
+    """Of a metric's task, as ``judges_in``; None: no judge."""
+    return judges_in(ours, (task,)) if metric.get("judged", task in ours.get("judges", {})) else None
+
+
+def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, str]]:
+    """Each judging role of these tasks with the model that served or was asked for."""
+    rows = (row for task in tasks for row in ours.get("judges", {}).get(task, ()))
+    return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows}
 
 
 def _as_scored(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mmeval import plugins
 from mmeval.errors import Caught, PluginError
 from mmeval.records.score import Result
-from mmeval.results.compare import metric_of, range_of
+from mmeval.results.compare import judges_in, metric_of, range_of
 from mmeval.results.provenance import made_with, skipped_metrics_note
 from mmeval.results.stored_run import counted_by
 
@@ -111,5 +111,4 @@ def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
 
 def judge_names(run: StoredRun, tasks: Iterable[str]) -> list[str]:
     """The judges of these tasks, as they were served."""
-    rows = (row for task in tasks for row in run.ours.get("judges", {}).get(task, ()))
-    return sorted({str(row.get("served") or row.get("asked")) for row in rows})
+    return sorted({model for _, model in judges_in(run.ours, tasks)})
