@@ -183,8 +183,8 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
     return tuple(backend.workers) if isinstance(backend, Parallel) and isinstance(backend, BatchBackend) else ()
 
 
-def billed_name(identity: Mapping[str, Any]) -> str:
-    """The name for the price of a backend's calls: its model, else its own name."""
+def asked_model(identity: Mapping[str, Any]) -> str:
+    """What a backend calls its model; its own name where it has none. Verdicts and prices name it."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 
 
