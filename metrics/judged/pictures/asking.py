@@ -148,11 +148,9 @@ def ask_presence(asking: Asking, prompt: Written, about: Sequence[About]) -> Pro
     return (yield from ask([presence(asking, prompt, one) for one in about], repeats=asking.repeats))
 
 
-def ask_letter(
-    asking: Asking, prompt: Written, about: About, options: Mapping[str, str], *, stated: bool = True
-) -> Program[Finding]:
-    """Which of some options is it?"""
-    (found,) = yield from ask([letter(asking, prompt, about, options, stated=stated)], repeats=asking.repeats)
+def ask_letter(asking: Asking, prompt: Written, about: About, options: Mapping[str, str]) -> Program[Finding]:
+    """Which of some options is it? The letter stands alone."""
+    (found,) = yield from ask([letter(asking, prompt, about, options, stated=False)], repeats=asking.repeats)
     return found
 
 

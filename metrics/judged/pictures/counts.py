@@ -43,6 +43,6 @@ def ask_count(
 ) -> Program[Score]:
     """1 when there are as many of the described things in the picture as wanted.
     The answer is a letter, spelt out in the evidence."""
-    found = yield from ask_letter(asking, prompt, about, counts.options, stated=False)
+    found = yield from ask_letter(asking, prompt, about, counts.options)
     counted = {**evidence, **found.evidence, "counted": counts.options.get(found.answer)}
     return found.is_(counts.letter(wanted)).scored(counted)
