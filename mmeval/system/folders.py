@@ -60,10 +60,9 @@ def link_or_copy(source: Path, target: Path) -> None:
 def replaced_file(path: Path) -> Iterator[Path]:
     """A new file that takes the place of ``path`` when the block ends without an error; it is made beside it.
     Raises StorageError."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new.unlink(missing_ok=True)
         yield new
         new.replace(path)
     except OSError as error:

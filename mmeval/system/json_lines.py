@@ -17,6 +17,7 @@ from zlib import crc32
 import orjson
 
 from mmeval.errors import StorageError
+from mmeval.system.folders import replaced_file
 from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
@@ -191,12 +192,9 @@ def drop_damaged(path: Path) -> None:
         pass
     if not damaged:
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     lost = frozenset(damaged)
-    with writing(path):
-        with path.open("rb") as file, temporary.open("wb") as out:
-            out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
-        temporary.replace(path)
+    with replaced_file(path) as new, path.open("rb") as file, new.open("wb") as out:
+        out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
 
 
 def line_at(file: BinaryIO, offset: int) -> bytes:
