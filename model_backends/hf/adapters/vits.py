@@ -80,11 +80,7 @@ class VitsAdapter(Adapter):
             raise RowError("bad_request", f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}")
         script = self._script(request)
         waveform = self._spoken(script, request.seed, {"speaker_id": voice} if self._voices > 1 else {})
-        try:
-            sound = to_sound(waveform, self._rate)
-        except ValueError as error:
-            raise RowError("internal", f"the speech cannot be kept: {error}; try dtype=float32") from None
-        said = Interleaved((media_part(sound),))
+        said = Interleaved((media_part(to_sound(waveform, self._rate)),))
         return Response(said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings)
 
     def _spoken(self, script: Script, seed: int, given: Mapping[str, Any]) -> Any:
