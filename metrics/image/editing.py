@@ -95,7 +95,7 @@ def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox",
     if box.left >= box.right or box.top >= box.bottom:
         return Score.unscored(f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}")
     edited = the_only(trial)
-    return edited if isinstance(edited, Score) else Edit(resized(edited, original, FILTER), original, box)
+    return edited if isinstance(edited, Score) else Edit(resized(edited, original.shape[:2], FILTER), original, box)
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:

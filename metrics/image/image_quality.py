@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, within
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import picture, stored_rgb
+from mmeval.metrics.image.pictures import resized, stored_rgb
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
@@ -71,7 +71,7 @@ def image_quality(
         pixels = stored_rgb(media)
         height, width = enlarged_size(pixels, short_side)
         within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
-        near = niqe_of(enlarged(pixels, height, width))
+        near = niqe_of(resized(pixels, (height, width), "BICUBIC"))
         evidence = {**near.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
         if near.niqe is None:
             return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=near.fault)
@@ -93,13 +93,3 @@ def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
         return height, width
     longer = round(max(height, width) * short_side / shorter)
     return (short_side, longer) if height == shorter else (longer, short_side)
-
-
-def enlarged(pixels: Pixels, height: int, width: int) -> Pixels:
-    """A picture in another size (bicubic)."""
-    if pixels.shape[:2] == (height, width):
-        return pixels
-    import numpy
-    from PIL import Image
-
-    return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling.BICUBIC))
