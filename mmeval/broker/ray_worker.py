@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,7 @@ class RayPool(WorkerPool):
         self._job, self._role, self._cluster, self._share = job, role, cluster, share
         self._thread = OwnThread("mmeval-ray")
         self._watching: asyncio.Task[None] | None = None
+        self._is_over = threading.Event()
         self._at_work: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
@@ -206,6 +208,9 @@ class RayPool(WorkerPool):
     async def close(self) -> None:
         if self._watching is not None:
             self._watching.cancel()
+            self._is_over.set()
+            with contextlib.suppress(TimeoutError):  # Ray ends a process that still uses it when it is shut down
+                await asyncio.wait_for(self._thread.do(lambda: None), END_SECONDS)
         await super().close()
         self._thread.end()
 
@@ -229,7 +234,7 @@ class RayPool(WorkerPool):
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
-                await self._thread.do(self._cluster.look)
+                await self._thread.do(partial(self._cluster.look, self._is_over))
                 await self._grow()
             except BackendDownError as error:
                 self._lose(error)

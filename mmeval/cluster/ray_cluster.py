@@ -10,6 +10,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -103,7 +104,7 @@ class RayCluster:
                 self._ray = connected.result()
             if self._run is not None and not self._is_looked_at:
                 self._share(self._run)
-                self.look()
+                self.look(self._closed)
                 self._is_looked_at = True
         return self._ray
 
@@ -125,15 +126,16 @@ class RayCluster:
         room = sum(node.places(engine) for node in useful)
         return max(1, room - (math.ceil(missing / engine.cpus) if engine.cpus else 0))
 
-    def look(self) -> None:
-        """Look at the nodes that are new. Raises as ``connect`` does, and BackendDownError without a head."""
+    def look(self, stop: threading.Event) -> None:
+        """Look at the nodes that are new, until ``stop``.
+        Raises as ``connect`` does, and BackendDownError without a head."""
         self.reach_head()
         there = self.nodes()
         useful = [node for node in there if self._has_use(node)]
         if not useful:
             raise UsageError(_no_room(self.engine, there))
         blind: dict[str, str] = {}
-        for node, error in self._views([node for node in useful if node.id not in self._looked_at]):
+        for node, error in self._views([node for node in useful if node.id not in self._looked_at], stop):
             self._looked_at[node.id] = "" if error is None else in_a_line(error)
             if isinstance(error, UsageError):
                 blind[node.name] = str(error)
@@ -146,7 +148,7 @@ class RayCluster:
                 "share with --output_path, or run --shard I/N on each machine and join the parts by mmeval merge",
                 name=next(iter(blind)),
             )
-        if all(self._looked_at[node.id] for node in useful):
+        if all(self._looked_at.get(node.id, "") for node in useful):
             why = self._looked_at[useful[0].id]
             raise UsageError(f"no node of the Ray cluster can be used; of {useful[0].name} it is known: {why}")
 
@@ -239,15 +241,18 @@ class RayCluster:
     def _has_use(self, node: RayNode) -> bool:
         return node.places(self.engine) > 0 or (self.engine.score_workers > 0 and node.cpus >= 1)
 
-    def _views(self, nodes: Sequence[RayNode]) -> Iterator[tuple[RayNode, Exception | None]]:
+    def _views(self, nodes: Sequence[RayNode], stop: threading.Event) -> Iterator[tuple[RayNode, Exception | None]]:
         """What each node meets that looks at what it has to share: UsageError where it does not see the folders."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
         there = [NodeAffinitySchedulingStrategy(node.id, soft=False) for node in nodes]
         asked = [look.options(**once, scheduling_strategy=strategy).remote(self.shared) for strategy in there]
-        if asked:
-            self._ray.wait(asked, num_returns=len(asked), timeout=NODE_SECONDS)
+        until, left = time.monotonic() + NODE_SECONDS, asked
+        while left and time.monotonic() < until:
+            if stop.is_set():
+                return
+            _, left = self._ray.wait(left, num_returns=len(left), timeout=0.2)
         for node, ref in zip(nodes, asked, strict=True):
             try:
                 self._ray.get(ref, timeout=0)

@@ -116,6 +116,28 @@ def test_nodes_with_other_code_or_without_the_model_are_left_out(nodes: Nodes, t
     assert len(pids(tmp_path)) == 1
 
 
+def test_a_run_ends_while_a_node_that_has_joined_is_looked_at(nodes: Nodes, tmp_path: Path) -> None:
+    slow, runs = tmp_path / "slow", RayRuns(tmp_path, nodes, 12)
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import pathlib, sys, time\n"
+        "def hook(event, args):\n"
+        "    if event == 'open' and '/token-' in str(args[0]):\n"
+        f"        pathlib.Path({str(slow / 'looks')!r}).touch()\n"
+        "        time.sleep(60)\n"
+        "sys.addaudithook(hook)\n"
+    )
+    with nodes.node(), runs.begun("workers=auto", delay=0.1, most=4) as running:
+        wait_for(lambda: runs.at_least(2), "answers")
+        with nodes.node(env={"PYTHONPATH": f"{slow}:{nodes.env['PYTHONPATH']}"}):
+            wait_for((slow / "looks").exists, "the look at the node that has joined")
+            (tmp_path / "go").touch()
+            began = time.monotonic()
+            assert running.ended().code == EXIT_OK
+            assert time.monotonic() - began < 50
+    runs.check()
+
+
 def test_a_node_that_does_not_see_the_run_folder_is_named_before_anything_is_asked(
     nodes: Nodes, tmp_path: Path
 ) -> None:
