@@ -49,15 +49,19 @@ class EntryFile(NamedTuple, Generic[E]):
 
 def files_of(path: Path, first: str, repeat: str) -> dict[int, Path]:
     """The files by repeat: the one that is named, or those of a folder. ``repeat`` is ``answers_repeat{}.json``, say.
-    Raises MissingDataError for a folder without the first."""
+    Raises MissingDataError for a folder without the first, UsageError for a link that leads out of it."""
     if path.is_file():
         return {0: path}
     if not (path / first).is_file():
         raise MissingDataError(f"{path}: no {first}; name the file of the answers with path=")
     pattern = re.compile("([1-9][0-9]{0,3})".join(map(re.escape, repeat.split("{}"))))
     return {
-        0: path / first,
-        **{int(found[1]): file for file in path.iterdir() if (found := pattern.fullmatch(file.name))},
+        0: path_inside(path, first),
+        **{
+            int(found[1]): path_inside(path, file.name)
+            for file in path.iterdir()
+            if (found := pattern.fullmatch(file.name))
+        },
     }
 
 

@@ -88,11 +88,12 @@ class ExportFolder(ABC):
         if not self._places:
             why = f"{', '.join(foreign)} are no tasks of {self.benchmark}" if foreign else "all its samples are damaged"
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
-        for one in (one for task in own for one in self._read(task)):
-            if one.trial.sample.fault:
-                self._faulty.add(_place(one.trial))
-            elif one.trial.output is not None or self._places[_place(one.trial)] is None:
-                self.add(one)
+        for task in own:
+            for one in self._read(task):
+                if one.trial.sample.fault:
+                    self._faulty.add(_place(one.trial))
+                elif one.trial.output is not None or self._places[_place(one.trial)] is None:
+                    self.add(one)
         left_out = (f"{name} is no task of {self.benchmark}, and was left out" for name in foreign)
         more = self.finish()
         self.counts["faulty"] = len(self._faulty)

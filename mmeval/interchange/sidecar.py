@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media, path_inside
+from mmeval.content.media import MAX_MEDIA_BYTES, Media, path_inside
 from mmeval.content.parts import PART_KINDS, Interleaved, Part
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.interchange.contract import MANIFEST
 from mmeval.records.digests import DIGEST_CHARS
+from mmeval.system.foreign_lines import document_of
 
 OWN = "mmeval"
 """The key of a line or record, which the benchmark's own scripts ignore."""
-MAX_MEDIUM_BYTES = 2**30
-"""Bytes; a larger file is refused."""
+MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
+"""A larger file is refused."""
 DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 
 
@@ -66,13 +66,13 @@ def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
 
 def read_manifest(folder: Path, how_to: str = "remove it, or export the answers again") -> Mapping[str, Any]:
     """Read an export's manifest, empty without one. Raises UsageError if damaged."""
-    file = folder / MANIFEST
+    file = path_inside(folder, MANIFEST)
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is damaged ({error}); {how_to}") from None
+        found = document_of(file)
+    except MmevalError as error:
+        raise UsageError(f"{error}; {how_to}") from None
     return found if isinstance(found, dict) else {}
 
 

@@ -42,8 +42,7 @@ def lines_of(
     ``faults`` a line that is too long, too deep or has too long a number has a LineFault as its value instead."""
     import jsonlines  # most commands read no such file
 
-    if file.exists() and not file.is_file():
-        raise UsageError(f"{file}: is not a regular file")
+    _require_regular(file)
     try:
         with file.open("rb") as opened:
             stream = BufferedReader(opened)  # a file of the hub knows no limit of a line
@@ -81,18 +80,31 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 def list_of(file: Path) -> list[Any]:
     """The items of a JSON file that holds one list; an item that is too deep, or has too long a number, is a
     LineFault.
+    Raises what ``document_of`` raises, and UsageError for another value."""
+    found = document_of(file)
+    if not isinstance(found, list):
+        raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
+    return [_fault_of(row) or row for row in found]
+
+
+def document_of(file: Path) -> Any:
+    """The value of a JSON file.
     Raises UsageError for a file that is none, or too long, MissingDataError for one that cannot be read."""
+    _require_regular(file)
     try:
         if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
             raise UsageError(f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON Lines")
-        found = json.loads(file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer)
+        return json.loads(file.read_bytes(), parse_constant=_refuse_constant, parse_int=_integer)
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: is no JSON: {_reason(error)}") from None
-    if not isinstance(found, list):
-        raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
-    return [_fault_of(row) or row for row in found]
+
+
+def _require_regular(file: Path) -> None:
+    """Raises UsageError for a folder, a pipe or a device."""
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file}: is not a regular file")
 
 
 class _BoundedLines:

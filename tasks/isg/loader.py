@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.content import Interleaved, Media, Part, media_part, path_inside, text_part
 from mmeval.dataset import (
     DataSource,
     InterleavedDataset,
@@ -131,7 +131,7 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
         one = f"{some([file.name for file in found], 5)}; name one of them" if found else "there is none"
         raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}")
     lines: dict[str, list[dict[str, Any]]] = {}
-    for row in (row.values for row in read_jsonl(found[0])):
+    for row in (row.values for row in read_jsonl(path_inside(folder, found[0].name))):
         if isinstance(row, dict):
             line = {RESULT: row.get("result"), ANSWERED: _begins(row.get("output"))}
             lines.setdefault(str(row.get("id")), []).append(line)

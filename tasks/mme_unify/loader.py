@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.content import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
 from mmeval.records import Sample, digest, user
@@ -111,7 +111,7 @@ def _file(root: Path, name: str) -> Path:
         raise UsageError(
             f"{root}: the question file is there {len(found)} times; keep one of {', '.join(map(str, found))}"
         )
-    return found[0]
+    return path_inside(root, found[0].relative_to(root).as_posix())
 
 
 class _Content(NamedTuple):

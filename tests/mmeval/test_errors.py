@@ -36,8 +36,9 @@ def test_errors_keep_their_fields_on_the_way_between_processes(error: Exception)
 
 
 def test_out_of_memory_is_known_by_its_class_or_words() -> None:
-    full = (MemoryError(), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory"))
-    assert [is_out_of_memory(error) for error in (*full, RuntimeError("shape"))] == [True, True, True, False]
+    said = ("CUDA out of memory.", "can't allocate memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED")
+    full = (MemoryError(), *map(RuntimeError, said))
+    assert [is_out_of_memory(error) for error in (*full, RuntimeError("shape"))] == [True, True, True, True, False]
 
 
 def test_whatever_code_of_others_raises_is_caught_and_kept() -> None:

@@ -37,7 +37,7 @@ BAD_ROWS: dict[str, tuple[Request, str, str]] = {
     "a document": (
         asked("Read", Part("document", media=Media.from_bytes(b"%PDF-1.4"))),
         "unsupported",
-        "convert='document->text'",
+        "takes no document",
     ),
     "nothing": (asked(" \n"), "bad_request", "empty"),
     "a temperature below zero": (asked("Hi", temperature=-1.0), "bad_request", "temperature"),

@@ -47,7 +47,10 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
     if media.keys().isdisjoint(values):
         return values
     row = {column: value for column, value in values.items() if column not in media}
-    held: dict[str, Any] = dict(row.get("media") or {})
+    own = row.get("media") or {}
+    if not isinstance(own, Mapping):
+        raise UsageError(f'"media" is a {type(own).__name__}, not a mapping from labels to paths')
+    held: dict[str, Any] = dict(own)
     for column, name in media.items():
         for label, cell in _labelled(name, values.get(column)).items():
             if label in held:

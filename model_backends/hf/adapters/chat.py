@@ -7,10 +7,11 @@ import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, PartKind
+from mmeval.content import Interleaved, PartKind, text_part
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
@@ -33,6 +34,9 @@ from mmeval.records import Request, Response, Usage
 _log = logging.getLogger(__name__)
 
 Answer: TypeAlias = tuple[int, Response]
+
+THOUGHT = "<think>"
+"""What opens hidden reasoning. The chat templates of some models write it, at the end of the prompt."""
 
 
 class ChatAdapter(Adapter):
@@ -183,9 +187,16 @@ class ChatAdapter(Adapter):
         return (*request.params.stop, *self.own.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The text of some tokens, without control tokens."""
-        text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
+        """The text of some tokens, without control tokens other than those around hidden reasoning."""
+        runs = groupby(ids, key=self._around_thoughts.__contains__)
+        decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
+        return "".join(decode(list(run), skip_special_tokens=not around) for around, run in runs)
+
+    @cached_property
+    def _around_thoughts(self) -> frozenset[int]:
+        """The control tokens by which the core finds hidden reasoning, such as ``[THINK]``."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        return frozenset(at for at, token in added.items() if token.special and "think" in token.content.lower())
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
         """The last logits processor of a call: chooses tokens by the rows' own seeds."""
@@ -264,8 +275,10 @@ class ChatAdapter(Adapter):
         except RowError as error:
             return error.response
         _, idle = self.sampling(row.request).under(row.request.params)
+        # A thought that the prompt has opened stays hidden even where it is cut off.
+        opened = (text_part(THOUGHT),) if row.text.rstrip().endswith(THOUGHT) else ()
         return Response(
-            Interleaved(made.parts),
+            Interleaved((*opened, *made.parts)),
             finish_reason=made.finish_reason or stream.finish_reason,
             usage=Usage(length, stream.used),
             warnings=tuple(dict.fromkeys((*row.warnings, *idle, *made.warnings))),

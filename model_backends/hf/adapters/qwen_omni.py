@@ -236,6 +236,12 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
     usual_voice = "ethan"
 
+    def load_model(self) -> Any:
+        thinker = super().load_model()
+        if self._speaks:  # the library asks the talker's configuration for it where sounds and pictures are in a prompt
+            self.whole.talker.config.audio_config = thinker.config.audio_config
+        return thinker
+
     def voices(self) -> Sequence[str]:
         known: Mapping[str, int] = self.whole.config.talker_config.speaker_id or {}
         return list(known)

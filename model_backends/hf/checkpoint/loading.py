@@ -89,16 +89,17 @@ def without_torchvision() -> bool:
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The automatic class for this type of model, if possible not one of text alone."""
+    """The automatic class for this type of model, if possible not one of text alone.
+    Some that take sounds (Audio Flamingo 3) are known by the last class only."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
         files.folder, trust_remote_code=settings.trust_remote_code, local_files_only=True
     )
-    several = transformers.AutoModelForMultimodalLM
     own: Mapping[str, str] = getattr(config, "auto_map", None) or {}
-    known = type(config) in several._model_mapping or several.__name__ in own
-    return several if known else transformers.AutoModelForCausalLM
+    usual = transformers.AutoModelForCausalLM
+    kinds = (transformers.AutoModelForMultimodalLM, usual, transformers.AutoModelForSeq2SeqLM)
+    return next((kind for kind in kinds if type(config) in kind._model_mapping or kind.__name__ in own), usual)
 
 
 def ask_for_same_digits() -> None:
@@ -141,6 +142,10 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
         if not (without_torchvision() and TORCHVISION in str(error).lower()):
             raise
         return processor_without_video(files, given)
+    except ValueError as error:
+        if "Unrecognized processing class" not in str(error):
+            raise
+        return transformers.AutoTokenizer.from_pretrained(files.folder, **given)  # its error names the reason
 
 
 def _refuse_broken_torchvision() -> None:
@@ -173,6 +178,10 @@ _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_size
 """Unfit weights are reported by name and refused here, since the library's own message has no names."""
 
 
+_DAMAGED = ("safetensor", "pytorchstreamreader", "no file named", "the backend tokenizer")
+"""Words of the library about files that are missing or cut short."""
+
+
 def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
     kind, how_to_fix = _how_to_fix(files, settings, error, f"{type(error).__name__}: {error}".lower())
     return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}")
@@ -188,7 +197,8 @@ def _how_to_fix(
 ) -> tuple[type[MmevalError], str]:
     """The kind of a failure, and how to fix it.
     ``said`` is the library's message in small letters."""
-    device = settings.device.partition(":")[0]
+    device = settings.device or settings.device_map
+    model_type = files.json("config.json").get("model_type")
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (
             is_out_of_memory(error),
@@ -202,19 +212,24 @@ def _how_to_fix(
             "it brings code of its own: read it, then give trust_remote_code=true to run it",
         ),
         (
-            "does not recognize this architecture" in said or "unrecognized configuration class" in said,
+            "does not recognize this architecture" in said,
             UsageError,
-            f"this transformers does not know the type {files.json('config.json').get('model_type')!r}: upgrade it",
+            f"this transformers does not know the type {model_type!r}: upgrade it",
         ),
         (
-            "safetensor" in said or "no file named" in said or isinstance(error, EOFError | OSError),
+            "unrecognized configuration class" in said,
+            UsageError,
+            f"for the type {model_type!r} the library has no such class: give another model, or name another adapter",
+        ),
+        (
+            any(one in said for one in _DAMAGED) or isinstance(error, EOFError | OSError),
             MissingDataError,
             _fetch_again(files),
         ),
         (
-            bool(device) and device in said,
+            device != "auto" and device.partition(":")[0] in said,
             UsageError,
-            f"this machine has no device {settings.device!r}: name another, such as cpu",
+            f"this machine has no device {device!r}: name another, such as cpu",
         ),
     )
     found = ((kind, way) for holds, kind, way in ways if holds)

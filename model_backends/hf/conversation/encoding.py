@@ -29,6 +29,8 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
         given |= {"videos": [film.frames for film in films], "video_metadata": described, "do_sample_frames": False}
     if sounds:
         given |= {"audio": sounds, "sampling_rate": part_for(processor, "audio").sampling_rate}
+        # Of the texts alone: some processors pad a sound to a fixed length, without which the model fails.
+        given["text_kwargs"] = {name: given.pop(name) for name in ("padding", "padding_side")}
     return dict(processor(text=texts, **given))
 
 

@@ -3,11 +3,11 @@ Media are objects, not addresses: the library drops unknown items silently, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from mmeval.backend import ROUTES, even_frames
+from mmeval.backend import even_frames
 from mmeval.content import Media, Part, PartKind
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import ContentError, MissingError, UsageError
@@ -129,7 +129,7 @@ class _Writer:
     def _medium(self, part: Part, media: Media) -> Item:
         reader = self._intake.reader
         if part.kind not in self._intake.kinds or (part.kind not in _DECODERS and reader is None):
-            raise RowError("unsupported", f"this model takes no {part.kind}{_how_to_fix(part.kind)}")
+            raise RowError("unsupported", f"this model takes no {part.kind}")
         try:
             return {
                 "type": part.kind,
@@ -204,8 +204,3 @@ def words_of(part: Part) -> str:
     if part.kind == "reasoning":
         return ""
     return part.raw if part.text is None else part.text
-
-
-def _how_to_fix(kind: str) -> str:
-    ways: Sequence[str] = [f"convert='{name}'" for name, route in ROUTES.items() if route.takes == kind]
-    return f"; to give it in another form: {' or '.join(ways)}" if ways else ""

@@ -138,7 +138,8 @@ def _asked_in_vain(config: Any) -> Iterator[str]:
 def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
     """The token after the end of an answer; if possible none that ends an answer.
     That would count as a token of an answer that a stop word has ended."""
-    usual: int = next(token for token in (config.pad_token_id, tokenizer.pad_token_id, *ends, 0) if token is not None)
+    named = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
+    usual: int = next(token for token in named if token is not None and token >= 0)  # some checkpoints say -1
     if usual not in ends:
         return usual
     return next((token for token in tokenizer.all_special_ids if token not in ends), usual)

@@ -17,6 +17,7 @@ from mmeval.interchange import AnsweredRun, AnswerFormat, Exported, ExportFolder
 from mmeval.judge import strict_json
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
 from mmeval.records import Sample
+from mmeval.system import from_line, to_line
 from mmeval.tasks.isg.loader import FILE, ROW
 
 REPEAT = "ISG-Bench_repeat{}.jsonl"
@@ -46,7 +47,8 @@ class _Writer(ExportFolder):
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
             head = {"id": sample.id, "Category": sample.metadata[CATEGORY], **sample.metadata[ROW]}
-            self._rows.setdefault(trial.repeat, {})[sample.id] = {**head, GRAPH: predict}
+            row = from_line(to_line({**head, GRAPH: predict}))  # models write NaN, which becomes null
+            self._rows.setdefault(trial.repeat, {})[sample.id] = row
         elif trial.output is not None:
             self.counts["without"] += 1
             return

@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media
+from mmeval.content import Interleaved, Media, path_inside
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
@@ -50,12 +50,13 @@ _FOLDERS = ("", "Understanding", "Generation", "U[in][in]fy_[Cc]apability/*")
 
 
 class Entry(NamedTuple):
-    """A row with an answer: its file, its place there, its task, and itself."""
+    """A row with an answer: its file, its place there, its task, itself, and our own key of it."""
 
     file: Path
     number: int
     task: str
     row: Mapping[str, Any]
+    own: Mapping[str, Any]
 
 
 def read_output(path: Path) -> OutputAnswers:
@@ -129,7 +130,10 @@ class OutputAnswers:
             task = _task(row) if isinstance(row, dict) else ""
             if not task:
                 continue
-            entries.append(Entry(file, number, task, row))
+            try:
+                entries.append(Entry(file, number, task, row, own_of(row)))
+            except UsageError as error:
+                raise UsageError(f"{file}, row {number + 1}: {error}") from None
             key = (int(repeated[1]) if repeated else 0, *_key(task, row))
             self._found.setdefault(key, []).append(entries[-1])
         if strange := len(rows) - len(entries):
@@ -138,7 +142,7 @@ class OutputAnswers:
 
     def _response(self, entry: Entry) -> Response | str:
         """The answer, or why there is none. Raises UsageError for an invalid one."""
-        row, own = entry.row, own_of(entry.row)
+        row, own = entry.row, entry.own
         if "error" in own:
             return error_of(own["error"])
         if row.get("error"):
@@ -171,7 +175,7 @@ class OutputAnswers:
     def _digests(self, file: Path) -> Iterator[str]:
         yield Media.from_path(file).sha256
         for entry in self._files[file]:
-            parts = (part for part in own_of(entry.row).get("parts", ()) if isinstance(part, dict))
+            parts = (part for part in entry.own.get("parts", ()) if isinstance(part, dict))
             names = (*paths_in(entry.task, entry.row), *(str(part["file"]) for part in parts if "file" in part))
             for name in dict.fromkeys(names):
                 with contextlib.suppress(UsageError):
@@ -181,7 +185,8 @@ class OutputAnswers:
 
 def _files(folder: Path) -> list[Path]:
     found = (file for inner in _FOLDERS for file in sorted(folder.glob(f"{inner}/*.json" if inner else "*.json")))
-    return [file for file in found if file.name != MANIFEST and file.is_file()]
+    named = [file.relative_to(folder).as_posix() for file in found if file.name != MANIFEST and file.is_file()]
+    return [path_inside(folder, name) for name in named]
 
 
 def _named(file: Path, folder: Path) -> str:

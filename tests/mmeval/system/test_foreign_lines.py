@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.system import foreign_lines
-from mmeval.system.foreign_lines import MAX_DEPTH, MAX_DIGITS, LineFault, line_at, lines_of
+from mmeval.system.foreign_lines import MAX_DEPTH, MAX_DIGITS, LineFault, line_at, lines_of, list_of
 
 
 def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -18,6 +18,8 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(UsageError, match="not a regular file"):
         list(lines_of(tmp_path / "pipe.jsonl"))
+    with pytest.raises(UsageError, match="not a regular file"):
+        list_of(tmp_path / "pipe.jsonl")
     with pytest.raises(MissingDataError, match=r"y\.jsonl"):
         list(lines_of(tmp_path / "y.jsonl"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
-from mmeval.errors import MissingDataError, UnknownNameError
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.records.sample import Sample
 from mmeval.tasks import isg
 from mmeval.tasks.isg.loader import load
@@ -144,6 +144,10 @@ def test_a_judge_file_beside_the_data_gives_the_results_by_id(tmp_path: Path) ->
     (tmp_path / "n_judge.jsonl").write_text("{}")
     with pytest.raises(MissingDataError, match=r"m_judge\.jsonl, n_judge\.jsonl"):
         samples(tmp_path, ROW, judge_file="*_judge.jsonl")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "m_judge.jsonl").symlink_to(tmp_path / "m_judge.jsonl")
+    with pytest.raises(UsageError, match="leads out"):
+        samples(tmp_path / "in", ROW, judge_file="*_judge.jsonl")
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:

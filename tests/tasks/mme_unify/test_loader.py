@@ -236,12 +236,17 @@ def test_each_spelling_of_the_folders_is_found(file: str, place: str, tmp_path: 
     assert len(samples(tmp_path, file, {**CSQ, "data": data}, place=place)) == 1
 
 
-def test_a_file_that_is_missing_or_there_twice_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_there_twice_or_elsewhere_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match=r"Auxiliary_Lines\.\.json"):
         load(DataSource("t", tmp_path, options={"file": "al"}))
     samples(tmp_path, "csq", CSQ)
     with pytest.raises(UsageError, match="2 times"):
         samples(tmp_path, "csq", CSQ, place="Unify_Capability/Common_Sense_Question/Common_Sense_Question.json")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "Understanding").symlink_to(tmp_path)
+    (tmp_path / "Understanding_Unified.json").write_text("[]")
+    with pytest.raises(UsageError, match="leads out"):
+        load(DataSource("t", tmp_path / "in", options={"file": "understanding"}))
     with pytest.raises(UnknownNameError):
         load(DataSource("t", tmp_path, options={"file": "music"}))
     with pytest.raises(UnknownNameError):

@@ -1,6 +1,7 @@
 """Answer files of UEval's scripts: read as they are, written without loss, and of a scored run with their results."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.content.media import MAX_MEDIA_BYTES
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnsweredTask, AnswerPlace, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
 from mmeval.tasks.ueval.output_writing import write_output
@@ -104,13 +106,34 @@ def test_a_kind_whose_field_is_empty_was_not_asked_for(field: str, kind: str, tm
         read_output(file, text_field="", image_field="")
 
 
-@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png"])
-def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["../b.png", "/etc/hosts", "https://example.org/b.png", "link.png", "iVBOR" * 99])
+def test_a_path_that_leads_out_or_is_none_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "b.png").write_bytes(picture())
     (tmp_path / "out" / "link.png").symlink_to(tmp_path / "b.png")
     monkeypatch.chdir(tmp_path / "out")
     answers = read_output(written(tmp_path / "out", {"id": 1, "image_answer": [name]}))
+    with pytest.raises(UsageError, match="'1'"):
+        answer(answers)
+
+
+@pytest.mark.parametrize("name", ["answers.json", "answers_repeat1.json", MANIFEST])
+def test_a_file_that_is_a_link_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    written(folder, {"id": 1, "text_answer": "t"})
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(written(tmp_path, {"id": 1, "text_answer": "secret"}))
+    with pytest.raises(UsageError, match=f"{name!r} leads out"):
+        read_output(folder).model  # noqa: B018
+
+
+def test_a_picture_that_is_too_large_to_be_read_is_refused_with_the_id(tmp_path: Path) -> None:
+    answers = read_output(written(tmp_path, {"id": 1, "image_answer": ["b.png"]}))
+    os.truncate(tmp_path / "b.png", MAX_MEDIA_BYTES + 1)
+    assert answers.digest
     with pytest.raises(UsageError, match="'1'"):
         answer(answers)
 

@@ -141,6 +141,11 @@ def test_columns_of_paths_are_media_where_the_task_says_so(tmp_path: Path, writt
     )
 
 
+def test_media_beside_such_a_column_are_a_mapping(tmp_path: Path) -> None:
+    with pytest.raises(RowError, match=r"row 1: \"media\" is a list"):
+        list(dataset(tmp_path, {"input": "draw", "drawn": "a.png", "media": ["a.png"]}, media={"drawn": "images"}))
+
+
 @pytest.mark.parametrize("media", [["drawn"], {"drawn": "pictures"}, {"drawn": 1}])
 def test_what_a_column_holds_is_a_kind_with_a_number_or_its_plural(tmp_path: Path, media: Any) -> None:
     with pytest.raises(UsageError, match="dataset_kwargs: media"):

@@ -3,10 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import AutoTokenizer
 
+from mmeval.broker.broker import reasoning_apart
 from mmeval.content.media import Media
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.records import Request, Response, message
 from tests.support.local_models import answers, asked, changed, chat_of, copied, drawn, fault, loaded, says, started
 from tests.support.tiny_media import wav
@@ -157,6 +160,24 @@ def test_a_template_gets_its_values_with_a_warning_of_today(tmp_path: Path, capl
     for name in ("moood", "messages"):
         with pytest.raises(UsageError, match=f"reads no value '{name}'"):
             started(folder, chat_template_args={name: 1})
+
+
+def test_hidden_reasoning_is_found_where_the_template_opens_it_or_control_tokens_stand_around_it(
+    tmp_path: Path,
+) -> None:
+    folder = copied("llm", tmp_path)
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text() + "<think>\n")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["[THINK]", "[/THINK]"], special_tokens=True)
+    tokenizer.save_pretrained(folder)
+    backend = started(folder)
+    cut = says(backend, asked("Hi"))
+    assert cut.finish_reason == "length"
+    [thought] = reasoning_apart(given(cut)[0], "<think>", "</think>").parts
+    assert (thought.kind, len(thought.raw) > len("<think>")) == ("reasoning", True)
+    assert isinstance(backend.adapter, ChatAdapter)
+    assert backend.adapter.text_of(tokenizer("[THINK]hm[/THINK]so</s>").input_ids) == "[THINK]hm[/THINK]so"
 
 
 def test_a_model_without_random_draws_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

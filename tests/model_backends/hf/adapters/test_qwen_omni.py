@@ -206,3 +206,4 @@ def test_the_third_generation_speaks_with_the_voices_of_its_configuration_under_
     assert isinstance(newer.adapter, Qwen3OmniAdapter)
     assert newer.adapter.row(0, wanting("hm")).text == newer.adapter.row(0, asked("hm")).text
     assert newer.adapter.row(0, wanting("hm", system="Be brief.")).warnings == ()
+    assert kinds(says(newer, wanting("hm", Media.from_bytes(wav(16000, rate=16000)), drawn()))) == ["text", "audio"]

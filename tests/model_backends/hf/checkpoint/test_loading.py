@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
 from mmeval.model_backends.hf.checkpoint import loading as loading_module
-from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, loading
+from mmeval.model_backends.hf.checkpoint.loading import general_class, load_processor, load_weights, loading
 from tests.support.local_models import copied, files_of, rewritten, settings_for
 
 
@@ -40,6 +40,19 @@ def test_weights_are_ready_to_answer_with_the_same_digits(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
+    ("model_type", "class_name"),
+    [
+        ("llama", "AutoModelForCausalLM"),
+        ("llava", "AutoModelForMultimodalLM"),
+        ("audioflamingo3", "AutoModelForSeq2SeqLM"),
+    ],
+)
+def test_the_class_is_the_one_that_knows_the_type(model_type: str, class_name: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{model_type}"}}')
+    assert general_class(files_of(tmp_path), settings_for(tmp_path)).__name__ == class_name
+
+
+@pytest.mark.parametrize(
     ("spoil", "word"),
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "llm: "),
@@ -61,8 +74,9 @@ def test_missing_weights_are_not_filled_at_random(spoil: Callable[[Path], None],
     [
         ({"model_type": "of_tomorrow"}, "'of_tomorrow': "),
         ({"model_type": "of_tomorrow", "auto_map": {"AutoConfig": "own.Own"}}, "trust_remote_code=true"),
+        ({"model_type": "clap"}, "'clap' the library has no such class"),
     ],
-    ids=["unknown", "own code"],
+    ids=["unknown", "own code", "no chat model"],
 )
 def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes: dict[str, object], word: str) -> None:
     folder = copied("llm", tmp_path)
@@ -70,6 +84,18 @@ def test_an_unknown_model_is_refused_and_no_code_is_run(tmp_path: Path, changes:
     (folder / "own.py").write_text("raise SystemExit('this code was run')")
     with pytest.raises(UsageError, match=word):
         weights_of(folder)
+
+
+def test_a_tokenizer_with_code_of_its_own_is_refused_and_run_when_allowed(tmp_path: Path) -> None:
+    folder = copied("llm", tmp_path)
+    code = "from transformers import PreTrainedTokenizerFast\nclass Own(PreTrainedTokenizerFast):\n    pass\n"
+    (folder / "own.py").write_text(code)
+    own = {"AutoTokenizer": ["own.Own", "own.Own"]}
+    rewritten(folder / "tokenizer_config.json", tokenizer_class="Own", auto_map=own)
+    with pytest.raises(UsageError, match="trust_remote_code=true"):
+        load_processor(files_of(folder), settings_for(folder))
+    tokenizer = load_processor(files_of(folder), settings_for(folder, trust_remote_code=True))
+    assert type(tokenizer).__name__ == "Own"
 
 
 def test_a_processor_pads_left_and_needs_a_sound_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +135,8 @@ def test_an_unreadable_processor_is_one_message(name: str, spoil: Callable[[Path
         (RuntimeError("CUDA out of memory"), UsageError, "dtype=bfloat16"),
         (ImportError("needs flash_attn"), MissingError, r"needs flash_attn\)"),
         (OSError("no file named x"), MissingDataError, "fetch"),
+        (RuntimeError("PytorchStreamReader failed reading zip archive"), MissingDataError, "fetch"),
+        (ValueError("Couldn't instantiate the backend tokenizer from"), MissingDataError, "fetch"),
         (ValueError("strange"), UsageError, "files"),
     ],
     ids=repr,
@@ -119,6 +147,12 @@ def test_a_failure_is_one_message(tmp_path: Path, error: Exception, kind: type[M
         loading(files_of(tmp_path / "mine"), "its weights", settings_for(tmp_path)),
     ):
         raise error
+
+
+@pytest.mark.parametrize("device_map", ["cuda:7", "foo"])
+def test_a_place_that_does_not_exist_is_named(device_map: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"no device '{device_map}'"):
+        weights_of(copied("llm", tmp_path), device_map=device_map)
 
 
 def test_bars_of_the_library_are_hidden_and_come_back() -> None:

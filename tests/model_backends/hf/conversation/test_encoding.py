@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+import transformers
 
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.messages import Chat, Film
@@ -17,6 +18,15 @@ def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:
     assert encoded["attention_mask"][0].tolist() == [0] * (long - short) + [1] * short
     patches = 16
     assert (short, long) == (len(rows[0].text), len(rows[1].text) - len("<image>") + patches)
+
+
+def test_a_sound_is_as_long_as_its_processor_makes_it() -> None:
+    ears, tokenizer = transformers.WhisperFeatureExtractor(feature_size=128), chat_of("qwen2_audio").tokenizer
+    processor = transformers.AudioFlamingo3Processor(ears, tokenizer, audio_token="<|AUDIO|>")
+    sound = Chat(({"role": "user", "content": [{"type": "audio", "audio": np.zeros(16000, np.float32)}]},))
+    encoded = encode_rows(processor, [Row(n, asked("Hi"), sound, f"<|AUDIO|>{'Hi' * n}") for n in (1, 2)])
+    assert encoded["input_features"].shape == (2, 128, 3000)  # half a minute, as the model was taught
+    assert prompt_lengths(encoded) == [27, 29]
 
 
 class Recorder:

@@ -53,6 +53,7 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
     only_ends = SimpleNamespace(eos_token_id=END, pad_token_id=END, all_special_ids=[END])
     assert settle(model_with(GenerationConfig()), only_ends).pad == END
     assert settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad == 1
+    assert settle(model_with(GenerationConfig(pad_token_id=-1)), tokenizer(pad=PAD)).pad == PAD
     plain = GenerationConfig(num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False)
     assert settle(model_with(plain), tokenizer(pad=PAD)).left_out == ()
     asking = GenerationConfig(min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0})

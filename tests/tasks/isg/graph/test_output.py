@@ -12,6 +12,7 @@ from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks.isg.graph.output import write_questions
 from tests.support.answered import task_of
 
+ROW = {"Query": [{"type": "text", "content": "Draw \u2028 it."}], "Golden": [{"type": "text", "content": "So."}]}
 FAILED = ErrorInfo("timeout", "no reply")
 DAMAGED = Trial(Sample("9", (), fault="no JSON"), error=ErrorInfo("bad_sample", "no JSON"))
 
@@ -40,3 +41,15 @@ def test_a_run_without_questions_or_with_two_answers_to_a_row_is_refused(said: t
     tasks = tuple(task_of(f"ask{at}", (trial("1", one),)) for at, one in enumerate(said))
     with pytest.raises(UsageError):
         write_questions(AnsweredRun("m", tasks), tmp_path)
+
+
+@pytest.mark.parametrize(("number", "written"), [("NaN", None), ("-Infinity", None), ("1e999", None), ("7", 7)])
+def test_a_number_that_json_cannot_hold_is_null_among_the_questions(
+    number: str, written: int | None, tmp_path: Path
+) -> None:
+    sample = Sample("0001", (), metadata={"category": "HowTo", "row": ROW})
+    trial = Trial(sample, output=Interleaved.from_text(f'{{"image_qa": [{{"id": {number}, "Question": "\\ud800"}}]}}'))
+    done = write_questions(AnsweredRun("m", (task_of("isg_graph", [trial]),)), tmp_path)
+    (line,) = (tmp_path / "ISG-Bench.jsonl").read_bytes().splitlines()
+    predict = {"image_qa": [{"id": written, "Question": "\ud800"}]}
+    assert (done.answers, json.loads(line)) == (1, {"id": "0001", "Category": "HowTo", **ROW, "predict": predict})

@@ -149,9 +149,24 @@ def test_repeats_are_in_files_of_their_own(tmp_path: Path) -> None:
 def test_a_path_that_leads_out_is_refused_and_an_absolute_one_inside_is_read(tmp_path: Path) -> None:
     inside = str(tmp_path / "gen" / "7.png")
     assert shown(answer(opened(tmp_path, {**TIG, "output": inside}), sample(TIG, "tig"))) == ["<image>"]
-    for path in ("../7.png", "/etc/hostname"):
+    for path in ("../7.png", "/etc/hostname", "iVBOR" * 99):
+        answers = opened(tmp_path, {**TIG, "output": path})
+        assert answers.digest
         with pytest.raises(UsageError, match="row 1"):
-            opened(tmp_path, {**TIG, "output": path}).answer("t", sample(TIG, "tig"), 0)
+            answers.answer("t", sample(TIG, "tig"), 0)
+
+
+def test_a_result_file_that_is_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    opened(tmp_path, SIPU)
+    (tmp_path / "in" / "a.json").symlink_to(tmp_path / "results.json")
+    with pytest.raises(UsageError, match=r"'a\.json' leads out"):
+        read_output(tmp_path / "in")
+
+
+def test_a_row_whose_own_key_is_damaged_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"results\.json, row 2: 'mmeval'"):
+        opened(tmp_path, SIPU, {**SIPU, "mmeval": []})
 
 
 def test_other_answers_are_another_model(tmp_path: Path) -> None:

@@ -108,6 +108,8 @@ def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(tmp_path:
     assert len((place / "answers.jsonl").read_text().splitlines()) == 1
     assert [response_to(answers, number).error for number in "123"] == [None, FAILED, unasked]
     assert answers.counts == {str(tmp_path / "m"): 3}
+    export_unim(tmp_path / "failed", unim_task([FAILED]))
+    assert response_to(read_output(tmp_path / "failed")).error == FAILED
 
 
 def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(tmp_path: Path) -> None:
