@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from mmeval.content import Interleaved, Media, PartKind
+from mmeval.content import Interleaved, Media, Part, PartKind
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
 from mmeval.records import Score, Trial
 
@@ -16,12 +16,21 @@ Missing = Literal["zero", "dropped"]
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
     """The media of a kind in order; those named twice by the same number count once."""
-    found: dict[tuple[str, object], Media] = {}
+    return tuple(part.media for _, part in labelled(content, kind) if part.media is not None)
+
+
+def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
+    """The parts of a kind in order, by the number of their tag or else by place (``image1``).
+    One named twice by the same number counts once; a tag alone is a part, too, unless there is one with its number."""
+    found: dict[tuple[str, str], tuple[str, Part]] = {}
     for at, part in enumerate(content.parts):
-        if part.kind == kind and part.media is not None:
+        if part.kind == kind:
             numbered = part.label[-1:].isdigit()
-            found.setdefault((part.label, part.media.sha256) if numbered else ("", at), part.media)
-    return tuple(found.values())
+            label = part.label if numbered else f"{kind}{len(found) + 1}"
+            body = part.media.sha256 if part.media is not None else part.text or ""
+            found.setdefault((label, body) if numbered else ("", str(at)), (label, part))
+    whole = {label for label, part in found.values() if not part.dangling}
+    return [(label, part) for label, part in found.values() if not part.dangling or label not in whole]
 
 
 def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from mmeval.errors import (
     AmbiguousNameError,
@@ -58,6 +58,7 @@ PluginGroup = Literal[
     "mmeval.formats",
 ]
 GROUPS: tuple[PluginGroup, ...] = get_args(PluginGroup)
+T = TypeVar("T")
 
 SCRIPT = "script"
 """The distribution name for what this process has registered itself."""
@@ -164,6 +165,14 @@ def load(group: PluginGroup, name: str) -> Any:
         "Correct, reinstall or remove that package.",
         name=name,
     ) from failure.error
+
+
+def load_as(group: PluginGroup, name: str, kind: type[T], how_to: str) -> T:
+    """Load a plugin that must be of a class. Raises as ``load``, and PluginError for another one."""
+    found = load(group, name)
+    if not isinstance(found, kind):
+        raise PluginError(f"the plugin {name!r} ({group}) is a {type(found).__name__}; {how_to}", name=name)
+    return found
 
 
 def _find(group: PluginGroup, name: str) -> EntryPoint:

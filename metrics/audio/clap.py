@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.errors import MmevalError, UsageError
 from mmeval.metric import HubModel, loaded, metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Count, clip, resampled, the_only_clip
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
 from mmeval.records import Score, Trial
-from mmeval.system import need
+from mmeval.system import OneOrMore, need
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
@@ -66,7 +66,10 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
     batch=16,
 )
 def clap_similarity(
-    trials: Sequence[Trial], *, model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME, nearest: Count = NEAREST
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME,
+    nearest: OneOrMore = NEAREST,
 ) -> list[Score]:
     """How alike the answer's sound is to the sounds of the sample's references.
     The mean of the largest cosines between their embeddings by CLAP.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, decoded_once
 from mmeval.metrics.produced import decoded, the_only_medium, wrong
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,14 +19,6 @@ RATE = 22050
 """Hz."""
 MODEL_NEEDS = ("torch:hf", "transformers:hf")
 """What a metric that gives the clip to a model imports, for ``@metric(needs=...)``."""
-
-
-Count = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
-"""A switch that counts samples, frames or seconds."""
-
-
-Positive = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0")]
-"""A switch in seconds, hertz or decibels below the loudest frame."""
 
 
 def _size(samples: Samples) -> int:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import RATE, Count, Positive, the_only_clip
+from mmeval.metrics.audio.clips import RATE, the_only_clip
 from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
 from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import AboveZero, OneOrMore
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
@@ -49,12 +50,12 @@ def intensity(
     intensity_key: str = "intensity",
     steepness: float = 0.18,
     error: float = 0.04,
-    seconds: Count = LONGEST,
-    distance: Count = 4,
-    margin: Count = 5,
-    top_db: Positive = TRIM_DB,
-    frame: Count = FRAME,
-    hop: Count = HOP,
+    seconds: OneOrMore = LONGEST,
+    distance: OneOrMore = 4,
+    margin: OneOrMore = 5,
+    top_db: AboveZero = TRIM_DB,
+    frame: OneOrMore = FRAME,
+    hop: OneOrMore = HOP,
     short_end: ShortEnd = "nothing",
 ) -> Score:
     """1 when the sound fades in or out at its start or end as the row asks, else 0.

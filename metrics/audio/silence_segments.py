@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mmeval.metric import metric
 from mmeval.metrics.audio import silence
-from mmeval.metrics.audio.clips import Count, Positive, the_only_clip
+from mmeval.metrics.audio.clips import the_only_clip
 from mmeval.records import Score, Trial
+from mmeval.system import AboveZero, OneOrMore
 
 
 @metric(
@@ -16,11 +17,11 @@ from mmeval.records import Score, Trial
 def silence_segments(
     trial: Trial,
     *,
-    segments: Count = 2,
+    segments: OneOrMore = 2,
     gap: float = 1.0,
-    top_db: Positive = silence.SPLIT_DB,
-    frame: Count = silence.FRAME,
-    hop: Count = silence.HOP,
+    top_db: AboveZero = silence.SPLIT_DB,
+    frame: OneOrMore = silence.FRAME,
+    hop: OneOrMore = silence.HOP,
 ) -> Score:
     """1 when pauses divide the answer's sound into as many segments as wanted, else 0.
 

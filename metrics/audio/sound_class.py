@@ -9,11 +9,12 @@ from mmeval.errors import MmevalError
 from mmeval.metric import metric
 from mmeval.metrics.audio import silence, windows
 from mmeval.metrics.audio.clap import CLAP, CLAP_NAME, NEAREST, embeddings, nearest_mean
-from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, the_only_clip
+from mmeval.metrics.audio.clips import MODEL_NEEDS, the_only_clip
 from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import AboveZero, OneOrMore
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
@@ -76,11 +77,11 @@ def sound_class(
     window: Window = "whole",
     threshold: float = 0.68,
     exclude: bool = False,
-    nearest: Count = NEAREST,
-    seconds: Count = windows.LONGEST,
+    nearest: OneOrMore = NEAREST,
+    seconds: OneOrMore = windows.LONGEST,
     short: Short = "whole",
     gap: float = 1.0,
-    top_db: Positive = silence.SPLIT_DB,
+    top_db: AboveZero = silence.SPLIT_DB,
     target_key: str = "target",
     start_key: str = "start",
     end_key: str = "end",

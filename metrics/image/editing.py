@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import (
@@ -15,7 +15,7 @@ from mmeval.metrics.image.pictures import (
 )
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import OneOrMore
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,7 +41,7 @@ class Box(NamedTuple):
     bottom: int
 
 
-Margin = Annotated[int, Checked(lambda value: "" if value >= 1 else "at least 1")]
+Margin = OneOrMore
 
 
 @metric(
@@ -95,7 +95,7 @@ def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox",
     if box.left >= box.right or box.top >= box.bottom:
         return Score.unscored(f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}")
     edited = the_only(trial)
-    return edited if isinstance(edited, Score) else Edit(resized(edited, original, FILTER), original, box)
+    return edited if isinstance(edited, Score) else Edit(resized(edited, original.shape[:2], FILTER), original, box)
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:

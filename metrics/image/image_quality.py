@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, within
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import picture, stored_rgb
+from mmeval.metrics.image.pictures import resized, stored_rgb
 from mmeval.metrics.image.quality.niqe import niqe_of
 from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
+from mmeval.system import AboveZero, ZeroOrMore
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
@@ -21,8 +21,6 @@ SHORTEST_SIDE = 192
 """The shortest side, in pixels, of a picture that is not enlarged: two patches of NIQE."""
 WORST_NIQE = 10.0
 """The distance at which the quality becomes 0."""
-Positive: TypeAlias = Annotated[float, Checked(lambda value: "" if value > 0 else "a number above 0")]
-Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")]
 
 
 @metric(
@@ -38,8 +36,8 @@ def image_quality(
     trial: Trial,
     *,
     method: Literal["niqe", "released"] = "niqe",
-    worst: Positive = WORST_NIQE,
-    short_side: Side = SHORTEST_SIDE,
+    worst: AboveZero = WORST_NIQE,
+    short_side: ZeroOrMore = SHORTEST_SIDE,
     unreadable: Unreadable = "zero",
 ) -> Score:
     """The mean quality of an answer's pictures: how close to undamaged photographs.
@@ -73,7 +71,7 @@ def image_quality(
         pixels = stored_rgb(media)
         height, width = enlarged_size(pixels, short_side)
         within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
-        near = niqe_of(enlarged(pixels, height, width))
+        near = niqe_of(resized(pixels, (height, width), "BICUBIC"))
         evidence = {**near.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
         if near.niqe is None:
             return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=near.fault)
@@ -95,13 +93,3 @@ def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
         return height, width
     longer = round(max(height, width) * short_side / shorter)
     return (short_side, longer) if height == shorter else (longer, short_side)
-
-
-def enlarged(pixels: Pixels, height: int, width: int) -> Pixels:
-    """A picture in another size (bicubic)."""
-    if pixels.shape[:2] == (height, width):
-        return pixels
-    import numpy
-    from PIL import Image
-
-    return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling.BICUBIC))

@@ -129,14 +129,14 @@ def _pair(found: Media, wanted: Media, number: int, measure: Measure, smallest: 
     return answer if isinstance(answer, Score) else measure(answer, reference)
 
 
-def resized(pixels: Pixels, like: Pixels, filter: str) -> Pixels:
-    """A picture in another's size; ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC``."""
-    if pixels.shape == like.shape:
+def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
+    """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC``, ``BILINEAR``."""
+    if pixels.shape[:2] == size:
         return pixels
     import numpy
     from PIL import Image
 
-    height, width = like.shape[:2]
+    height, width = size
     return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling[filter]))
 
 

@@ -98,6 +98,6 @@ def likeness(
 
 def _same_size(answer: Pixels, reference: Pixels, sizes: Sizes) -> tuple[Numbers, Numbers]:
     if answer.shape == reference.shape or sizes == "reference":
-        return resized(answer, reference, FILTER), reference
+        return resized(answer, reference.shape[:2], FILTER), reference
     one, other = at_smaller_size(answer, reference)
     return one * 255, other * 255

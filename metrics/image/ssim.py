@@ -41,7 +41,7 @@ def ssim(trial: Trial) -> Score:
 
     Evidence: ``ssim``, the value of each pair.
     """
-    return compared(trial, "ssim", lambda one, other: ssim_of(resized(one, other, FILTER), other), SMALLEST)
+    return compared(trial, "ssim", lambda one, other: ssim_of(resized(one, other.shape[:2], FILTER), other), SMALLEST)
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part
+from mmeval.content import Media, Part
 from mmeval.decode import OFFICE, document_start
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
@@ -23,8 +22,9 @@ from mmeval.metrics.judged.quality_grades import (
     judged_together,
     shown_start,
 )
+from mmeval.metrics.produced import labelled
 from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
@@ -87,7 +87,7 @@ def code_quality(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    pieces = pieces_of(trial.output)
+    pieces = labelled(trial.output, "code")
     if not pieces:
         return nothing_of("code")
     scale = GRADES if rubric == "grade" else RELEASED
@@ -95,23 +95,6 @@ def code_quality(
     asking = _Asking(judge, scale, written, fence, unreadable)
     items = [(label, asking.item(part)) for label, part in pieces]
     return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
-
-
-def pieces_of(answer: Interleaved) -> list[tuple[str, Part]]:
-    """The pieces of code in order, by the number of their tag or else by place.
-    One named twice counts once; a tag without code is a piece, too, unless there is code with its number."""
-    found: dict[tuple[str, str], tuple[str, Part]] = {}
-    for at, part in enumerate(answer.parts):
-        if part.kind == "code":
-            numbered = part.label[-1:].isdigit()
-            label = part.label if numbered else f"code{len(found) + 1}"
-            found.setdefault((label, _content(part)) if numbered else ("", str(at)), (label, part))
-    given = {label for label, part in found.values() if not part.dangling}
-    return [(label, part) for label, part in found.values() if not part.dangling or label not in given]
-
-
-def _content(part: Part) -> str:
-    return part.media.sha256 if part.media is not None else part.text or ""
 
 
 class _Asking(NamedTuple):

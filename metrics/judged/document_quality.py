@@ -12,7 +12,6 @@ from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
 from mmeval.metrics.document.routes import Extraction, markdown_route
-from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
@@ -33,7 +32,7 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.program import Call, JudgePrompt, Program, Reply, Role, ask_all
+from mmeval.program import Call, JudgePrompt, Program, Reply, Role, Written, ask_all
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]

@@ -10,7 +10,7 @@ from mmeval.content import PartKind
 from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
 from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.captions.captioned import without_captions
-from mmeval.metrics.judged.captions.captioning import CaptionForm, CaptionPrompt, Written, captioned_all
+from mmeval.metrics.judged.captions.captioning import CaptionForm, CaptionPrompt, captioned_all
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, weighted, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
@@ -24,7 +24,7 @@ from mmeval.metrics.judged.unim_grades import (
     raw_votes,
     share,
 )
-from mmeval.program import JudgePrompt, Program, Reply, Role, ask_all
+from mmeval.program import JudgePrompt, Program, Reply, Role, Written, ask_all
 from mmeval.records import Score, Trial
 from mmeval.system import Share
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mmeval.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -33,7 +33,7 @@ def judge_choice(
     show_references: bool = False,
     media: bool = True,
     repeats: Repeats = 1,
-    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "question", "options")] = "judge_choice",
+    prompt: Annotated[Written, JudgePrompt(*NAMES, "question", "options")] = "judge_choice",
 ) -> Program[Score]:
     """1 when the judge chooses the wanted option, else 0; or its value in ``values``.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from mmeval.judge import Combine, Number, Question, Repeats, ReplyForm, Text, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -44,7 +44,7 @@ def judge_grade(
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "criterion", "levels")] = "judge_grade",
+    prompt: Annotated[Written, JudgePrompt(*NAMES, "criterion", "levels")] = "judge_grade",
 ) -> Program[Score]:
     """The grade that a judge gives, from the lowest level (0) to the highest (1).
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, YesNo, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 from mmeval.system import OptionalShare
 
@@ -30,7 +29,7 @@ def judge_yes_no(
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "majority",
-    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "question")] = "judge_yes_no",
+    prompt: Annotated[Written, JudgePrompt(*NAMES, "question")] = "judge_yes_no",
 ) -> Program[Score]:
     """1 when the judge answers the question as is wanted, else 0.
 

@@ -13,7 +13,7 @@ from mmeval.metric import metric
 from mmeval.metrics.judged.judge_yes_no import FORM
 from mmeval.metrics.judged.material import another, as_the_reference, asked_of, label_fault
 from mmeval.metrics.judged.reading import Lost
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
 MOST_PARTS = 10_000
@@ -71,7 +71,7 @@ def question_graph(
     lost: Lost = "unscored",
     show_input: bool = False,
     repeats: Repeats = 1,
-    prompt: Annotated[str | Mapping[str, Any], JudgePrompt("answer", "input", "question", "shown")] = "question_graph",
+    prompt: Annotated[Written, JudgePrompt("answer", "input", "question", "shown")] = "question_graph",
 ) -> Program[Score]:
     """The share of the row's questions to which a judge answers yes.
 

@@ -10,7 +10,7 @@ from mmeval.content import PART_KINDS, Interleaved
 from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, label_fault, material
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import CAUSES, Sample, Score, Trial
 
 Side = Literal["all", "text", "media"]
@@ -54,7 +54,7 @@ def rubric_judge(
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "majority",
-    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
+    prompt: Annotated[Written, JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
 ) -> Program[Score]:
     """The weighted share of the row's criteria that a judge finds met.
 

@@ -10,11 +10,11 @@ from mmeval.content import Interleaved, PartKind
 from mmeval.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.captions.captioned import without_captions
-from mmeval.metrics.judged.captions.captioning import CaptionPrompt, Written, captioned_all
+from mmeval.metrics.judged.captions.captioning import CaptionPrompt, captioned_all
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"

@@ -7,7 +7,6 @@ from typing import Annotated
 from mmeval.content import Interleaved, Part, render
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
@@ -22,7 +21,7 @@ from mmeval.metrics.judged.quality_grades import (
 )
 from mmeval.metrics.judged.unim_grades import share
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 LABEL = "text1"

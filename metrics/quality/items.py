@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.metrics.produced import labelled
 from mmeval.records import CAUSES, Cause, Score, Trial
 
 ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason", "left_out"
@@ -61,17 +62,8 @@ class ItemScore:
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
-    """The items of a kind in order, numbered by tag or else by place (``image1``).
-    One named twice by the same number counts once; a tag without a file is an item, too."""
-    found: dict[tuple[str, str | int], Item] = {}
-    for at, part in enumerate(content.parts):
-        if part.kind == kind:
-            numbered = part.label[-1:].isdigit()
-            label = part.label if numbered else f"{kind}{len(found) + 1}"
-            sha256 = "" if part.media is None else part.media.sha256
-            found.setdefault((label, sha256) if numbered else ("", at), Item(label, part.media))
-    with_files = {item.label for item in found.values() if item.media is not None}
-    return tuple(item for item in found.values() if item.media is not None or item.label not in with_files)
+    """The items of a kind, as ``labelled`` gives them."""
+    return tuple(Item(label, part.media) for label, part in labelled(content, kind))
 
 
 def quality_of_media(

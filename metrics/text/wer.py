@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import Literal
 
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
+from mmeval.metrics.text.normalisers import NO_PUNCTUATION
 from mmeval.records import Score, Trial
 
 Normaliser = Literal["basic", "none"]
@@ -56,7 +55,7 @@ def _blanks(text: str) -> str:
 
 
 def _basic(text: str) -> str:
-    return _blanks(re.sub(f"[{re.escape(string.punctuation)}]", "", text.casefold()))
+    return _blanks(text.casefold().translate(NO_PUNCTUATION))
 
 
 _NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"basic": _basic, "none": _blanks}

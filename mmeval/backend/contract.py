@@ -126,13 +126,6 @@ class LocalWork(Protocol):
     def usual_connections(self) -> int: ...
 
 
-class MachineCheck(Protocol):
-    """A class of backends that needs something of the machine, which ``mmeval doctor`` looks at.
-    ``check_machine`` gives what is there, and raises MissingError for what is not."""
-
-    def check_machine(self) -> str: ...
-
-
 @runtime_checkable
 class Parallel(Protocol):
     """A batch backend that may be copied.
@@ -190,8 +183,8 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
     return tuple(backend.workers) if isinstance(backend, Parallel) and isinstance(backend, BatchBackend) else ()
 
 
-def billed_name(identity: Mapping[str, Any]) -> str:
-    """The name for the price of a backend's calls: its model, else its own name."""
+def asked_model(identity: Mapping[str, Any]) -> str:
+    """What a backend calls its model; its own name where it has none. Verdicts and prices name it."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 
 

@@ -32,6 +32,7 @@ from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
 from mmeval.system.extras import absent
+from mmeval.wording import counted
 
 FRAMES = 8
 """Frames of a video, at even distances."""
@@ -165,8 +166,8 @@ def _frames(media: Media, limits: DecodeLimits, count: int = FRAMES) -> tuple[li
     from PIL import Image
 
     frames = even_frames(media, count, limits=limits)
-    shown = "1 frame" if len(frames) == 1 else f"{len(frames)} frames"
-    return [media_part(png(Image.fromarray(frame.rgb))) for frame in frames], f"{shown}, without sound,"
+    shown = [media_part(png(Image.fromarray(frame.rgb))) for frame in frames]
+    return shown, f"{counted(len(shown), 'frame')}, without sound,"
 
 
 def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from mmeval import plugins
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
-from mmeval.errors import PluginError
 from mmeval.program.calls import Accept, Call, Reply, Role
 from mmeval.records.request import GenerationParams
 
@@ -75,9 +74,4 @@ class Tool:
 
 def load_tool(name: str) -> Tool:
     """A tool by its name. Raises UnknownNameError, or PluginError for what is no tool."""
-    tool = plugins.load("mmeval.tools", name)
-    if not isinstance(tool, Tool):
-        raise PluginError(
-            f"the plugin {name!r} (mmeval.tools) is {type(tool).__name__}, not a mmeval.backend.tool.Tool"
-        )
-    return tool
+    return plugins.load_as("mmeval.tools", name, Tool, "make it a mmeval.backend.Tool")

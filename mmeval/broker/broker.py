@@ -30,6 +30,7 @@ from mmeval.store.journal import Journal, JournalEntry
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.ticket import NO_TICKET, Ticket
 from mmeval.system.json_lines import to_line
+from mmeval.wording import shortened
 
 T = TypeVar("T")
 
@@ -468,8 +469,7 @@ def fault_of(call: Call, response: Response) -> str:
 
 def refused(response: Response, fault: str) -> Response:
     """An unacceptable reply as a failure; its cost and its source stay."""
-    said = " ".join(response.text.split())
-    said = said if len(said) <= MAX_EXCERPT_CHARS else said[:MAX_EXCERPT_CHARS] + "..."
+    said = shortened(" ".join(response.text.split()), MAX_EXCERPT_CHARS)
     error = ErrorInfo("bad_reply", f"{fault}; the reply was {said!r}")
     return replace(response, output=None, error=error, finish_reason="error")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from mmeval.backend.sendable import missing
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import Caught
-from mmeval.program.calls import Call, CallFailed, Program, Reply
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.response import Response
 
 Standing = Literal["kept", "open", "unaskable"]
@@ -35,7 +35,7 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
     sent: Any = None
     while True:
         try:
-            asked = program.send(sent)
+            asked = next_asked(program, sent)
         except StopIteration:
             return
         calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]

@@ -22,7 +22,7 @@ from mmeval.backend.contract import (
     SampleBackend,
     Startable,
     WholeAnswers,
-    billed_name,
+    asked_model,
 )
 from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import Answerer, Batcher
@@ -101,7 +101,7 @@ class BackendRuntime:
         self.capabilities = backend.capabilities
         self.identity = dict(backend.identity)
         self.mark = mark_of(self.identity)
-        self.billed = billed_name(self.identity)
+        self.billed = asked_model(self.identity)
         self.samples = backend if isinstance(backend, SampleBackend) else None
         self.in_place = self.samples is not None and not isinstance(backend, WholeAnswers)
         """Whether the media of its answers are files of the data set, which stay where they are."""

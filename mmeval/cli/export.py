@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import export
-    from mmeval.results.stored_run import StoredRun
+    from mmeval.results.stored_run import StoredRun, run_folder
 
     if not args.format:
         known = ", ".join(plugins.names("mmeval.formats"))
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     form = load_format(args.format)
     if form.write is None:
         raise UsageError(f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}")
-    stored = StoredRun(args.folder.expanduser())
+    stored = StoredRun(run_folder(args.folder))
     try:
         into = Path(args.output_path).expanduser() / file_name(stored.model)
         done = export(stored, form, into, tasks=split_names(args.tasks), force=values.switch(args.force))

@@ -25,9 +25,10 @@ from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
 from mmeval.report.terminal import print_text
 from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
-from mmeval.results.stored_run import StoredRun, runs_below
+from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.settings import values
-from mmeval.system.json_lines import damage_notes, write_atomic
+from mmeval.system.folders import write_atomic
+from mmeval.system.json_lines import damage_notes
 from mmeval.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written.
     The exit code is EXIT_INCOMPLETE where something of the runs could not be shown."""
     formats = _formats(args.format, layout=bool(args.layout))
-    folders = [_run_folder(folder) for folder in args.folders]
+    folders = [*map(run_folder, args.folders)]
     into = Path(args.output_path).expanduser() if args.output_path else None
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):
@@ -103,18 +104,6 @@ def _formats(text: str | None, *, layout: bool) -> list[str]:
     if not names:
         raise UsageError(f"{there}; name one")
     return names
-
-
-def _run_folder(folder: Path) -> Path:
-    """The folder of a run: as it is given, or the only one below it."""
-    folder = folder.expanduser()
-    if (folder / "run.json").exists():
-        return folder
-    below = runs_below(folder)
-    if len(below) != 1:
-        return folder  # opening it raises the error that names them
-    log.info("the run below %s is %s", folder, below[0])
-    return below[0]
 
 
 def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> bool:

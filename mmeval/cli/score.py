@@ -44,13 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
+    from mmeval.results.stored_run import run_folder
     from mmeval.settings.report_options import refuse_taken
 
     settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
-    return _score(args.folder, settings)
+    return _score(run_folder(args.folder), settings)
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:

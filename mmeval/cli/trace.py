@@ -45,16 +45,18 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from mmeval.program.calls import MODEL
     from mmeval.rescore.trace import trace_json, traced
+    from mmeval.results.stored_run import run_folder
     from mmeval.run.options import BackendSpec
     from mmeval.settings.role_flags import recorded_roles
     from mmeval.store.run_folder import RunFolder
 
-    settings = RunFolder.read_record(args.folder).get("settings", {})
+    folder = run_folder(args.folder)
+    settings = RunFolder.read_record(folder).get("settings", {})
     model = BackendSpec(settings.get("model", ""), settings.get("model_args", {}))
     tokens = settings.get("max_tokens_per_answer")
     limits = AnswerLimits(settings.get("max_calls_per_answer", MAX_CALLS), tokens)
     specs = {MODEL: model, **recorded_roles(settings)}
-    steps = traced(args.folder, specs, limits, task=args.task, sample=args.sample, repeat=args.repeat)
+    steps = traced(folder, specs, limits, task=args.task, sample=args.sample, repeat=args.repeat)
     if args.json:
         print_text(json.dumps(trace_json(steps), ensure_ascii=False, indent=1) + "\n")
     else:

@@ -53,18 +53,17 @@ def dispatch(argv: Sequence[str]) -> int:
     module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
-    simple = not parser.knows("--verbosity")
+    flag, simple = BY_NAME["verbosity"], not parser.knows("--verbosity")
     if simple:
-        flag = BY_NAME["verbosity"]
-        parser.add_argument("-v", "--verbosity", default="", metavar=flag.metavar, help=flag.help)
+        add_flags(parser, (flag,))
     args = parser.read(rest)
     args.argv = list(argv)
     if simple:
         from mmeval.report.log import begin_log
-        from mmeval.settings.values import level
+        from mmeval.settings.resolve import resolve
 
-        spelt = args.verbosity or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
-        begin_log(level(spelt), os.environ)
+        given = {flag.name: getattr(args, flag.name, None)}
+        begin_log(resolve((flag,), given, os.environ)[flag.name].value, os.environ)
     try:
         code: int = module.run(args)
     except SystemExit as stop:  # the command line is read already: a plugin tried to end the process

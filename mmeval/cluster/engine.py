@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
-from mmeval.errors import UsageError, did_you_mean
-from mmeval.system.arguments import Checked, Hint, fault_of
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.system.arguments import Checked, Hint, ZeroOrMore, fault_of
 
 LOCAL, RAY = "local", "ray"
 _Amount = Annotated[float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")]
@@ -26,7 +26,7 @@ _ARGUMENTS: Mapping[str, Hint] = {
     ],
     "cpus": _Amount,
     "gpus": _Amount,
-    "score_workers": Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")],
+    "score_workers": ZeroOrMore,
 }
 """What may be written for each field."""
 
@@ -47,15 +47,10 @@ class RayEngine:
 
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
-        """Raises UsageError for an argument that it does not have, and for one that is out of range."""
+        """Raises UnknownNameError for an argument that it does not have, UsageError for one that is out of range."""
         for name, value in args.items():
             if name not in _ARGUMENTS:
-                known = list(_ARGUMENTS)
-                raise UsageError(
-                    f"the engine ray has no argument {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}",
-                    name=name,
-                    known=known,
-                )
+                raise UnknownNameError("argument of ray", name, _ARGUMENTS, f"It takes: {', '.join(_ARGUMENTS)}.")
             if fault := fault_of(value, _ARGUMENTS[name]):
                 raise UsageError(f"{name} {fault}", name=name)
         return cls(**{**args, **({"workers": None} if args.get("workers") == "auto" else {})})

@@ -12,6 +12,7 @@ from mmeval.records.digests import digest
 from mmeval.report.numbers import NumberRow
 from mmeval.results.compare import differences, judges_of, metric_of
 from mmeval.results.groups import tasks_inside
+from mmeval.wording import printable
 
 SHOWN = 60
 """Characters of a value that are shown."""
@@ -172,13 +173,10 @@ def _shortly(before: Any, now: Any) -> tuple[str, str]:
         pairs = [(_shortly(before.get(name), now.get(name)), name) for name in names[:3]]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         texts = [", ".join(f"{name} {pair[side]}" for pair, name in pairs) + more for side in (0, 1)]
-        return _cut(texts[0]), _cut(texts[1])
-    return _cut(_word(before)), _cut(_word(now))
+    else:
+        texts = [_word(before), _word(now)]
+    return printable(texts[0], limit=SHOWN), printable(texts[1], limit=SHOWN)
 
 
 def _word(value: Any) -> str:
     return "none" if value in (None, {}) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

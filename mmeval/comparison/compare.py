@@ -27,7 +27,7 @@ from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
 from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page.writer import names_of
-from mmeval.results.stored_run import StoredRun
+from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.wording import split_names
 
 Across = Literal["judge", "definition", "protocol"]
@@ -141,7 +141,7 @@ def compare(
     options = Options(names[0], names[1], by, names[2], correction, alpha, power, detect, margins)
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
-    stored = [StoredRun(Path(run).expanduser()) for run in runs]
+    stored = [StoredRun(run_folder(Path(run))) for run in runs]
     for run in stored:
         if not run.results:
             raise UsageError(f"{run.folder} has no results yet: mmeval score {run.folder} gives its numbers")

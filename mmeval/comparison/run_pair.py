@@ -21,7 +21,7 @@ from mmeval.comparison.statistics import Paired, Part, compare_by_draws, compare
 from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow, groups_of, results_of
-from mmeval.results.compare import differences, metric_of, unlike
+from mmeval.results.compare import differences, metric_of, range_of, unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun
 
@@ -87,7 +87,7 @@ class ComparedRun:
             found = self.tasks.get(task)
             numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
             outputs = {name: one for one in numbers if not one.get("of_averages") for name in one["outputs"]}
-            ranges = {name: _range(one) for name, one in outputs.items() if name in self.wanted.get(task, ())}
+            ranges = {name: range_of(one) for name, one in outputs.items() if name in self.wanted.get(task, ())}
             self._scores[task] = None if found is None else TaskScores(self.run, found, ranges, self._label)
         return self._scores[task]
 
@@ -134,11 +134,6 @@ class ComparedRun:
         if "profile" in inspect.signature(found).parameters:
             options = {"profile": metric.get("profile", "standard"), **options}
         return found, options
-
-
-def _range(metric: Mapping[str, Any]) -> Interval:
-    spread = metric.get("range")
-    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
 
 
 class RunPair:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.backend.contract import AnyBackend, asked_model
 from mmeval.broker.runtime import BackendRuntime
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
@@ -57,7 +57,7 @@ class BudgetSpentError(MmevalError):
 def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to add."""
     billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
-    payees = [Payee(role, billed_name(one), address=str(one.get("base_url", ""))) for role, one in billed.items()]
+    payees = [Payee(role, asked_model(one), address=str(one.get("base_url", ""))) for role, one in billed.items()]
     _prices_of(payees, limits, prices)
 
 

@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from mmeval.dataset.archive import unpacked
     from mmeval.dataset.contract import Dataset, DataSource, Loader
     from mmeval.dataset.hub_cache import cached_snapshot
-    from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder, read_sample
-    from mmeval.dataset.loaders.media_columns import with_media
+    from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder
+    from mmeval.dataset.loaders.parquet_rows import parquet_file
+    from mmeval.dataset.loaders.row import row_id
     from mmeval.dataset.loaders.row_files import read_jsonl, row_files
     from mmeval.dataset.loaders.same_stem import FoundMedia, SameStem
     from mmeval.dataset.sampling import Subset
@@ -24,11 +25,11 @@ __all__ = [
     "SameStem",
     "Subset",
     "cached_snapshot",
+    "parquet_file",
     "read_jsonl",
-    "read_sample",
     "row_files",
+    "row_id",
     "unpacked",
-    "with_media",
 ]
 
 __getattr__, __dir__ = door(__name__)

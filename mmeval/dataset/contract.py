@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from mmeval.errors import UnknownNameError
 from mmeval.records.sample import Sample
 
 
@@ -27,6 +28,12 @@ class DataSource:
     options: Mapping[str, Any] = field(default_factory=dict)
     repo: str = ""
     revision: str = ""
+
+    def check_options(self, known: Sequence[str], hint: str = "") -> None:
+        """Raises UnknownNameError for an option that is none of these."""
+        for option in self.options:
+            if option not in known:
+                raise UnknownNameError("key of dataset_kwargs", option, known, hint or f"It takes: {', '.join(known)}.")
 
 
 class Dataset(Protocol):

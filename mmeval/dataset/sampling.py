@@ -15,6 +15,7 @@ from typing import Any
 
 from mmeval.errors import UsageError
 from mmeval.records.sample import Sample
+from mmeval.wording import some
 
 FEWER = "data"
 """In ``Subset.how``: no flag left samples out, the data hold fewer than the task file expects."""
@@ -88,7 +89,7 @@ class Draw:
     def _check_labels(self, known: Collection[str]) -> None:
         """Raises UsageError for labels that no sample has."""
         if missing := sorted(set(self.labels).difference(known)):
-            listed = ", ".join(sorted(known)[:_NAMED_LABELS]) + (", ..." if len(known) > _NAMED_LABELS else "")
+            listed = some(sorted(known), _NAMED_LABELS)
             raise UsageError(
                 f"--stratify: no sample has the label {' or '.join(map(repr, missing))}; "
                 f"the labels are: {listed or 'none at all'}"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from mmeval.agent.casting import cast
 from mmeval.agent.contract import AgentBackend, asked_words
-from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
+from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import PART_KINDS
 from mmeval.doctor.finding import Finding, status_of
@@ -49,7 +49,7 @@ def close(found: Mapping[str, AnyBackend]) -> None:
 
 def _described(name: str, backend: AnyBackend) -> str:
     """What a backend takes and gives, and where data go."""
-    can, hosts, model = backend.capabilities, hosts_of(backend), billed_name(backend.identity)
+    can, hosts, model = backend.capabilities, hosts_of(backend), asked_model(backend.identity)
     place = f"data go to {hosts}" if hosts else "on this machine"
     return f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives {_kinds(can.outputs)}"
 

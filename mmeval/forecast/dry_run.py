@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-from mmeval.backend.contract import AnyBackend, billed_name, hosts_of
+from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import known_reply
@@ -331,4 +331,4 @@ def _named(defect: BaseException) -> str:
 
 
 def _place(backend: AnyBackend) -> Host:
-    return Host(billed_name(backend.identity), hosts_of(backend) or THIS_MACHINE)
+    return Host(asked_model(backend.identity), hosts_of(backend) or THIS_MACHINE)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mmeval import plugins
-from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.errors import UnknownNameError, UsageError
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
@@ -129,14 +129,7 @@ class AnswerFormat:
 
 def load_format(name: str) -> AnswerFormat:
     """Load a format by name. Raises UnknownNameError (with near names), PluginError."""
-    found = plugins.load("mmeval.formats", name)
-    if not isinstance(found, AnswerFormat):
-        kind = type(found).__name__
-        raise PluginError(
-            f"the plugin {name!r} (mmeval.formats) is {kind}, not a mmeval.interchange.contract.AnswerFormat",
-            name=name,
-        )
-    return found
+    return plugins.load_as("mmeval.formats", name, AnswerFormat, "make it a mmeval.interchange.AnswerFormat")
 
 
 def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -133,6 +134,11 @@ class ExportFolder(ABC):
         file.write_bytes(content)
         self.counts["media"] += 1
         return name
+
+    def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write a file of rows, each a line of ASCII."""
+        with (self.path / name).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows)
 
     def _has_places(self, task: AnsweredTask) -> bool:
         """Note the answers of a task; false where a trial has no place: then none of them counts."""

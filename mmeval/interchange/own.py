@@ -9,31 +9,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import AnswerFormat, Answers
 from mmeval.interchange.run_answers import RunAnswers
 from mmeval.interchange.samples_answers import SamplesAnswers
-from mmeval.results.stored_run import runs_below
+from mmeval.results.stored_run import run_folder
 
 
 def read_own(path: Path) -> Answers:
-    """Open a run or samples files. Raises MissingDataError, UsageError if damaged."""
+    """Open a run or samples files. Raises MissingDataError without any, UsageError if damaged."""
     if path.is_file():
         return SamplesAnswers([path])
-    if (path / "run.json").is_file():
-        return RunAnswers(path)
-    if files := sorted(path.glob("samples_*.jsonl")):
-        return SamplesAnswers(files)
-    runs = runs_below(path)
-    if len(runs) == 1:
-        return RunAnswers(runs[0])
-    if runs:
-        named = ", ".join(map(str, runs[:5])) + (", ..." if len(runs) > 5 else "")
-        raise UsageError(f"{path} holds several runs; name one with path=: {named}")
-    raise MissingDataError(
-        f"{path}: there is no run and no samples_<task>_<time>.jsonl; name a run folder, "
-        "<output_path>/<model>/<run_id>, with path="
-    )
+    files = [] if (path / "run.json").is_file() else sorted(path.glob("samples_*.jsonl"))
+    return SamplesAnswers(files) if files else RunAnswers(run_folder(path))
 
 
 FORMAT = AnswerFormat(

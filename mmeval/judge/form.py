@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from mmeval.errors import UsageError
-from mmeval.judge.json_reply import ReplyError, read_object
+from mmeval.judge.json_reply import ReplyError, accepts, read_object
 from mmeval.records.response import Response
 
 NOT_SURE = "not sure"
@@ -149,11 +149,7 @@ class ReplyForm:
 
     def fault(self, response: Response) -> str:
         """For ``Call.accept``: what is wrong with a reply; empty when it fits."""
-        try:
-            self.read(response.text)
-        except ReplyError as error:
-            return str(error)
-        return ""
+        return accepts(self.read)(response)
 
 
 def _read(one: Field, value: Any) -> Any:

@@ -22,25 +22,24 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.judge.form import Choice, ReplyForm, Text, Vote
 from mmeval.judge.json_reply import ReplyError
 from mmeval.program.calls import Call, Program, Reply, Role, ask_all
-from mmeval.program.prompt import PromptError
-from mmeval.program.prompt_file import PromptFile
+from mmeval.program.prompt_file import PromptFile, Written
 from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind
 from mmeval.records.score import Cause, Score
-from mmeval.system.arguments import Checked
+from mmeval.system.arguments import OneOrMore
 
 if TYPE_CHECKING:
     from mmeval.program.template import Value
 
 
 Combine = Literal["majority", "mean", "median"]
-Repeats = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+Repeats = OneOrMore
 """A switch for how often each question is asked."""
 UNREAD = "unread"
 """The key in a metric's evidence, at any depth, for the number of unreadable replies that count all the same."""
@@ -55,14 +54,12 @@ class Question:
 
     role: Role
     form: ReplyForm
-    prompt: str | Mapping[str, Any]
+    prompt: Written
     values: Mapping[str, Value]
 
     def call(self) -> Call:
         """Raises PromptError for an unbound prompt, or values that it cannot be made of."""
-        if isinstance(self.prompt, str):
-            raise PromptError(f"the prompt {self.prompt!r} is only a name; bind the metric before it is used")
-        prompt = PromptFile(self.prompt["name"], self.prompt["text"])
+        prompt = PromptFile.of(self.prompt)
         call = self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
         return replace(call, example=self.form.example)
 

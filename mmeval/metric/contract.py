@@ -233,7 +233,4 @@ def whole_range(found: Range | Mapping[str, Range]) -> Range:
 
 def load_metric(name: str) -> Metric:
     """A registered metric. Raises PluginError if the entry point names something else."""
-    found = plugins.load("mmeval.metrics", name)
-    if not isinstance(found, Metric):
-        raise PluginError(f"the metric {name!r} is no function decorated with @metric (it is a {type(found).__name__})")
-    return found
+    return plugins.load_as("mmeval.metrics", name, Metric, "decorate a function with @metric")

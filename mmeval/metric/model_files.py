@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mmeval.errors import StorageError
 from mmeval.records.digests import digest
-from mmeval.system.folders import own_cache
+from mmeval.system.folders import own_cache, write_atomic
 
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"
@@ -147,10 +147,7 @@ def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
             return text
     made = _read_digest(path)
     if kept is not None:
-        from mmeval.system.json_lines import write_atomic  # it imports a package that most commands do not need
-
-        with contextlib.suppress(OSError, StorageError):  # it is made again next time
-            kept.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(StorageError):  # it is made again next time
             write_atomic(kept, made.encode("ascii"))
     return made
 

@@ -7,7 +7,7 @@ from mmeval.doors import door
 if TYPE_CHECKING:
     from mmeval.program.calls import Call, CallFailed, Program, Reply, Role, ask_all, ask_one
     from mmeval.program.prompt import FromReference, PromptError
-    from mmeval.program.prompt_file import JudgePrompt, PromptFile
+    from mmeval.program.prompt_file import JudgePrompt, PromptFile, Written
     from mmeval.program.protocols import Ask, join, single
     from mmeval.program.route import Route
     from mmeval.program.template import Value
@@ -25,6 +25,7 @@ __all__ = [
     "Role",
     "Route",
     "Value",
+    "Written",
     "ask_all",
     "ask_one",
     "join",

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UnknownNameError
@@ -46,6 +46,10 @@ INLINE = "inline"
 """The name of a prompt in a task file that has no other name."""
 _MARK_CHARS = 16
 _HEADING = re.compile(r"^\[(system|user)\][ \t]*\n", re.MULTILINE)
+
+
+Written: TypeAlias = str | Mapping[str, Any]
+"""A prompt as the value of a switch: its name, or what a bound metric is given."""
 
 
 class JudgePrompt(FilePath):
@@ -74,6 +78,13 @@ class PromptFile:
     text: str
     origin: str = field(default="", compare=False)
     """The file for messages, where they should name it."""
+
+    @classmethod
+    def of(cls, written: Written) -> PromptFile:
+        """The prompt of a switch. Raises PromptError for one of a metric that was not bound."""
+        if isinstance(written, str):
+            raise PromptError(f"the prompt {written!r} is only a name; bind the metric before it is used")
+        return cls(written["name"], written["text"])
 
     @property
     def sha256(self) -> str:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 from mmeval.content.parts import Interleaved, PartKind
 from mmeval.program.calls import Call, Program, Role, ask_all, ask_one
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample, user
-from mmeval.system.arguments import Checked
-
-Tries = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
-"""How often a protocol asks at most."""
+from mmeval.system.arguments import OneOrMore
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
     return answers[-1] if answer == "last" else join(answers)
 
 
-def until_all_kinds(ask: Ask, *, tries: Tries = 100) -> Program[Interleaved]:
+def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]:
     """The same request, until an answer holds every wanted kind, at most ``tries`` times.
 
     The last answer is the result, also where it lacks a kind. A failed reply is a try like any other; only where all

@@ -59,6 +59,11 @@ class Sample:
         return line_digest(to_line(row))
 
     @property
+    def question(self) -> str:
+        """The user's messages as they are written, with placeholders in the place of media."""
+        return "\n".join(message.content.raw for message in self.input if message.role == "user")
+
+    @property
     def contents(self) -> tuple[Interleaved, ...]:
         """All that it holds: of its input, references and candidates."""
         return (*(m.content for m in self.input), *self.references, *self.candidates)

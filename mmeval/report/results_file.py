@@ -24,7 +24,8 @@ from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
-from mmeval.system.json_lines import sealed_document, write_atomic
+from mmeval.system.folders import write_atomic
+from mmeval.system.json_lines import sealed_document
 from mmeval.task.derived_entries import needs_with_pieces
 from mmeval.task.task import Task
 

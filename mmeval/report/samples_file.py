@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import StorageError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
@@ -25,6 +22,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key
 from mmeval.store.task_records import trial_rows
+from mmeval.system.folders import replaced_file
 from mmeval.task.task import Task
 
 
@@ -46,22 +44,11 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
     Returns the task's hash: over the hashes of documents, prompts and targets. Raises StorageError.
     """
     whole = hashlib.sha256()
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as out:
-            for row in rows:
-                line = sample_line(row)
-                whole.update((line["doc_hash"] + line["prompt_hash"] + line["target_hash"]).encode())
-                out.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-        temporary.replace(file)
-    except OSError as error:
-        raise StorageError(
-            f"{file}: cannot be written ({error.strerror}); free space or choose another folder"
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with replaced_file(file) as new, new.open("wb") as out:
+        for row in rows:
+            line = sample_line(row)
+            whole.update((line["doc_hash"] + line["prompt_hash"] + line["target_hash"]).encode())
+            out.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
     return whole.hexdigest()
 
 

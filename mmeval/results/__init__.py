@@ -5,9 +5,19 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.results.layout import Cell, Table, bundled_notes, result_of, scores_of
+    from mmeval.results.layout import Cell, Table, judge_names, paper_notes, result_of, scores_of
     from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
 
-__all__ = ["Cell", "StoredRun", "StoredTask", "Table", "bundled_notes", "counted_by", "result_of", "scores_of"]
+__all__ = [
+    "Cell",
+    "StoredRun",
+    "StoredTask",
+    "Table",
+    "counted_by",
+    "judge_names",
+    "paper_notes",
+    "result_of",
+    "scores_of",
+]
 
 __getattr__, __dir__ = door(__name__)

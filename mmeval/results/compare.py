@@ -3,6 +3,7 @@ The task's version and data, its protocol, the definition of the metric, and its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -70,12 +71,21 @@ def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, A
     return next((metric for name, metric in metrics.items() if output in metric.get("outputs", (name,))), {})
 
 
+def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
+    """The range that the results file states for a metric; without ends where it has none."""
+    spread = metric.get("range")
+    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
+
+
 def judges_of(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
-    """Each judging role with the model that served or was asked for; None: no judge."""
-    rows = ours.get("judges", {})
-    if not metric.get("judged", task in rows):
-        return None
-    return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows.get(task, ())}
+    """Of a metric's task, as ``judges_in``; None: no judge."""
+    return judges_in(ours, (task,)) if metric.get("judged", task in ours.get("judges", {})) else None
+
+
+def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, str]]:
+    """Each judging role of these tasks with the model that served or was asked for."""
+    rows = (row for task in tasks for row in ours.get("judges", {}).get(task, ()))
+    return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows}
 
 
 def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,14 @@ below those of the run, and by ``mmeval report RUN --layout NAME``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mmeval import plugins
 from mmeval.errors import Caught, PluginError
 from mmeval.records.score import Result
+from mmeval.results.compare import judges_in, metric_of, range_of
 from mmeval.results.provenance import made_with, skipped_metrics_note
 from mmeval.results.stored_run import counted_by
 
@@ -87,8 +87,9 @@ def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 
-    found = Scores(range=_range(run, task, number))
-    if _entry(run, task, number).get("of_averages"):
+    metric = metric_of(run.ours, task.name, number)
+    found = Scores(range=range_of(metric))
+    if metric.get("of_averages"):
         return found
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
     fill({number: found}, (row for row in task.score_rows() if counts(row["i"], row["n"])))
@@ -101,19 +102,13 @@ def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
     return next((Result.from_json(row) for row in rows if not row.get("slice")), None)
 
 
-def bundled_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
-    """The note below tables of these tasks where one of them was asked bundled samples."""
+def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
+    """The note below tables of these tasks where the numbers of one do not compare with the paper's."""
     foreign = set(run.ours.get("not_comparable", ())).intersection(tasks)
-    return ("Made on bundled samples: these numbers do not compare with the paper's.",) if foreign else ()
+    made = "Made on bundled samples, or by a stand-in of a metric: these numbers do not compare with the paper's."
+    return (made,) if foreign else ()
 
 
-def _range(run: StoredRun, task: StoredTask, number: str) -> tuple[float, float]:
-    """The range in the results file; without ends where it has none."""
-    spread = _entry(run, task, number).get("range")
-    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
-
-
-def _entry(run: StoredRun, task: StoredTask, number: str) -> Mapping[str, Any]:
-    """What gives a number, as the results file describes it; empty where it does not."""
-    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
-    return next((metric for metric in metrics if number in metric.get("outputs", ())), {})
+def judge_names(run: StoredRun, tasks: Iterable[str]) -> list[str]:
+    """The judges of these tasks, as they were served."""
+    return sorted({model for _, model in judges_in(run.ours, tasks)})

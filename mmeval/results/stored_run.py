@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,9 @@ from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import shards_of
 from mmeval.store.task_records import trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
-from mmeval.wording import file_name
+from mmeval.wording import file_name, some
+
+log = logging.getLogger(__name__)
 
 TaskRow = Mapping[str, Any]
 """JSON values of a line: what a plugin of any version has written there."""
@@ -171,6 +174,18 @@ def read_results(file: Path) -> TaskRow:
     )
 
 
+def run_folder(folder: Path) -> Path:
+    """The folder of a run: as it is given, or the only one below it."""
+    folder = folder.expanduser()
+    if (folder / "run.json").exists():
+        return folder
+    below = runs_below(folder)
+    if len(below) != 1 or shards_of(folder):
+        return folder  # opening it raises the error that names them
+    log.info("the run below %s is %s", folder, below[0])
+    return below[0]
+
+
 def runs_below(folder: Path) -> list[Path]:
     return sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
 
@@ -182,8 +197,7 @@ def _near(folder: Path) -> str:
     below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"
-    named = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
-    return f"give one of the runs below it: {named}"
+    return f"give one of the runs below it: {some([*map(str, below)], 5)}"
 
 
 class ScoreRows:

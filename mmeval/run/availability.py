@@ -238,8 +238,7 @@ class Undescribed(NamedTuple):
         return f"add {' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
 
     def __str__(self) -> str:
-        more = f" and {len(self.tasks) - 1} more" if len(self.tasks) > 1 else ""
-        return f"{self.tasks[0]}{more}: {self.gap}; {self.how_to_fix}"
+        return f"{some(self.tasks, 1)}: {self.gap}; {self.how_to_fix}"
 
 
 def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from mmeval.errors import Interrupted
 from mmeval.run.progress import Progress
 from mmeval.system.signals import handled_by
+from mmeval.wording import counted
 
 GRACE_SECONDS = 10.0
 """How long answers in flight are waited for after the first signal."""
@@ -94,8 +95,7 @@ def _noted_by(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
 
 async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress) -> None:
     if count := work.in_flight:
-        answers = "1 answer" if count == 1 else f"{count:,} answers"
-        progress.note(f"stopping: waiting for {answers} in flight (Ctrl-C again leaves them)")
+        progress.note(f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C again leaves them)")
     for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
         if task.done() or len(signals) > 1:
             break

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mmeval.backend.contract import asked_model
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import Caught, ReplayMismatchError, RoleLostError, StoppedError, StorageError
 from mmeval.metric.apply import failed, score_judged
@@ -21,7 +22,6 @@ from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.scoring.trial_rows import score_row
-from mmeval.scoring.verdict_log import asked_model
 from mmeval.store.paths import trial_key
 from mmeval.system.json_lines import sealed, to_line
 

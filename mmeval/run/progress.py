@@ -134,21 +134,17 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True, filtered: bo
         return "nothing to ask"
     if not kept:
         if filtered:
-            return f"asking up to {_answers(new)}: a task filters its rows, and asks those that it keeps"
+            return f"asking up to {counted(new, 'answer')}: a task filters its rows, and asks those that it keeps"
         if bad:
-            return f"asking up to {_answers(new)}: some samples cannot be asked"
-        return f"asking {'' if exact else 'up to '}{_answers(new)}"
+            return f"asking up to {counted(new, 'answer')}: some samples cannot be asked"
+        return f"asking {'' if exact else 'up to '}{counted(new, 'answer')}"
     when = f" from {since}" if since else ""
     if not new:
-        return f"kept {_answers(kept)}{when}, nothing new to ask"
-    return f"kept {_answers(kept)}{when}, asking {new} new"
+        return f"kept {counted(kept, 'answer')}{when}, nothing new to ask"
+    return f"kept {counted(kept, 'answer')}{when}, asking {new:,} new"
 
 
 def left_to_judge(count: int) -> str:
     """The line of a run whose model is done before its judge."""
     said = "1 answer is" if count == 1 else f"{count:,} answers are"
     return f"the model is done; {said} still to be judged"
-
-
-def _answers(count: int) -> str:
-    return f"{count} answer" if count == 1 else f"{count} answers"

@@ -23,6 +23,7 @@ from mmeval.records.score import ScoreStatus
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.verdict_log import verdict_log
 from mmeval.store.paths import Wanted, trial_key
+from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import (
     LineFile,
     drop_damaged,
@@ -34,7 +35,6 @@ from mmeval.system.json_lines import (
     to_line,
     unsealed,
     unsealed_document,
-    write_atomic,
 )
 from mmeval.wording import file_name
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mmeval.system.json_lines import LineFile, read_rows
 
@@ -28,11 +27,6 @@ FILE = "verdicts.jsonl"
 def verdict_log(folder: Path) -> LineFile:
     """The log of one score set, to append to."""
     return LineFile(folder / FILE, "The verdicts are in the journal: free space, then run the same command")
-
-
-def asked_model(identity: Mapping[str, Any]) -> str:
-    """What a backend calls its model; the backend's own name where it has none."""
-    return str(identity.get("model") or identity.get("backend") or "")
 
 
 @dataclass(frozen=True)

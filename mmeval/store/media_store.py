@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 from pathlib import Path
 
 from mmeval.content.media import Media, stored_path
-from mmeval.errors import StorageError
+from mmeval.system.folders import write_atomic
 
 
 class MediaStore:
@@ -26,7 +25,7 @@ class MediaStore:
         """
         path = stored_path(self.root, media.sha256, media.mime)
         if not _holds(path, media):
-            self._write(path, media.read())
+            write_atomic(path, media.read())
             self._unsynced.append(path)
         return Media(sha256=media.sha256, mime=media.mime, size=media.size, path=path, name=media.name)
 
@@ -38,21 +37,6 @@ class MediaStore:
                 descriptor = os.open(path, os.O_RDONLY)
                 os.fsync(descriptor)
                 os.close(descriptor)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
-            temporary.replace(path)
-        except OSError as error:
-            raise StorageError(
-                f"{path}: cannot store a medium ({error.strerror or error}); free space or make the folder writable, "
-                "then run the same command again"
-            ) from None
-        finally:
-            with contextlib.suppress(OSError):  # gone already when all went well
-                temporary.unlink(missing_ok=True)
 
 
 def _holds(path: Path, media: Media) -> bool:

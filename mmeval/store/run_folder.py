@@ -31,7 +31,8 @@ from mmeval.store.journal import Journal
 from mmeval.store.lock import HeldError, Lock
 from mmeval.store.media_store import MediaStore
 from mmeval.store.writer_lock import wait_for_writers
-from mmeval.system.json_lines import sealed_document, unsealed_document, write_atomic
+from mmeval.system.folders import write_atomic
+from mmeval.system.json_lines import sealed_document, unsealed_document
 from mmeval.wording import shortened
 
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"

@@ -5,22 +5,25 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.system.arguments import Checked, OptionalShare, PathOrName, Share
+    from mmeval.system.arguments import AboveZero, Checked, OneOrMore, OptionalShare, PathOrName, Share, ZeroOrMore
     from mmeval.system.extras import need
-    from mmeval.system.folders import own_cache
-    from mmeval.system.json_lines import from_line, to_line, write_atomic
+    from mmeval.system.folders import own_cache, write_atomic
+    from mmeval.system.json_lines import from_line, to_line
     from mmeval.system.leash import Leash
     from mmeval.system.processes import FreshContext, ending, last_lines
     from mmeval.system.threads import OwnThread
 
 __all__ = [
+    "AboveZero",
     "Checked",
     "FreshContext",
     "Leash",
+    "OneOrMore",
     "OptionalShare",
     "OwnThread",
     "PathOrName",
     "Share",
+    "ZeroOrMore",
     "ending",
     "from_line",
     "last_lines",

@@ -56,6 +56,9 @@ def _share_fault(value: float | None) -> str:
 Share: TypeAlias = Annotated[float, Checked(_share_fault)]
 """A number from 0 to 1, both ends included."""
 OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
+OneOrMore: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+ZeroOrMore: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
+AboveZero: TypeAlias = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0")]
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:

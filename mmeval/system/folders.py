@@ -46,21 +46,38 @@ def replaced(folder: Path) -> Iterator[Path]:
 def link_or_copy(source: Path, target: Path) -> None:
     """Give a file a second place: a hard link where one can be had, else a copy, whole or not at all.
     One that is there already, in its size, stays. Raises StorageError."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        if target.exists() and target.stat().st_size == source.stat().st_size:
+    with contextlib.suppress(OSError):
+        if target.stat().st_size == source.stat().st_size:
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
+    with replaced_file(target) as new:
         try:
-            temporary.hardlink_to(source)
+            new.hardlink_to(source)
         except OSError:  # another disk, a file system without links, or too many of them
-            shutil.copyfile(source, temporary)
-        temporary.replace(target)
+            shutil.copyfile(source, new)
+
+
+@contextmanager
+def replaced_file(path: Path) -> Iterator[Path]:
+    """A new file that takes the place of ``path`` when the block ends without an error; it is made beside it.
+    Raises StorageError."""
+    new = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield new
+        new.replace(path)
     except OSError as error:
+        raise StorageError(
+            f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"
+        ) from None
+    finally:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise StorageError(f"{target}: cannot be written ({error.strerror or error}); free space") from None
+            new.unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a small file as a whole. Raises StorageError."""
+    with replaced_file(path) as new:
+        new.write_bytes(data)
 
 
 def free_bytes(path: Path) -> int:

@@ -5,7 +5,6 @@ holds what mmeval has written there, or it is damaged: readers need not check it
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import math
@@ -18,6 +17,7 @@ from zlib import crc32
 import orjson
 
 from mmeval.errors import StorageError
+from mmeval.system.folders import replaced_file
 from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
@@ -192,32 +192,14 @@ def drop_damaged(path: Path) -> None:
         pass
     if not damaged:
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     lost = frozenset(damaged)
-    with writing(path):
-        with path.open("rb") as file, temporary.open("wb") as out:
-            out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
-        temporary.replace(path)
+    with replaced_file(path) as new, path.open("rb") as file, new.open("wb") as out:
+        out.writelines(line for number, line in enumerate(file, start=1) if number not in lost)
 
 
 def line_at(file: BinaryIO, offset: int) -> bytes:
     file.seek(offset)
     return file.readline()
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a small file as a whole. Raises StorageError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise StorageError(
-            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
-        ) from None
 
 
 def _without_nan(value: Any) -> Any:

@@ -17,7 +17,7 @@ from zlib import crc32
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError
-from mmeval.system.folders import own_cache
+from mmeval.system.folders import own_cache, write_atomic
 from mmeval.task.scan import FileScan
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,6 @@ class ScanCache:
         rows = {name: row for name, row in self._rows.items() if self._is_settled(name, *row[-1])}
         if self._file is None or len(rows) < FEW or not (self._is_new or rows.keys() != self._kept.keys()):
             return
-        from mmeval.system.json_lines import write_atomic  # it imports a package that most commands do not need
-
         stamps = {one: self._stamp(one) for name, row in rows.items() for one in (name, *row[-1])}
         content = json.dumps([FORMAT, __version__, stamps, rows]).encode()
         try:

@@ -189,10 +189,8 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
         return Response(Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said))
     try:
         picture = to_picture(drawn.pixels, span="0..1")
-    except ValueError as error:
-        return Response.failed(
-            "internal", f"the pipeline drew no picture: {error}; try dtype=bfloat16 or dtype=float32"
-        )
+    except RowError as error:
+        return error.response
     return Response(Interleaved((media_part(picture),)), warnings=tuple(warnings))
 
 

@@ -17,9 +17,10 @@ from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
 from mmeval.model_backends.hf.checkpoint.loading import quietly
-from mmeval.model_backends.hf.conversation.literals import Literals, listed
+from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.system import need
+from mmeval.wording import some
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000
@@ -80,7 +81,7 @@ class Pipeline:
     def read(self, words: str) -> Prompt:
         """The prompt for some words, with a warning where the library silently cuts it."""
         text, found = self._literals.neutral(words)
-        warnings = [f"control tokens in the text were made plain words: {listed(found)}"] if found else []
+        warnings = [f"control tokens in the text were made plain words: {some(found, 3)}"] if found else []
         bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
         for name, tokenizer in self._tokenizers.items():
             limit = min(tokenizer.model_max_length, bound if isinstance(bound, int) else tokenizer.model_max_length)

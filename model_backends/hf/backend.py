@@ -31,12 +31,12 @@ from mmeval.model_backends.hf.settings import (
     DEFAULT_MODEL,
     Settings,
     accelerated,
-    checked_count,
     checked_device,
     checked_dtype,
     versions,
 )
 from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
+from mmeval.system import OneOrMore, ZeroOrMore
 
 GENERIC = "chat"
 """The adapter of model types without their own: takes a chat template, gives text."""
@@ -76,13 +76,13 @@ class HFBackend:
         attn_implementation: str = "",
         trust_remote_code: bool = False,
         deterministic: bool = False,
-        max_length: int = 0,
+        max_length: ZeroOrMore = 0,
         inputs: str = "",
         outputs: str = "",
         convert: str = "",
         chat_template: str = "",
         chat_template_args: Mapping[str, Any] | None = None,
-        data_parallel_size: int = 1,
+        data_parallel_size: OneOrMore = 1,
     ) -> None:
         for package in ("torch", "transformers"):  # before gigabytes are fetched
             if importlib.util.find_spec(package) is None:
@@ -97,14 +97,14 @@ class HFBackend:
             attn_implementation=attn_implementation,
             trust_remote_code=trust_remote_code,
             deterministic=deterministic,
-            max_length=checked_count("max_length", max_length, least=0),
+            max_length=max_length,
             inputs=inputs,
             outputs=outputs,
             convert=checked_routes([name for name in convert.split("+") if name]),
             chat_template=_template_in(chat_template),
             chat_template_args=dict(chat_template_args or {}),
         )
-        self._copies = checked_count("data_parallel_size", data_parallel_size, least=1)
+        self._copies = data_parallel_size
         self.files = find_model(self.settings)
         self.adapter_name = adapter_name(self.files, adapter)
         made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
+from mmeval.wording import shortened
 
 
 class RowError(MmevalError):
@@ -23,6 +24,5 @@ class RowError(MmevalError):
 
 def in_a_line(error: BaseException, most: int = 300) -> str:
     """The error of a library as one line: its type and its first words."""
-    words = " ".join(str(error).split())
-    shown = f"{words[:most]} ..." if len(words) > most else words
+    shown = shortened(" ".join(str(error).split()), most)
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import UnknownNameError
 
 DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
 """The model of a bare ``--model hf``: open (MIT), four gigabytes; it reads words and pictures, and writes or draws in a
@@ -64,13 +64,6 @@ def checked_device(given: str) -> str:
         hint = f"Known: {', '.join(DEVICES)}, with a number where there are several (cuda:1)."
         raise UnknownNameError("device", given if kind in DEVICES else kind, DEVICES, hint)
     return given
-
-
-def checked_count(argument: str, value: int, *, least: int) -> int:
-    """Raises UsageError for a number below ``least``."""
-    if value < least:
-        raise UsageError(f"{argument}={value}: must be a whole number of at least {least}")
-    return value
 
 
 def versions(*packages: str) -> dict[str, str]:

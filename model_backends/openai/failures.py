@@ -13,6 +13,7 @@ from typing import Any
 
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
+from mmeval.wording import shortened
 
 MAX_MESSAGE_CHARS = 500
 MAX_DESCRIBED_BYTES = 65_536
@@ -73,8 +74,7 @@ def redacted(text: str, secret: str) -> str:
         len(secret) >= 4
     ):  # shorter ones ("x") are dummies for local servers; removing them would only garble the message
         text = text.replace(secret, REDACTED)
-    text = _CREDENTIAL.sub(REDACTED, text)
-    return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "..."
+    return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 
 
 def without_key(body: bytes, key: str) -> bytes:

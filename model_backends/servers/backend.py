@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
@@ -17,11 +17,7 @@ from mmeval.model_backends.servers.programs import HOST, SGLANG, VLLM, ServerPro
 from mmeval.model_backends.servers.server import Server
 from mmeval.model_backends.servers.upkeep import Upkeep
 from mmeval.records import Request, Response
-from mmeval.system import Checked, Share
-
-_Count = Annotated[int, Checked(lambda value: "" if value >= 1 else "a whole number of at least 1")]
-_Tokens = Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of at least 0")]
-_Seconds = Annotated[float, Checked(lambda value: "" if value > 0 else "a number above 0")]
+from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
 
 
 class ServerBackend(OpenAIBackend):
@@ -39,15 +35,15 @@ class ServerBackend(OpenAIBackend):
         revision: str = "",
         dtype: str = "auto",
         quantization: str = "",
-        max_model_len: _Tokens = 0,
-        tensor_parallel_size: _Count = 1,
-        data_parallel_size: _Count = 1,
+        max_model_len: ZeroOrMore = 0,
+        tensor_parallel_size: OneOrMore = 1,
+        data_parallel_size: OneOrMore = 1,
         gpu_memory_utilization: Share = 0.0,
         trust_remote_code: bool = False,
         omni: bool = False,
         command: str | Sequence[str] = "",
         server_args: Mapping[str, Any] | None = None,
-        load_timeout: _Seconds = 1800,
+        load_timeout: AboveZero = 1800,
         outputs: str | Sequence[str] = "",
         inputs: str | Sequence[str] = "text+image+audio+document",
         max_images: int = 0,

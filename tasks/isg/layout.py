@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.judge import UNREAD
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
 from mmeval.metrics.judged.isg.rows import CATEGORY
-from mmeval.results import Cell, Table, bundled_notes, counted_by, result_of
+from mmeval.results import Cell, Table, counted_by, judge_names, paper_notes, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
 from mmeval.wording import counted, shortened, some
@@ -53,9 +53,11 @@ def layout(run: StoredRun) -> Iterator[Table]:
     """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge files; none without any."""
     judged = [task for task in run.tasks if task.name in TASKS]
     recorded = [task for task in run.tasks if task.name not in TASKS and _numbers(run, task) & {*RECORDED}]
-    for tasks, numbers, by in ((judged, JUDGED, _judges(run, judged)), (recorded, RECORDED, "a judge file")):
+    judges = judge_names(run, (task.name for task in judged))
+    by_judges = f"judged by {' and '.join(judges)}" if judges else "no judge"
+    for tasks, numbers, by in ((judged, JUDGED, by_judges), (recorded, RECORDED, "a judge file")):
         found = Found(
-            bundled=bundled_notes(run, (task.name for task in tasks)),
+            bundled=paper_notes(run, (task.name for task in tasks)),
             told=any(task.name in run.ours.get("uses_reference", ()) for task in tasks),
         )
         for task in tasks:
@@ -186,10 +188,3 @@ def _is_official(run: StoredRun, task: StoredTask) -> bool:
 
 def _entries(run: StoredRun, task: StoredTask) -> Sequence[Mapping[str, Any]]:
     return [*run.ours.get("metrics", {}).get(task.name, {}).values()]
-
-
-def _judges(run: StoredRun, tasks: Sequence[StoredTask]) -> str:
-    """The judges of the tasks, as they were served."""
-    rows = [row for task in tasks for row in run.ours.get("judges", {}).get(task.name, ())]
-    names = sorted({str(row.get("served") or row.get("asked")) for row in rows})
-    return f"judged by {' and '.join(names)}" if names else "no judge"

@@ -22,12 +22,22 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, media_part, path_inside, text_part
-from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem, read_jsonl, row_files, unpacked
-from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
+from mmeval.dataset import (
+    DataSource,
+    InterleavedDataset,
+    MediaFolder,
+    SameStem,
+    read_jsonl,
+    row_files,
+    row_id,
+    unpacked,
+)
+from mmeval.errors import MissingDataError, RowError, UsageError
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH, irregularities, tokens_between
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
+from mmeval.wording import some
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
@@ -37,9 +47,7 @@ OPTIONS = ("data_file", "judge_file", "questions")
 
 def load(source: DataSource) -> InterleavedDataset:
     """The rows. Raises MissingDataError without the file, UnknownNameError for an unknown option."""
-    for option in source.options:
-        if option not in OPTIONS:
-            raise UnknownNameError("option of the loader 'isg'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}.")
+    source.check_options(OPTIONS)
     named = {"data_file": source.options.get("data_file", FILE)}
     pattern = source.options.get("judge_file")
     results = None if pattern is None else _results(source.folder, str(pattern))
@@ -62,12 +70,8 @@ class RowReader:
     questions: bool = field(default=False, kw_only=True)
     _find: SameStem = field(default_factory=SameStem)
 
-    def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+    def read(self, row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
-        if isinstance(row, UsageError):
-            raise row
-        if not isinstance(row, dict):
-            raise UsageError("is no object with keys")
         category, predict = row.get("Category"), row.get("predict")
         labels = {CATEGORY: category if isinstance(category, str) else "", GRAPH: predict}
         odd: list[str] = [] if category in TASKS.values() else [f"Category {category!r:.80} is no subtask"]
@@ -75,17 +79,15 @@ class RowReader:
             query, golden = (Interleaved(tuple(self._blocks(row, key, resolve, odd))) for key in ("Query", "Golden"))
         except UsageError as error:
             raise RowError(str(error), labels=labels) from None
-        sample_id = row.get("id", position)
-        if isinstance(sample_id, bool) or not isinstance(sample_id, str | int) or sample_id == "":
-            raise UsageError(f'"id" is {sample_id!r:.80}; write a text or a whole number')
+        sample_id = row_id(row, position)
         odd += irregularities(predict, tokens_between(query, golden))
         paths = {
             key: [block["content"] for block in row[key] if block["type"] == "image"] for key in ("Query", "Golden")
         }
-        recorded = {} if self.results is None else _recorded(self.results.get(str(sample_id), ()))
+        recorded = {} if self.results is None else _recorded(self.results.get(sample_id, ()))
         own = {ROW: {key: row[key] for key in ("Query", "Golden")}} if self.questions else {PATHS: paths}
         return Sample(
-            id=str(sample_id),
+            id=sample_id,
             input=(user(*query.parts),),
             references=(Interleaved((text_part(json.dumps(predict)),)) if self.questions else golden,),
             metadata={**labels, **own, **({IRREGULARITIES: odd} if odd else {}), **recorded},
@@ -126,8 +128,8 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
     Raises MissingDataError unless there is exactly one such file."""
     found = [file for file in sorted(folder.glob(pattern)) if file.is_file()] if "/" not in pattern else []
     if len(found) != 1:
-        some = f"{', '.join(file.name for file in found[:5])}; name one of them" if found else "there is none"
-        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {some}")
+        one = f"{some([file.name for file in found], 5)}; name one of them" if found else "there is none"
+        raise MissingDataError(f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: judge_file), and {one}")
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in (row.values for row in read_jsonl(path_inside(folder, found[0].name))):
         if isinstance(row, dict):

@@ -7,7 +7,6 @@ outputs/<id>_g<n>             the pictures of the answers; media of other kinds 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,14 +82,10 @@ class _Writer(ExportFolder):
     def finish(self) -> Sequence[str]:
         for repeat, rows in self._rows.items():
             name = REPEAT.format(repeat) if repeat else OUTPUTS
-            self._write(name, rows)
+            self.write_lines(name, rows.values())
             if repeat in self._judged:
-                self._write(Path(name).stem + JUDGED.format(len(rows)), self._judged[repeat])
+                self.write_lines(Path(name).stem + JUDGED.format(len(rows)), self._judged[repeat].values())
         return ()
-
-    def _write(self, name: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
-        with (self.path / name).open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows.values())
 
     def _line(self, trial: Trial) -> dict[str, Any]:
         sample = trial.sample

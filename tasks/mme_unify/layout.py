@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.aggregate import mean
-from mmeval.results import Cell, Table, bundled_notes, result_of, scores_of
+from mmeval.results import Cell, Table, paper_notes, result_of, scores_of
 from mmeval.tasks.mme_unify.averages import GENERATION, TASKS, UNDERSTANDING, UNIFY, roll_up, steps
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     tasks = {name: task for name, task in tasks.items() if SCORE in task.pieces}
     if not tasks:
         return
-    remarks = bundled_notes(run, (f"mme_unify_{name.lower()}" for name in tasks))
+    remarks = paper_notes(run, (f"mme_unify_{name.lower()}" for name in tasks))
     tables = [_scores_table(run, tasks)]
     if own := [task for name, task in tasks.items() if name in UNIFY]:
         tables.append(_table("MME-Unify, table 3 (%)", UNIFY_COLUMNS, own, (PLUS_APART,)))

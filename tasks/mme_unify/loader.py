@@ -82,11 +82,7 @@ def load(source: DataSource) -> InterleavedDataset:
     """The rows of a question file.
 
     Raises MissingDataError without it, UnknownNameError for an unknown option or file."""
-    for option in source.options:
-        if option not in OPTIONS:
-            raise UnknownNameError(
-                "option of the loader 'mme_unify'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}."
-            )
+    source.check_options(OPTIONS)
     name = str(source.options.get("file", ""))
     if name not in FILES:
         raise UnknownNameError(
@@ -135,12 +131,8 @@ class RowReader:
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
 
-    def read(self, row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+    def read(self, row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
-        if isinstance(row, UsageError):
-            raise row
-        if not isinstance(row, dict):
-            raise UsageError("is no object with keys")
         at = int(position) - 1
         task = task_of(self.file, row.get("category")) if self.file in CATEGORIES else self.file
         if not task:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.content import Media
+from mmeval.dataset import cached_snapshot, parquet_file
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.system import need
 
 REPOSITORY = "UW-FMRL2/MMMG"
 
@@ -68,25 +68,16 @@ class HubCopy:
 
     @cached_property
     def _media_columns(self) -> tuple[str, ...]:
-        names = self._schema(self.files[0]).names
+        with parquet_file(self.files[0]) as table:
+            names = table.schema_arrow.names
         return tuple(name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values())
 
     def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-        parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
         for file in self.files:
-            try:
-                with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
-                    self._check(file, table.schema_arrow.names)
-                    for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False):
-                        yield from map(_plain, batch.to_pylist())
-            except (arrow.ArrowException, OSError) as error:
-                raise UsageError(
-                    f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again"
-                ) from None
-
-    def _schema(self, file: Path) -> Any:  # pyarrow is not installed where types are checked
-        with need("pyarrow.parquet", "datasets").ParquetFile(file) as table:
-            return table.schema_arrow
+            with parquet_file(file) as table:
+                self._check(file, table.schema_arrow.names)
+                for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False):
+                    yield from map(_plain, batch.to_pylist())
 
     @staticmethod
     def _check(file: Path, names: list[str]) -> None:
@@ -119,8 +110,6 @@ class CategoryMedia:
 def find_copy(folder: Path) -> HubCopy | None:
     """The copy in the user's folder, else in the hub's cache; None without one.
     In the folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself."""
-    from mmeval.dataset import cached_snapshot
-
     places = [folder / REPOSITORY, folder, cached_snapshot(REPOSITORY, "main", "dataset")]
     for place in places:
         files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()

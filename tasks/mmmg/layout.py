@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mmeval.aggregate import macro_mean, repeat_means, spread
-from mmeval.results import Cell, Table, result_of, scores_of
+from mmeval.results import Cell, Table, paper_notes, result_of, scores_of
 from mmeval.tasks.mmmg.averages import Passes, average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 
@@ -110,10 +110,7 @@ def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) 
     notes = [INTERVAL]
     if len(known) < len(category.tasks):
         notes.append(f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run.")
-    if not set(known).isdisjoint(run.ours.get("not_comparable", ())):
-        notes.append(
-            "Made on bundled samples, or by a stand-in of a metric: these numbers do not compare with the paper's."
-        )
+    notes += paper_notes(run, known)
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),

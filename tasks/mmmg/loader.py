@@ -28,7 +28,7 @@ from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.dataset import DataSource
-from mmeval.errors import Caught, MissingDataError, MmevalError, RowError, UnknownNameError, UsageError, message_of
+from mmeval.errors import Caught, MissingDataError, MmevalError, RowError, UsageError, message_of
 from mmeval.records import DIGEST_CHARS, Message, Sample
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
@@ -44,6 +44,7 @@ from mmeval.tasks.mmmg.rows import (
     numbers,
     text,
 )
+from mmeval.wording import some
 
 FOLDER = "seed_instruction"
 
@@ -94,9 +95,8 @@ class MmmgDataset:
         Rows that cannot be read are skipped; they are reported when they are read."""
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise MissingDataError(
-                f"{self.media}: {missing[0]}{more} missing, and no copy of the hub has them; {_FETCH}"
+                f"{self.media}: {some(missing, 1)} missing, and no copy of the hub has them; {_FETCH}"
             )
 
     def _missing(self, file: Path) -> Iterator[str]:
@@ -176,6 +176,7 @@ def load(source: DataSource) -> MmmgDataset:
 
     Raises UsageError for options that name none, MissingDataError for a file, or a medium of its rows, that is missing.
     """
+    source.check_options(_OPTIONS)
     names, having = _options(source.options)
     for folder in (source.folder / FOLDER, source.folder):
         files = [path_inside(source.folder, str((folder / f"{n}.jsonl").relative_to(source.folder))) for n in names]
@@ -189,9 +190,6 @@ def load(source: DataSource) -> MmmgDataset:
 
 def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
     """The instruction files, and the field that rows must have ("" for none)."""
-    for option in options:
-        if option not in _OPTIONS:
-            raise UnknownNameError("option of the loader 'mmmg'", option, _OPTIONS, "It takes: file, having.")
     given, having = options.get("file"), options.get("having", "")
     names: list[Any] = given if isinstance(given, list) else [given]
     if not names or not all(isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names):

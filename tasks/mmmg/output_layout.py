@@ -59,11 +59,6 @@ def place_of(sample: Sample) -> RowPlace | None:
     return RowPlace(match["file"], int(match["row"]))
 
 
-def instruction_of(sample: Sample) -> str:
-    """The words of the prompt."""
-    return "\n".join(message.content.raw for message in sample.input if message.role == "user")
-
-
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
     """A digest of a line, so that parts of another answer are not used for this one."""
     return digest([response, *(list(numbers.get(kind, ())) for kind in SUFFIXES)])

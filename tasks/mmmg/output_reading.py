@@ -31,7 +31,6 @@ from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,
     Flat,
-    instruction_of,
     place_of,
     read_flat,
     seal,
@@ -148,7 +147,7 @@ class OutputAnswers:
     def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
         query = row.get("query")
         said = query.get("instruction") if isinstance(query, dict) else None
-        if not isinstance(said, str) or self._any_instruction or said.split() == instruction_of(sample).split():
+        if not isinstance(said, str) or self._any_instruction or said.split() == sample.question.split():
             return
         raise MissingDataError(
             f"the line answers another instruction, {said[:80]!r}; where it is meant all the same, say "

@@ -17,7 +17,6 @@ from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
     flattened,
-    instruction_of,
     place_of,
     read_flat,
     seal,
@@ -93,7 +92,7 @@ class _FileWriter:
         if trial is None:
             self._folder.counts["absent"] += 1
             return {**_EMPTY, OWN: {"absent": True}}
-        query = {"query": {"instruction": instruction_of(trial.sample)}}
+        query = {"query": {"instruction": trial.sample.question}}
         own = self._folder.own(trial)
         if trial.output is None:
             return {**query, **_EMPTY, OWN: own}

@@ -11,7 +11,7 @@ from mmeval.aggregate import combine, known_mean
 from mmeval.metrics.judged.ueval.replies import REMARKS
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
-from mmeval.results import Cell, Table, bundled_notes, counted_by, result_of
+from mmeval.results import Cell, Table, counted_by, judge_names, paper_notes, result_of
 from mmeval.tasks.ueval.averages import roll_up
 
 if TYPE_CHECKING:
@@ -58,9 +58,10 @@ def layout(run: StoredRun) -> Iterator[Table]:
     answers = {name: _answers(run, task) for name, task in found.items()}
     tasks = {name: _numbers(run, task) for name, task in found.items()}
     whole = _over_tasks(tasks.values())
-    judges = _judges(run)
+    names = [task.name for task in found.values()]
+    judges = judge_names(run, names)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    remarks = (*((MIXED,) if len(judges) > 1 else ()), *bundled_notes(run, (task.name for task in found.values())))
+    remarks = (*((MIXED,) if len(judges) > 1 else ()), *paper_notes(run, names))
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
@@ -192,12 +193,6 @@ def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
 
 def _named(names: Iterable[str]) -> str:
     return ", ".join(map(str.capitalize, names))
-
-
-def _judges(run: StoredRun) -> list[str]:
-    """The judges of the tasks of UEval, as they were served."""
-    rows = [row for task, rows in run.ours.get("judges", {}).items() if task.startswith(PREFIX) for row in rows]
-    return sorted({str(row.get("served") or row.get("asked")) for row in rows})
 
 
 def _percents(numbers: Numbers) -> tuple[float | None, ...]:

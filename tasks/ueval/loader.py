@@ -12,12 +12,12 @@ which a task chooses its rows, and ``criteria``, their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
-from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, row_files
-from mmeval.errors import RowError, UnknownNameError, UsageError
+from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, row_files, row_id
+from mmeval.errors import RowError
 from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TASKS, TEXT_CRITERIA, criteria_of, row_fault, task_of
 from mmeval.records import Sample, user
 
@@ -28,19 +28,13 @@ _NOT_LABELS = ("id", "prompt", "text_ref", "image_ref", "media")
 
 def load(source: DataSource) -> InterleavedDataset:
     """The rows of a split. Raises MissingDataError without row files, UnknownNameError for an unknown option."""
-    for option in source.options:
-        if option not in OPTIONS:
-            raise UnknownNameError("option of the loader 'ueval'", option, OPTIONS, f"It takes: {', '.join(OPTIONS)}.")
+    source.check_options(OPTIONS)
     root = source.folder.absolute()
     return InterleavedDataset(files=row_files(source), root=root, media={"image_ref": "images"}, read=read_row)
 
 
-def read_row(row: Any, position: str, resolve: MediaFolder, _spellings: Sequence[str] = ()) -> Sample:
+def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
     """One row as a sample. Raises UsageError for one that cannot be asked or judged."""
-    if isinstance(row, UsageError):
-        raise row
-    if not isinstance(row, dict):
-        raise UsageError("is no object with keys")
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
     known = {TASK: task} if task in TASKS else {}
@@ -51,7 +45,7 @@ def read_row(row: Any, position: str, resolve: MediaFolder, _spellings: Sequence
     criteria = sum(len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA))
     reference = Interleaved(tuple(_reference(row, resolve)))
     return Sample(
-        id=_id(row.get("id"), position),
+        id=row_id(row, position),
         input=(user(prompt),),
         references=() if reference.empty else (reference,),
         metadata={**labels, TASK: task, CRITERIA: criteria},
@@ -64,11 +58,3 @@ def _reference(row: Mapping[str, Any], resolve: MediaFolder) -> Iterator[Part]:
         yield text_part(text)
     for picture in row.get("media", {}).values():
         yield media_part(picture if isinstance(picture, Media) else resolve(picture, '"image_ref"'), "image")
-
-
-def _id(written: Any, position: str) -> str:
-    if written is None:
-        return position
-    if isinstance(written, bool) or not isinstance(written, str | int) or written == "":
-        raise UsageError(f'"id" is {written!r:.80}; write a text or a whole number')
-    return str(written)

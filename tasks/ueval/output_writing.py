@@ -88,7 +88,7 @@ def _item(one: ScoredTrial, entry: Mapping[str, Any]) -> dict[str, Any]:
     text, image = (one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS)
     return {
         "id": sample.id,
-        "question": "\n".join(message.content.raw for message in sample.input if message.role == "user"),
+        "question": sample.question,
         "question_type": image.evidence.get("kind"),
         TEXT: entry[TEXT],
         "image_outputs": entry[IMAGE],

@@ -10,11 +10,10 @@ A folder with the records directly inside is read, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError
@@ -119,7 +118,11 @@ def load(source: DataSource) -> UnimDataset:
     The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked with captions in place of their
     media. Raises MissingDataError without records, UnknownNameError for an unknown option or name.
     """
-    as_captions = _variant(source.options) == "caption"
+    source.check_options(("variant",))
+    variant = source.options.get("variant", VARIANTS[0])
+    if variant not in VARIANTS:
+        raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
+    as_captions = variant == "caption"
     names = (RECORD_FOLDER, CAPTION_FOLDER) if as_captions else (RECORD_FOLDER,)
     records = next((source.folder / name for name in names if (source.folder / name).is_dir()), source.folder)
     files = record_files(records)
@@ -139,15 +142,3 @@ def load(source: DataSource) -> UnimDataset:
     captioned = record_files(captions) if captions.is_dir() and captions != records else []
     near = tuple(file for file in captioned if may_hold(file.relative_to(captions), wanted))
     return UnimDataset(source.folder, records, opened, wanted, near, as_captions)
-
-
-def _variant(options: Mapping[str, Any]) -> str:
-    for option in options:
-        if option != "variant":
-            raise UnknownNameError(
-                "option of the loader 'unim'", option, ("variant",), "It is given in dataset_kwargs."
-            )
-    variant = options.get("variant", VARIANTS[0])
-    if variant not in VARIANTS:
-        raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
-    return str(variant)

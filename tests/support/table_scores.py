@@ -41,6 +41,16 @@ def trial(sample: str, given: Mapping[str, float | str] | float | str, of: Row, 
     return {**row, "scores": {name: score(value) for name, value in values.items()}}
 
 
+def trials(answers: Iterable[Mapping[str, Row] | str]) -> list[Row]:
+    """A trial for each: its scores by number, or what became of it."""
+    row = {"n": 0, "d": "d", "status": "ok", "scores": {}}
+    fates: Iterable[Row] = (
+        {"status": one, "error": {"kind": one, "message": "for a test"}} if isinstance(one, str) else {"scores": one}
+        for one in answers
+    )
+    return [{**row, "s": f"s{at}", **fate} for at, fate in enumerate(fates)]
+
+
 def stored(
     folder: Path,
     tasks: Mapping[str, Iterable[Row]],

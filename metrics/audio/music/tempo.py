@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, the_only_clip
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, the_only_clip
 from mmeval.metrics.audio.music.beats import BEAT_THIS, BEAT_THIS_NAME, beats, librosa_beats
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.models import bound
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import AboveZero
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -35,7 +36,7 @@ def tempo(
     tolerance: float = 5.0,
     tracker: Literal["beat_this", "librosa"] = "beat_this",
     model: Annotated[str | Mapping[str, Any], BEAT_THIS] = BEAT_THIS_NAME,
-    top_db: Positive = TRIM_DB,
+    top_db: AboveZero = TRIM_DB,
 ) -> list[Score]:
     """1 when the tempo differs from the wanted one by less than ``tolerance``, else 0.
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metric import HubModel, metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, the_only_decodable
 from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, Analysis, pitch_of
 from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
 from mmeval.metrics.audio.speech.wanted_level import Wanted, band_fault, share_of, wanted, wanted_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import AboveZero, Checked, OneOrMore
 
 GENDER_MODEL = HubModel(VOICE.files, unless="gender")
 
@@ -44,16 +44,16 @@ def pitch_band(
     pitch_key: str = "pitch",
     gender: Literal["", "male", "female"] = "",
     model: Annotated[str | Mapping[str, Any], GENDER_MODEL] = GENDER_NAME,
-    seconds: Positive = SECONDS,
+    seconds: AboveZero = SECONDS,
     male_class: int = MALE_CLASS,
     male_low: float = 140.0,
     male_high: float = 182.0,
     female_low: float = 236.0,
     female_high: float = 278.0,
-    floor: Positive = FLOOR,
-    ceiling: Positive = CEILING,
-    intensity_floor: Positive = FLOOR,
-    step: Count = STEP,
+    floor: AboveZero = FLOOR,
+    ceiling: AboveZero = CEILING,
+    intensity_floor: AboveZero = FLOOR,
+    step: OneOrMore = STEP,
     edges: Edges = EDGES,
     analysis: Analysis = "praat",
 ) -> list[Score]:

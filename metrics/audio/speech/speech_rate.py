@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 from mmeval.content import Media
 from mmeval.metric import HubModel, metric
-from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
 from mmeval.metrics.audio.speech.wanted_level import band_fault, share_of, wanted, wanted_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import AboveZero
 
 TEXT = "source=text"
 HEARING = HubModel(WHISPER.files, unless=TEXT)
@@ -46,7 +47,7 @@ def speech_rate(
     words_high: float = 180.0,
     characters_low: float = 232.0,
     characters_high: float = 272.0,
-    top_db: Positive = TRIM_DB,
+    top_db: AboveZero = TRIM_DB,
 ) -> list[Score]:
     """How fast, or slow, the answer's speech is: words a minute, within a band.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.metrics.image.pictures import picture
+from mmeval.metrics.image.pictures import resized
 from mmeval.system import need
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def normalised(weights: Weights, convolution: str, normalisation: str, epsilon: 
 
 def squeezed(pixels: Pixels, side: int) -> Pixels:
     """A picture as a square of another size, whatever its shape (bilinear, smoothed)."""
-    import numpy
-    from PIL.Image import Resampling
-
-    return numpy.asarray(picture(pixels).resize((side, side), Resampling.BILINEAR))
+    return resized(pixels, (side, side), "BILINEAR")
 
 
 def batch_of(pictures: Sequence[Pixels], device: str) -> Any:

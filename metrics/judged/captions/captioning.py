@@ -10,17 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from mmeval.backend import TO_DESCRIBE
 from mmeval.content import Interleaved, Media, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
 from mmeval.metrics.judged.captions.captioned import Caption, Captioned
-from mmeval.program import Call, JudgePrompt, Program, PromptError, PromptFile, Reply, Role, ask_all
+from mmeval.program import Call, JudgePrompt, Program, PromptFile, Reply, Role, Written, ask_all
 from mmeval.records import HOPELESS, Cause, Message, Response
 
-Written: TypeAlias = str | Mapping[str, Any]
-"""A prompt, as a switch writes it."""
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
 """The switch with the caption prompt of one kind of medium. It may use ``kind``, and ``medium`` for the place of the
 medium, which else stands before the words."""
@@ -145,12 +143,9 @@ def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) 
 def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
     """The request for a medium: only prompt and medium, nothing identifies the answer."""
     kind = _kind(part)
-    prompt = prompts[kind]
-    if isinstance(prompt, str):
-        raise PromptError(f"the prompt {prompt!r} is only a name; bind the metric before it is used")
     assert part.media is not None  # checked by the caller
     shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
-    messages = PromptFile(prompt["name"], prompt["text"]).messages({"kind": kind, "medium": shown})
+    messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
     call = captioner.variant(kind).send(_with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE)
     return replace(call, example=_EXAMPLE)
 

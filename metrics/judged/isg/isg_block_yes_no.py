@@ -9,13 +9,12 @@ from mmeval.metrics.judged.isg.pairs import (
     TextImagePrompt,
     TextsPrompt,
     ask_pairs,
-    is_unknown,
 )
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.isg.rows import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
-from mmeval.metrics.judged.reading import Lost, Reading
+from mmeval.metrics.judged.reading import Lost, Reading, is_unknown
 from mmeval.program import Program, Role
 from mmeval.records import Score, Trial
 

@@ -8,13 +8,12 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import UNREAD, Question, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.pairs import is_unknown, is_unread, said
+from mmeval.metrics.judged.isg.pairs import said
 from mmeval.metrics.judged.isg.replies import HIGHEST, LOWEST, OVERALL, scale, whole_form
 from mmeval.metrics.judged.isg.rows import blocks_of, ends_early, is_shown, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.asking import Written
-from mmeval.metrics.judged.reading import Lost, Reading
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Dependencies, GraphQuestion, Question, ReplyForm, ask_graph
 from mmeval.metric import metric
-from mmeval.metrics.judged.isg.pairs import is_unfit, is_unread
+from mmeval.metrics.judged.isg.pairs import is_unfit
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.isg.rows import (
     ENDS_HERE,
@@ -20,9 +20,8 @@ from mmeval.metrics.judged.isg.rows import (
     unscorable,
 )
 from mmeval.metrics.judged.material import Material, as_the_reference
-from mmeval.metrics.judged.pictures.asking import Written
-from mmeval.metrics.judged.reading import Lost, Reading
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.metrics.judged.reading import Lost, Reading, is_unread
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
 Prompt: TypeAlias = Annotated[Written, JudgePrompt("picture", "question")]

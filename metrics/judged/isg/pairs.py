@@ -8,9 +8,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
 from mmeval.metrics.judged.isg.rows import BlockQuestion, block_questions, is_shown, tokens_of
-from mmeval.metrics.judged.pictures.asking import Written
-from mmeval.metrics.judged.reading import UNREADABLE, Lost
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.metrics.judged.reading import Lost, is_unknown, is_unread
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Trial
 
 ImagesPrompt: TypeAlias = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
@@ -47,16 +46,6 @@ class PairVerdicts(NamedTuple):
             **({"not_asked": {str(number): why for number, why in self.unasked.items()}} if self.unasked else {}),
             **({UNREAD: unread} if unread else {}),
         }
-
-
-def is_unknown(verdict: Verdict, lost: Lost) -> bool:
-    """Whether nothing is known: the verdict is lost, and not one of unusable replies that count as wrong."""
-    return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
-
-
-def is_unread(verdict: Verdict, lost: Lost) -> bool:
-    """Whether a reply that could not be used counts all the same: officially, or as ``lost: wrong`` says."""
-    return any(vote.get(UNREADABLE) for vote in verdict.votes) or (bool(verdict.lost) and not is_unknown(verdict, lost))
 
 
 def is_unfit(verdict: Verdict) -> bool:

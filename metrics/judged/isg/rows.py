@@ -17,6 +17,7 @@ from mmeval.content import Interleaved, Part
 from mmeval.metrics.judged.material import asked_of
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Sample, Trial
+from mmeval.wording import shortened
 
 CATEGORY, GRAPH = "category", "predict"
 """The labels of a sample that hold its subtask, in the spelling of the data, and its questions."""
@@ -235,4 +236,4 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return shortened(text, 40)

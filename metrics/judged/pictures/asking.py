@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple
 
 from mmeval.content import Interleaved, Media, media_part
 from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verdicts
@@ -17,11 +17,9 @@ from mmeval.metrics.judged.pictures.replies import (
 )
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Lost, Reading
-from mmeval.program import Call, JudgePrompt, Program, Role
+from mmeval.program import Call, JudgePrompt, Program, Role, Written
 
 Word = Literal["yes", "no"]
-Written: TypeAlias = str | Mapping[str, Any]
-"""A prompt, as a switch writes it."""
 PresencePrompt = Annotated[Written, JudgePrompt("description", form=False)]
 ChoicePrompt = Annotated[Written, JudgePrompt("description", "options", form=False)]
 PairPrompt = Annotated[Written, JudgePrompt("first", "second", "options", form=False)]
@@ -150,11 +148,9 @@ def ask_presence(asking: Asking, prompt: Written, about: Sequence[About]) -> Pro
     return (yield from ask([presence(asking, prompt, one) for one in about], repeats=asking.repeats))
 
 
-def ask_letter(
-    asking: Asking, prompt: Written, about: About, options: Mapping[str, str], *, stated: bool = True
-) -> Program[Finding]:
-    """Which of some options is it?"""
-    (found,) = yield from ask([letter(asking, prompt, about, options, stated=stated)], repeats=asking.repeats)
+def ask_letter(asking: Asking, prompt: Written, about: About, options: Mapping[str, str]) -> Program[Finding]:
+    """Which of some options is it? The letter stands alone."""
+    (found,) = yield from ask([letter(asking, prompt, about, options, stated=False)], repeats=asking.repeats)
     return found
 
 

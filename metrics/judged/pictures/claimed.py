@@ -15,7 +15,6 @@ from mmeval.metrics.judged.pictures.asking import (
     PatternPrompt,
     PlacePrompt,
     PresencePrompt,
-    Written,
     ask,
     ask_presence,
     presence,
@@ -39,7 +38,7 @@ from mmeval.metrics.structure.self_description import (
     text_in,
     texts_of,
 )
-from mmeval.program import Program
+from mmeval.program import Program, Written
 from mmeval.records import Sample, Score, Trial
 
 MANY_COLORED = ("microwave", "ball", "TV", "globe", "toothbrush", "knife", "tennis racket", "camera")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from mmeval.metrics.judged.pictures.asking import About, Asking, Written, ask_letter
-from mmeval.program import Program
+from mmeval.metrics.judged.pictures.asking import About, Asking, ask_letter
+from mmeval.program import Program, Written
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
@@ -43,6 +43,6 @@ def ask_count(
 ) -> Program[Score]:
     """1 when there are as many of the described things in the picture as wanted.
     The answer is a letter, spelt out in the evidence."""
-    found = yield from ask_letter(asking, prompt, about, counts.options, stated=False)
+    found = yield from ask_letter(asking, prompt, about, counts.options)
     counted = {**evidence, **found.evidence, "counted": counts.options.get(found.answer)}
     return found.is_(counts.letter(wanted)).scored(counted)

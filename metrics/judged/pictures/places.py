@@ -11,13 +11,12 @@ from mmeval.metrics.judged.pictures.asking import (
     Asking,
     Finding,
     Inquiry,
-    Written,
     ask,
     ask_presence,
     letter,
 )
 from mmeval.metrics.judged.pictures.worth import Worth, product, worth
-from mmeval.program import Program
+from mmeval.program import Program, Written
 from mmeval.records import Score
 
 Where = Literal["quarter", "left_right", "above_below"]

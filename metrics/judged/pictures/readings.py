@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from mmeval.content import Media
 from mmeval.metrics.image.editing import box_fault
-from mmeval.metrics.judged.pictures.asking import About, Asking, Finding, Written, ask_words
+from mmeval.metrics.judged.pictures.asking import About, Asking, Finding, ask_words
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
-from mmeval.program import Program
+from mmeval.program import Program, Written
 from mmeval.records import Sample, Score
 
 Common = Literal["text", "set"]

@@ -11,12 +11,11 @@ from mmeval.content import Interleaved, Part
 from mmeval.judge import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.asking import Written
-from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
-from mmeval.metrics.judged.reading import Lost, Reading
+from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
+from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
 from mmeval.metrics.judged.ueval.rows import IMAGE_CRITERIA, TEXT_CRITERIA, Kind, Kinds, criteria_of, kind_of, row_fault
-from mmeval.program import JudgePrompt, Program, Role
+from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
@@ -142,15 +141,11 @@ def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
         rows: list[dict[str, Any]] = [{"criterion": one, "met": False} for one in side.criteria]
         return Score(0.0, evidence={"reason": "the answer has nothing on this side", **_evidence(side, rows)})
     rows = [_row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)]
-    evidence, values = _evidence(side, rows), [_worth(verdict, lost) for verdict in verdicts]
-    unread = sum(bool(verdict.lost) and one.known for verdict, one in zip(verdicts, values, strict=True))
-    return mean(values).scored({**evidence, **({UNREAD: unread} if unread else {})})
-
-
-def _worth(verdict: Verdict, lost: Lost) -> Worth:
-    if not verdict.lost:
-        return worth(verdict.values[KEY])
-    return worth(0) if lost == "wrong" and verdict.replied else unknown(verdict.lost, verdict.cause)
+    values = [
+        unknown(one.lost, one.cause) if is_unknown(one, lost) else worth(bool(one.values.get(KEY))) for one in verdicts
+    ]
+    unread = sum(is_unread(one, lost) for one in verdicts)
+    return mean(values).scored({**_evidence(side, rows), **({UNREAD: unread} if unread else {})})
 
 
 def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:

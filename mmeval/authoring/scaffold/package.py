@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,6 +13,7 @@ from mmeval.authoring.scaffold.names import PackageKind, PackageName
 from mmeval.authoring.scaffold.samples import rows_of
 from mmeval.errors import StorageError, UsageError
 from mmeval.installation import DISTRIBUTION
+from mmeval.system.folders import replaced
 
 MAX_SUBTASKS = 200
 _SUFFIX = ".jinja"
@@ -35,14 +34,8 @@ def write_package(kind: PackageKind, name: PackageName, parent: Path, *, subtask
         raise UsageError(f"{folder} exists already and was not changed; choose another name or --output_path")
     content = dict(_content(kind, name, folder, subtask_names(name.module, subtasks)))
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{name.name}-", dir=parent))
-        try:
-            _write(unfinished, content)
-            unfinished.chmod(0o755)
-            unfinished.rename(folder)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with replaced(folder) as new:
+            _write(new, content)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written ({error.strerror}); choose another --output_path") from None
     return WrittenPackage(folder, tuple(sorted(content)))

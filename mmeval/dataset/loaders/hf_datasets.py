@@ -18,6 +18,7 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path, PurePosixPath
@@ -76,9 +77,7 @@ class ColumnsDataset:
         self._place = f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
         options = {**source.options}
         columns, self._paths = options.pop("columns", {}), options.pop("media_columns", ())
-        for option in options:
-            if option not in OPTIONS:
-                raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
+        replace(source, options=options).check_options(OPTIONS)
         library = need("datasets", "datasets")
         library.disable_progress_bars()
         with self._explained():

@@ -42,7 +42,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
@@ -54,7 +54,7 @@ from mmeval.content.written import ContentReader
 from mmeval.dataset.archive import unpacked
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
-from mmeval.dataset.loaders.row import DataRow
+from mmeval.dataset.loaders.row import DataRow, row_id
 from mmeval.dataset.loaders.row_files import RowScan, read_json, read_jsonl, row_files, scan_files
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, MessageRole, Sample
@@ -72,14 +72,7 @@ def load(source: DataSource) -> InterleavedDataset:
     """Rows of the documented schema, from parquet or JSONL with a folder of media.
 
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
-    for option in source.options:
-        if option not in OPTIONS:
-            hint = (
-                'Write "loader: datasets" beside "columns".'
-                if option == "columns"
-                else f"It takes: {', '.join(OPTIONS)}."
-            )
-            raise UnknownNameError("key of dataset_kwargs", option, OPTIONS, hint)
+    source.check_options(OPTIONS, 'Write "loader: datasets" beside "columns".' if "columns" in source.options else "")
     written = source.options.get("spellings", DEFAULT_SPELLINGS)
     spellings = (written,) if isinstance(written, str) else tuple(map(str, written))
     for name in spellings:
@@ -100,8 +93,8 @@ def load(source: DataSource) -> InterleavedDataset:
 class InterleavedDataset:
     """Samples of row files, each made when it is asked for.
 
-    ``read(values, position, resolve, spellings)`` makes a sample of a row, whose columns that ``media`` names are its
-    ``media`` already (see ``with_media``).
+    ``read(row, position, resolve)`` makes a sample of a row, whose columns that ``media`` names are its ``media``
+    already (see ``with_media``). ``position`` is the place of the row among all, from 1.
     """
 
     def __init__(
@@ -114,8 +107,8 @@ class InterleavedDataset:
         media: Mapping[str, str] | None = None,
         read: ReadRow | None = None,
     ) -> None:
-        self.files, self.root, self.media_folder, self.spellings = tuple(files), root, media_folder, spellings
-        self._media, self._read = media or {}, read or read_sample
+        self.files, self.root, self.media_folder = tuple(files), root, media_folder
+        self._media, self._read = media or {}, read or partial(read_sample, spellings=spellings)
 
     @property
     def fingerprint(self) -> str:
@@ -147,7 +140,7 @@ class InterleavedDataset:
     def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
         with Caught() as failure:  # whatever is wrong with a row, the others go on
-            return self._read(with_media(row.values, self._media), str(position), resolve, self.spellings)
+            return self._read(with_media(_keyed(row.values), self._media), str(position), resolve)
         fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
         found = failure.error if isinstance(failure.error, RowError) else RowError("")
         labels = {**_labels(row.values, self._media), **found.labels}
@@ -194,16 +187,12 @@ class MediaFolder:
         return Media(path=found)
 
 
-ReadRow: TypeAlias = Callable[[Any, str, MediaFolder, Sequence[str]], Sample]
+ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample]
 """Makes a sample of a row; raises UsageError for what is wrong with it."""
 
 
-def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
+def read_sample(row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]) -> Sample:
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
-    if isinstance(row, UsageError):
-        raise row
-    if not isinstance(row, dict):
-        raise UsageError("is no object with keys")
     if row.get("input") is None:
         near = [str(key) for key in row if key != "input" and _nearest(str(key), ("input",))]
         there = f"; the row has {some([*map(str, row)], 5)}" if row else ""
@@ -211,7 +200,7 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
         raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)
     sample = Sample(
-        id=_id(row.get("id"), position),
+        id=row_id(row, position),
         input=_messages(row["input"], reader),
         references=_references(row, reader),
         metadata=_labels(row),
@@ -249,17 +238,17 @@ def _labels(row: Any, media: Collection[str] = ()) -> dict[str, Any]:
 def _known_id(row: Any, position: str) -> str:
     """The id of a faulty row; empty where the id is the fault."""
     try:
-        return _id(row.get("id"), position) if isinstance(row, dict) else ""
+        return row_id(row, position) if isinstance(row, dict) else ""
     except UsageError:
         return ""
 
 
-def _id(written: Any, position: str) -> str:
-    if written is None:
-        return position
-    if isinstance(written, bool) or not isinstance(written, (str, int)) or written == "":
-        raise UsageError(f'"id" is {written!r}; write a text or a whole number')
-    return str(written)
+def _keyed(values: Any) -> dict[str, Any]:
+    if isinstance(values, UsageError):
+        raise values
+    if not isinstance(values, dict):
+        raise UsageError("is no object with keys")
+    return values
 
 
 def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:

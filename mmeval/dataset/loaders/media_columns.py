@@ -37,14 +37,14 @@ def media_names(written: Any) -> dict[str, str]:
     return {str(column): name for column, name in written.items()}
 
 
-def with_media(values: Any, media: Mapping[str, str]) -> Any:
+def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, Any]:
     """A row in which some columns are its ``media`` by label, in place of the columns.
 
     ``media`` maps columns to names that say what they hold (see ``media_names``). A cell is a path, bytes, a mapping
-    with ``bytes`` or ``path``, or a list of these; an empty one holds nothing. A value that is no row is returned as it
-    is. Raises UsageError for another cell, and for a label that the row has already.
+    with ``bytes`` or ``path``, or a list of these; an empty one holds nothing. Raises UsageError for another cell, and
+    for a label that the row has already.
     """
-    if not isinstance(values, dict) or media.keys().isdisjoint(values):
+    if media.keys().isdisjoint(values):
         return values
     row = {column: value for column, value in values.items() if column not in media}
     own = row.get("media") or {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,29 +26,34 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
     ``with_media``). Raises UsageError for a file that cannot be read or a column of bytes that is no medium,
     UnknownNameError where one of ``others`` is not there.
     """
-    parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
-    try:
-        with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
-            for column in others:
-                if column not in table.schema_arrow.names:
-                    raise UnknownNameError("column of dataset_kwargs: media:", column, table.schema_arrow.names)
-            media = {name: name for name in _media_columns(table.schema_arrow, arrow.types) if name not in others}
-            convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
-            size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
-            number = 0
-            for batch in table.iter_batches(batch_size=size, use_threads=False):
-                for values in batch.to_pylist():
-                    number += 1
-                    yield DataRow(file, number, _row(values, media, convert))
-    except (arrow.ArrowException, OSError) as error:
-        raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
+    arrow = need("pyarrow", "datasets")
+    with parquet_file(file) as table:
+        for column in others:
+            if column not in table.schema_arrow.names:
+                raise UnknownNameError("column of dataset_kwargs: media:", column, table.schema_arrow.names)
+        media = {name: name for name in _media_columns(table.schema_arrow, arrow.types) if name not in others}
+        convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
+        size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
+        number = 0
+        for batch in table.iter_batches(batch_size=size, use_threads=False):
+            for values in batch.to_pylist():
+                number += 1
+                yield DataRow(file, number, _row(values, media, convert))
 
 
 def count_parquet(file: Path) -> int:
     """The number of rows, by the file's index. Raises UsageError if it is no parquet."""
+    with parquet_file(file) as table:
+        return int(table.metadata.num_rows)
+
+
+@contextmanager
+def parquet_file(file: Path) -> Iterator[Any]:  # pyarrow is not installed where types are checked
+    """A file of parquet, opened. Raises UsageError for one that cannot be read."""
     parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
-        return int(parquet.read_metadata(file).num_rows)
+        with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
+            yield table
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
 
@@ -56,8 +62,7 @@ def _row(
     values: dict[str, Any], media: Mapping[str, str], convert: Mapping[str, Callable[[Any], Any]]
 ) -> dict[str, Any]:
     row = {name: convert[name](value) if name in convert else value for name, value in values.items()}
-    found: dict[str, Any] = with_media({name: value for name, value in row.items() if value is not None}, media)
-    return found
+    return with_media({name: value for name, value in row.items() if value is not None}, media)
 
 
 # The types of pyarrow are unknown where types are checked, because the package is optional.

@@ -20,7 +20,7 @@ from mmeval.wording import either, some
 SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
 """``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
-_NAMED_SHARDS = 10
+_MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
 """Of a line of JSON: twice the longest prompt. Each use of a longer one costs seconds and hundreds of megabytes."""
 
@@ -96,10 +96,8 @@ def _require_all_shards(files: Sequence[Path]) -> None:
     }
     missing = sorted(announced - there)
     if missing:
-        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
         raise MissingDataError(
-            f"{files[0].parent}: {', '.join(missing[:_NAMED_SHARDS])}{more} missing, of the files of one split; "
-            "fetch the whole split"
+            f"{files[0].parent}: {some(missing, _MOST_NAMED)} missing, of the files of one split; fetch the whole split"
         )
 
 
@@ -107,7 +105,7 @@ def _no_rows(folder: Path, split: str) -> str:
     if not folder.is_dir():
         return f"{folder}: there is no such data folder"
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
-    near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
+    near = did_you_mean(split, others) or (f" (there is {some(others, _MOST_NAMED)})" if others else "")
     tables = sorted(path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv"))
     table = f"; {some(tables, 3)}: loader: datasets reads such files" if tables else ""
     return (

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmeval.dataset.sampling import FEWER
 from mmeval.report.numbers import is_subset, number_rows
 from mmeval.report.page.index import Asked
+from mmeval.results.compare import judges_in
 from mmeval.results.stored_run import StoredRun, TaskRow
 from mmeval.wording import counted
 
@@ -85,9 +86,7 @@ def compares(run: StoredRun) -> bool:
 
 def _judges(ours: TaskRow) -> dict[str, list[str]]:
     """The models that were asked in each role besides the model's, in order."""
-    pairs = {
-        (str(j["role"]), str(j.get("served") or j.get("asked"))) for all in ours.get("judges", {}).values() for j in all
-    }
+    pairs = judges_in(ours, ours.get("judges", ()))
     return {role: sorted(model for own, model in pairs if own == role) for role in sorted({role for role, _ in pairs})}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.backend import Tool
@@ -20,10 +20,7 @@ from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Call, CallFailed, Program, Role, ask_one
 from mmeval.records import ErrorInfo, GenerationParams, Request
-from mmeval.system import Checked
-
-Rounds = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
-Items = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+from mmeval.system import OneOrMore, ZeroOrMore
 
 
 @agent(takes=("text", "image"), gives=("text", "image"), version="1")
@@ -43,10 +40,10 @@ def isg_agent(
     *,
     prompts: Prompts,
     structure: Literal["self", "prompt", "none"] = "self",
-    refine: Rounds = 2,
+    refine: ZeroOrMore = 2,
     smooth: bool = True,
     profile: Literal["standard", "official"] = "standard",
-    max_items: Items = 32,
+    max_items: OneOrMore = 32,
 ) -> AgentProgram:
     """The agent of ISG-Bench.
 

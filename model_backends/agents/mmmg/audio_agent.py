@@ -11,9 +11,10 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.plan import Workshop, by_name, carried_out, planned, question
 from mmeval.program import Call, Role
 from mmeval.records import Request
+from mmeval.system import OneOrMore
 
 _BEGINNING = re.compile(r'<[\s/]*audio_type="(sound|speech|music)"[\s/]*><[\s/]*audio_text="')
 _MIDDLE = re.compile(r'"[\s/]*><[\s/]*audio_style=')
@@ -57,7 +58,7 @@ def mmmg_audio_agent(
     *,
     prompts: Prompts,
     profile: Profile = "standard",
-    max_items: MaxItems = 32,
+    max_items: OneOrMore = 32,
 ) -> AgentProgram:
     """One plan with placeholders, which are made in two rounds: then those that speak in the voice of an earlier one.
 

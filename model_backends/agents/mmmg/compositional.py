@@ -10,9 +10,10 @@ from mmeval.backend import Tool
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.plan import Workshop, carried_out, planned, question
 from mmeval.program import Call, Role
 from mmeval.records import Request
+from mmeval.system import OneOrMore
 
 _EXAMPLE = "First: <image>a red kite over a beach</image> Then: <image>the same beach at night</image>"
 
@@ -25,7 +26,7 @@ def compositional(
     *,
     prompts: Prompts,
     profile: Profile = "standard",
-    max_items: MaxItems = 32,
+    max_items: OneOrMore = 32,
 ) -> AgentProgram:
     """One answer in words, in which ``<image>...</image>`` describes each picture; these are drawn at the same time.
 

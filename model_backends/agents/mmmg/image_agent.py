@@ -11,9 +11,10 @@ from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
 from mmeval.content import Part, media_part, png
 from mmeval.model_backends.agents.mmmg.placeholders import Profile, filled, find, number_below
-from mmeval.model_backends.agents.mmmg.plan import MaxItems, Workshop, by_name, carried_out, planned, question
+from mmeval.model_backends.agents.mmmg.plan import Workshop, by_name, carried_out, planned, question
 from mmeval.program import Call, Role
 from mmeval.records import Request
+from mmeval.system import OneOrMore
 
 _BEGINNING = re.compile(r'<[\s/]*image_prompt="')
 _MIDDLE = re.compile(r'"[\s/]*><[\s/]*image_ref=\[')
@@ -52,7 +53,7 @@ def mmmg_image_agent(
     *,
     prompts: Prompts,
     profile: Profile = "standard",
-    max_items: MaxItems = 32,
+    max_items: OneOrMore = 32,
 ) -> AgentProgram:
     """One plan with placeholders, which are drawn in rounds: each as soon as the pictures that it changes are there.
 

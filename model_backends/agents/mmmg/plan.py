@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
@@ -12,10 +12,6 @@ from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder
 from mmeval.program import Call, Program, Reply, Role, ask_one
 from mmeval.records import Message, Request
-from mmeval.system import Checked
-
-MaxItems = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
-"""How many placeholders of a plan are read; those behind stay as they are written."""
 
 
 class Item(Protocol):

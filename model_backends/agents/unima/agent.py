@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Annotated, Any
+from typing import Any
 
 from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.backend import Tool
@@ -17,12 +17,10 @@ from mmeval.model_backends.agents.unima.report import PLANNER, Maker, Report
 from mmeval.model_backends.agents.unima.steps import Steps
 from mmeval.program import CallFailed, Program, Role
 from mmeval.records import GenerationParams, Request
-from mmeval.system import Checked
+from mmeval.system import OneOrMore, ZeroOrMore
 
 _KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 _WRITTEN: Mapping[PartKind, str] = {"code": "writes a program", "document": "writes a document of plain text"}
-Cycles = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
-Items = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
 
 
 @agent(takes=_KINDS, gives=_KINDS, version="1", by_kind={"receiver": "planner"})
@@ -46,8 +44,8 @@ def unima(
     ter: bool = True,
     verification: bool = True,
     judger: bool = True,
-    max_cycles: Cycles = 3,
-    max_items: Items = 32,
+    max_cycles: ZeroOrMore = 3,
+    max_items: OneOrMore = 32,
 ) -> AgentProgram:
     """The agent of UniM, with its parts to switch off.
 

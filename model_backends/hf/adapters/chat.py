@@ -27,7 +27,7 @@ from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generation.sampling import BROKEN, IGNORED, RowSampler, Sampling
+from mmeval.model_backends.hf.generation.sampling import IGNORED, RowSampler, Sampling, broken_row
 from mmeval.model_backends.hf.generation.streams import StopWords, cut, settle, words_that_end
 from mmeval.records import Request, Response, Usage
 
@@ -170,7 +170,7 @@ class ChatAdapter(Adapter):
             return [RowError("internal", IGNORED) for _ in rows]
         said = whole[:, given["input_ids"].shape[1] :].tolist()
         streams: list[Stream | RowError] = [cut(ids, self.own, max_new_tokens) for ids in said]
-        bad = RowError("internal", BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch.")))
+        bad = broken_row(self.model.dtype)
         return [bad if broken else stream for stream, broken in zip(streams, sampler.broken, strict=True)]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:

@@ -165,7 +165,4 @@ class Emu3Adapter(ChatAdapter):
             pixels = self.model.decode_image_tokens(image_tokens=codes, height=block.height, width=block.width)[0]
         look = self.processor.image_processor
         mean, std = (torch.tensor(values).view(-1, 1, 1) for values in (look.image_mean, look.image_std))
-        try:
-            return to_picture(pixels.float().cpu() * std + mean, "0..1")
-        except ValueError as error:
-            raise RowError("internal", f"a picture cannot be kept: {error}; try dtype=float32") from None
+        return to_picture(pixels.float().cpu() * std + mean, "0..1")

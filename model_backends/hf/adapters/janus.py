@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.conversation.encoding import placed, prompt_length
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import to_picture
-from mmeval.model_backends.hf.generation.sampling import BROKEN, RowSampler, Sampling
+from mmeval.model_backends.hf.generation.sampling import RowSampler, Sampling, broken_row
 from mmeval.model_backends.hf.options import number_option
 from mmeval.records import Message, Request
 
@@ -106,7 +106,7 @@ class JanusAdapter(ChatAdapter):
                     sampler,
                 ],
             )
-        bad = RowError("internal", BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch.")))
+        bad = broken_row(self.model.dtype)
         rows_of_codes = zip(drawn.tolist(), sampler.broken, strict=True)
         return [bad if broken else Stream(codes, used=len(codes)) for codes, broken in rows_of_codes]
 
@@ -120,11 +120,8 @@ class JanusAdapter(ChatAdapter):
         with torch.inference_mode():
             pixels = self.model.decode_image_tokens(torch.tensor([codes], device=self.model.device))[0].float().cpu()
         look = self.processor.image_processor
-        try:
-            shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
-            return to_picture(shown.numpy(), "0..1")
-        except ValueError as error:
-            raise RowError("internal", f"the picture cannot be kept: {error}; try dtype=float32") from None
+        shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
+        return to_picture(shown.numpy(), "0..1")
 
     @property
     def _codes(self) -> int:

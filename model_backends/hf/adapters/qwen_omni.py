@@ -19,7 +19,7 @@ from mmeval.model_backends.hf.conversation.rows import Encoded, Row, Stream
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
-from mmeval.model_backends.hf.generation.sampling import BROKEN
+from mmeval.model_backends.hf.generation.sampling import broken_row
 from mmeval.model_backends.hf.generation.streams import cut
 from mmeval.model_backends.hf.options import count_option, number_option
 from mmeval.records import GenerationParams, Request, Response, message
@@ -131,7 +131,7 @@ class QwenOmniAdapter(ChatAdapter):
         import torch
 
         request = row.request
-        broken = BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch."))
+        broken = broken_row(self.model.dtype)
         sampler, bound = self.sampler([row]), _Bound(request.params)
         watch = _Watch(broken)
         thinker = {
@@ -154,11 +154,11 @@ class QwenOmniAdapter(ChatAdapter):
                 generation_mode="audio",
             )
         if sampler.broken[0]:
-            raise RowError("internal", broken)
+            raise broken
         said = cut(whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens)
         unfinished = watch.steps >= bound.codes
         notes = (f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more",) if unfinished else ()
-        return Spoken(said.ids, said.finish_reason, said.used, _sound(speech), unfinished, notes)
+        return Spoken(said.ids, said.finish_reason, said.used, to_sound(speech, RATE), unfinished, notes)
 
     def _response(self, row: Row, stream: Stream, length: int) -> Response:
         response = super()._response(row, stream, length)
@@ -251,14 +251,14 @@ class _Watch:
     """A logits processor that counts the codes of a speech and changes no score.
     Raises RowError ``broken`` for invalid scores before a code is drawn."""
 
-    def __init__(self, broken: str) -> None:
+    def __init__(self, broken: RowError) -> None:
         self.steps = 0
         self._broken = broken
 
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
         self.steps += 1
         if not scores.amax(dim=-1).isfinite().all():
-            raise RowError("internal", self._broken)
+            raise self._broken
         return scores
 
 
@@ -307,10 +307,3 @@ def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
     if TOP_K in options:
         given["talker_top_k"] = count_option(params, TOP_K, 1, least=0)
     return given
-
-
-def _sound(speech: Any) -> Media:
-    try:
-        return to_sound(speech, RATE)
-    except ValueError as error:
-        raise RowError("internal", f"the speech cannot be kept: {error}") from None

@@ -19,6 +19,7 @@ from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
+from mmeval.wording import some
 
 VOICE = "audio.voice"
 SHOWN = 10
@@ -79,11 +80,7 @@ class VitsAdapter(Adapter):
             raise RowError("bad_request", f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}")
         script = self._script(request)
         waveform = self._spoken(script, request.seed, {"speaker_id": voice} if self._voices > 1 else {})
-        try:
-            sound = to_sound(waveform, self._rate)
-        except ValueError as error:
-            raise RowError("internal", f"the speech cannot be kept: {error}; try dtype=float32") from None
-        said = Interleaved((media_part(sound),))
+        said = Interleaved((media_part(to_sound(waveform, self._rate)),))
         return Response(said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings)
 
     def _spoken(self, script: Script, seed: int, given: Mapping[str, Any]) -> Any:
@@ -110,7 +107,7 @@ class VitsAdapter(Adapter):
             raise RowError("bad_request", "the prompt holds no words that could be spoken")
         tokens = [token for token in self._tokenizer.tokenize(text) if token != self._tokenizer.pad_token]
         lost = _lost(text, tokens, self._tokenizer)
-        told = ", ".join(map(repr, lost[:SHOWN])) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
+        told = some([*map(repr, lost)], SHOWN)
         if not any(token.strip() and token != self._tokenizer.unk_token for token in tokens):
             raise RowError("bad_request", f"no character of the prompt is in the model's vocabulary: {told}")
         if lost:

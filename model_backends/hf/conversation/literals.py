@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 BREAKS = ("\u200b", " ")
@@ -57,12 +57,6 @@ def _broken(token: str, by: str) -> str:
 def _is_control(token: str) -> bool:
     """Whether it is no plain word or blank, which vocabularies may list as special."""
     return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
-
-
-def listed(tokens: Sequence[str], most: int = 3) -> str:
-    """``<image>, </s>``, for a warning."""
-    shown = ", ".join(tokens[:most])
-    return f"{shown} and {len(tokens) - most} more" if len(tokens) > most else shown
 
 
 def literals_of(processor: Any) -> Literals:

@@ -12,9 +12,10 @@ from mmeval.content import Media, Part, PartKind
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import ContentError, MissingError, UsageError
 from mmeval.model_backends.hf.checkpoint.loading import part_for
-from mmeval.model_backends.hf.conversation.literals import Literals, listed
+from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Message, Request
+from mmeval.wording import some
 
 Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise for audio and video. ``Any``:
@@ -122,7 +123,7 @@ class _Writer:
             return item
         text, found = self._intake.literals.neutral(item["text"])
         if found:
-            self.warnings.append(f"control tokens in the text were made plain words: {listed(found)}")
+            self.warnings.append(f"control tokens in the text were made plain words: {some(found, 3)}")
         return {"type": "text", "text": text}
 
     def _medium(self, part: Part, media: Media) -> Item:

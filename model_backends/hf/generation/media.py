@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from mmeval.content import Media, png, wav
+from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
 """The range from black to white. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""
 
 
+@contextmanager
+def _kept(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise RowError("internal", f"the {what} cannot be kept: {error}; try dtype=float32 or dtype=bfloat16") from None
+
+
+@_kept("picture")
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     """A PNG of one picture: a PIL image, a tensor or an array.
     Shapes are (height, width), (height, width, channels) or (channels, height, width) with 1, 3 or 4 channels. Values
     outside ``span`` are clipped; equal pixels give equal files. A picture so narrow that both orders fit has its
     channels first in a tensor, last in an array. ``Any``: libraries differ in their types.
 
-    Raises ValueError for other shapes, and for pixels that are no numbers.
+    Raises RowError for other shapes, and for pixels that are no numbers.
     """
     from PIL import Image
 
@@ -29,11 +41,12 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     return png(Image.fromarray(_bytes(_channels_last(array, tensor=tensor), span)))
 
 
+@_kept("sound")
 def to_sound(samples: Any, rate: int) -> Media:
     """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1.
     Any shape with one channel, such as (n,) or (1, 1, n), at ``rate`` Hz. ``Any``: libraries differ in their types.
 
-    Raises ValueError for several channels, for no samples, and for samples that are no numbers.
+    Raises RowError for several channels, for no samples, and for samples that are no numbers.
     """
     import numpy
 

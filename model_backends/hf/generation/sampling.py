@@ -25,10 +25,15 @@ IGNORED = (
     "this model's own way to generate takes no processors of scores, so that nothing can be drawn by the row's seed; "
     "ask it with temperature=0"
 )
-BROKEN = (
-    "the model's scores hold numbers that are none (NaN or infinite), so that no token could be chosen; it was run in "
-    "{dtype}: try dtype=float32 or dtype=bfloat16, or another attn_implementation"
-)
+
+
+def broken_row(dtype: object) -> RowError:
+    """Why a row of a model in ``dtype`` ends, whose scores are no numbers."""
+    return RowError(
+        "internal",
+        "the model's scores hold numbers that are none (NaN or infinite), so that no token could be chosen; it was run "
+        f"in {str(dtype).removeprefix('torch.')}: try dtype=float32 or dtype=bfloat16, or another attn_implementation",
+    )
 
 
 @dataclass(frozen=True, slots=True)

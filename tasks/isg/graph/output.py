@@ -8,47 +8,58 @@ it is a data set. Further answers to the same row are in ``ISG-Bench_repeat1.jso
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnswerFormat, Exported
+from mmeval.interchange import AnsweredRun, AnswerFormat, Exported, ExportFolder, ScoredTrial
 from mmeval.judge import strict_json
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
-from mmeval.system import to_line
+from mmeval.records import Sample
+from mmeval.system import from_line, to_line
 from mmeval.tasks.isg.loader import FILE, ROW
-from mmeval.wording import counted
 
 REPEAT = "ISG-Bench_repeat{}.jsonl"
+GAPS = {"without": "without questions; no line"}
+NOTES = {"repeats": f"further ones to the same row, in {REPEAT.format('<n>')}"}
 
 
 def write_questions(run: AnsweredRun, folder: Path) -> Exported:
-    """Fill the folder of one model. Raises UsageError for a run without written questions."""
-    lines: dict[int, list[dict[str, Any]]] = {}
-    counts: Counter[str] = Counter()
-    foreign: list[str] = []
-    for task in run.tasks:
-        for one in task.scored():
-            sample, trial = one.trial.sample, one.trial
-            if ROW not in sample.metadata and not sample.fault:
-                foreign.append(task.name)
-                break
-            predict = strict_json("" if trial.output is None else trial.output.text)
-            if not isinstance(predict, dict):
-                counts["without"] += 1
-                continue
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises, and for a run without questions."""
+    return _Writer(folder).fill(run)
+
+
+class _Writer(ExportFolder):
+    """Collects the rows of each repeat."""
+
+    benchmark, entry, unanswered, gaps, notes = "isg_graph", "line", "no line", GAPS, NOTES
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._rows: dict[int, dict[str, dict[str, Any]]] = {}
+
+    def takes(self, sample: Sample) -> bool:
+        return ROW in sample.metadata
+
+    def add(self, one: ScoredTrial) -> None:
+        trial, sample = one.trial, one.trial.sample
+        predict = None if trial.output is None else strict_json(trial.output.text)
+        if isinstance(predict, dict):
             head = {"id": sample.id, "Category": sample.metadata[CATEGORY], **sample.metadata[ROW]}
-            lines.setdefault(trial.repeat, []).append({**head, GRAPH: predict})
-    if not lines:
-        raise UsageError("nothing of this run has a place in the layout: no answer of isg_graph has questions")
-    for repeat, rows in lines.items():
-        with (folder / (REPEAT.format(repeat) if repeat else FILE)).open("wb") as file:
-            file.writelines(to_line(row) + b"\n" for row in rows)  # models write NaN, which becomes null
-    gaps = [f"{name} writes no questions, and was left out" for name in foreign]
-    if counts["without"]:
-        gaps.append(f"{counted(counts['without'], 'answer')}: without questions; no line")
-    return Exported(sum(map(len, lines.values())), 0, tuple(gaps), ())
+            row = from_line(to_line({**head, GRAPH: predict}))  # models write NaN, which becomes null
+            self._rows.setdefault(trial.repeat, {})[sample.id] = row
+        elif trial.output is not None:
+            self.counts["without"] += 1
+            return
+        self.own(trial)
+
+    def finish(self) -> Sequence[str]:
+        if not self._rows:
+            raise UsageError("nothing of this run has a place in the layout: no answer of isg_graph has questions")
+        for repeat, rows in self._rows.items():
+            self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows.values())
+        return ()
 
 
 FORMAT = AnswerFormat(

@@ -16,17 +16,15 @@ from typing import Annotated, Any, TypeAlias
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import accepts
 from mmeval.metrics.judged.isg.rows import BLOCK_QUESTIONS, CATEGORY, IMAGE_QUESTIONS, tokens_between
-from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, ask_all, ask_one
-from mmeval.system import Checked
+from mmeval.program import Ask, Call, JudgePrompt, Program, PromptFile, Reply, Written, ask_all, ask_one
+from mmeval.system import ZeroOrMore
 from mmeval.tasks.isg.graph import stages
 from mmeval.tasks.isg.graph.examples import Example, examples_for
 from mmeval.tasks.isg.graph.stages import FORMS, Structure
 from mmeval.tasks.isg.subtasks import requirement_of
 
-Written: TypeAlias = "str | Mapping[str, Any]"
 StagePrompt: TypeAlias = Annotated[Written, JudgePrompt("query", "structure", "triples", "examples", "requirement")]
 CaptionPrompt: TypeAlias = Annotated[Written, JudgePrompt("picture", form=False)]
-Examples: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "0 or more")]
 _RELATION = ["<gen_text1>", "<gen_img1>", "describes"]
 _EXAMPLES = {
     "relations": {"relation": [_RELATION]},
@@ -104,10 +102,8 @@ class Stages:
         return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
 
     def _ask(self, prompt: str, values: Mapping[str, Any]) -> Call:
-        written = self.prompts[prompt]
-        assert not isinstance(written, str)  # a task binds its prompts
         system = [message for message in self.ask.messages if message.role == "system"]
-        words = PromptFile(written["name"], written["text"]).messages(values)
+        words = PromptFile.of(self.prompts[prompt]).messages(values)
         return self.ask.call((*system, *words), ("text",))
 
 
@@ -116,7 +112,7 @@ def isg_graph(
     *,
     block_pictures: bool = False,
     image_pictures: bool = True,
-    examples: Examples = 2,
+    examples: ZeroOrMore = 2,
     structure_prompt: StagePrompt = "isg_graph_structure",
     relations_prompt: StagePrompt = "isg_graph_relations",
     block_questions_prompt: StagePrompt = "isg_graph_block_questions",

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmeval.content import Media
 from mmeval.errors import ContentError, MissingExtraError
-from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial
+from mmeval.interchange import OWN, AnsweredRun, Exported, ExportFolder, ScoredTrial, stem_of
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
@@ -100,4 +100,4 @@ class _Writer(ExportFolder):
 
 
 def _stem(trial: Trial) -> str:
-    return f"media/{trial.sample.id.replace('/', '_')}" + (f"_repeat{trial.repeat}" if trial.repeat else "")
+    return f"media/{stem_of(trial.sample.id.replace('/', '_'), trial.repeat)}"

@@ -89,15 +89,10 @@ def names_of_sample(sample: Sample) -> Names | None:
     return names if sample.id.startswith(f"{names.field}/{names.domain}/") else None
 
 
-def question_of(sample: Sample) -> str:
-    """The question as in the data set."""
-    return "\n".join(message.content.raw for message in sample.input if message.role == "user")
-
-
 def same_question(said: str, sample: Sample) -> bool:
     """Whether a record's question, if not empty, is the sample's outside of tags."""
     words = _TAGGED.sub(" ", said).split()
-    return not said.strip() or words == _TAGGED.sub(" ", question_of(sample)).split()
+    return not said.strip() or words == _TAGGED.sub(" ", sample.question).split()
 
 
 def to_text(row: Mapping[str, Any]) -> bytes:

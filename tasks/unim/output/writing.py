@@ -19,7 +19,6 @@ from mmeval.tasks.unim.output.layout import (
     Flat,
     flattened,
     names_of_sample,
-    question_of,
     read_flat,
     seal,
     to_text,
@@ -90,7 +89,7 @@ class _Writer(ExportFolder):
     def _record(self, sample: Sample, output: Interleaved, slot: _Slot, own: dict[str, Any]) -> None:
         place = self.path / slot.names.field / slot.names.domain
         files = _Files(place, slot, sample)
-        answer = _answer(output, question_of(sample), files, self.counts, own)
+        answer = _answer(output, sample.question, files, self.counts, own)
         row: dict[str, Any] = {"domain": slot.names.field, "subdomain": slot.names.domain, "id": slot.id}
         if (level := _LEVELS.get(str(sample.metadata.get("difficulty")))) is not None:
             row["difficulty_level"] = level
@@ -124,7 +123,7 @@ def _question(sample: Sample) -> dict[str, Any]:
                 modal[name] = whole_text(part.text)
             elif part.media is not None and part.media.path is not None and name:
                 modal[name] = "/".join(part.media.path.parts[-2:])
-    return {"modal": modal, "content": whole_text(question_of(sample))}
+    return {"modal": modal, "content": whole_text(sample.question)}
 
 
 class _Files:

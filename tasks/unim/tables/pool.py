@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mmeval.results import counted_by
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.items import TITLES, ItemPool
+from mmeval.wording import shortened
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
@@ -155,14 +156,10 @@ class Pool:
             return SCORED, float(value)
         if not why and score["status"] == "inapplicable":
             return INAPPLICABLE, 0.0
-        lack = Lack(name, why or _cut(str(score.get("reason", ""))))
+        lack = Lack(name, why or shortened(str(score.get("reason", "")), MAX_REASON))
         if lack in self.lacks or len(self.lacks) < MAX_REASONS:
             self.lacks[lack] += 1
         return (UNAVAILABLE if score["status"] == "unavailable" and not why else UNSCORED), 0.0
-
-
-def _cut(reason: str) -> str:
-    return reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 3]}..."
 
 
 def pooled(run: StoredRun) -> Pool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mmeval.dataset import Subset
-from mmeval.results import bundled_notes
+from mmeval.results import paper_notes
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
+from mmeval.wording import counted, some
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun
@@ -51,7 +52,7 @@ def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Colle
 
 def _about_run(run: StoredRun) -> Iterator[str]:
     tasks = {task.name: task.alias for task in unim_tasks(run)}
-    yield from bundled_notes(run, tasks)
+    yield from paper_notes(run, tasks)
     for name, alias in tasks.items():
         if (subset := run.ours.get("subset", {}).get(name)) and (note := Subset(**subset).note):
             yield f"{alias}, {note} samples."
@@ -59,7 +60,7 @@ def _about_run(run: StoredRun) -> Iterator[str]:
             yield f"The data of {alias} could not be read to their end."
     left_out = [str(name) for name in run.ours.get("left_out", {})]
     if left_out:
-        yield f"Left out, no data here: {_listed(left_out)}."
+        yield f"Left out, no data here: {some(left_out, SHOWN)}."
 
 
 def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> Iterator[str]:
@@ -79,11 +80,9 @@ def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str
 
 def _about_trials(pool: Pool) -> Iterator[str]:
     if pool.bad:
-        count = len(pool.bad)
-        counted = "1 sample" if count == 1 else f"{count:,} samples"
         yield (
-            f"bad: {counted} could not be asked because of the data, and are neither in tau nor in any mean: "
-            f"{_listed(list(pool.bad))}."
+            f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of the data, and are neither in tau "
+            f"nor in any mean: {some([*pool.bad], SHOWN)}."
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
@@ -95,8 +94,4 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         yield f"{unplaced:,} instances have no field or domain and count in the mean of all instances alone."
     unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]
     if unknown:
-        yield f"Domains that the paper does not name: {_listed(unknown)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
+        yield f"Domains that the paper does not name: {some(unknown, SHOWN)}."

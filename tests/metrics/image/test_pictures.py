@@ -68,10 +68,10 @@ def test_an_answer_without_a_usable_picture_is_zero(answer: Any, words: str) -> 
     score = the_only(picture_trial(*answer))
     assert isinstance(score, Score)
     assert (score.value, score.status, words in score.evidence["reason"]) == (0, "scored", True)
-    pixels, other = noise(9, 12), noise(20, 30)
+    pixels = noise(9, 12)
     assert (the_only(picture_trial(pixels)) == pixels).all()  # type: ignore[union-attr]
-    assert resized(pixels, pixels, "LANCZOS") is pixels
-    assert (resized(pixels, other, "LANCZOS") != resized(pixels, other, "BICUBIC")).any()
+    assert resized(pixels, (9, 12), "LANCZOS") is pixels
+    assert (resized(pixels, (20, 30), "LANCZOS") != resized(pixels, (20, 30), "BICUBIC")).any()
 
 
 def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscored() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.content import Interleaved, Media, Part
-from mmeval.metrics.judged.code_quality import DIMENSIONS, NO_CODE, OVERALL, pieces_of, safely_fenced, unwrapped
+from mmeval.metrics.judged.code_quality import DIMENSIONS, NO_CODE, OVERALL, safely_fenced, unwrapped
+from mmeval.metrics.produced import labelled
 from mmeval.records import Trial
 from tests.support import tiny_media
 from tests.support.unim_judging import QUESTION, RED, Judged, graded, judge_unim, unim_sample
@@ -43,7 +44,7 @@ def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> N
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
     assert QUESTION not in str(done.calls["judge"])
     tag, code = Part("code", raw="<<code1>>", label="code1"), Part("code", text=ONE, label="code1")
-    pieces = pieces_of(Interleaved((tag, code, Part("code", text="y"), code)))
+    pieces = labelled(Interleaved((tag, code, Part("code", text="y"), code)), "code")
     assert [(label, part.text) for label, part in pieces] == [("code1", ONE), ("code3", "y")]
     done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
     assert (done.score.status, done.calls["judge"]) == ("inapplicable", [])

@@ -1,4 +1,5 @@
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,22 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         assert main([verb, *words.get(verb, [])]) == 130
     assert capsys.readouterr().err.startswith("interrupted; ")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_the_folder_above_the_only_run_stands_for_it_in_every_verb(tmp_path: Path) -> None:
+    task, runs, out = "mmmg_audio_text_order", str(tmp_path / "runs"), str(tmp_path / "out")
+    command = ["-M", "reference", "-t", task, "--data", "bundled", "--output_path", runs, "--score_workers", "0"]
+    assert main(command) == 0
+    verbs = (
+        ("score", runs, "--score_workers", "0"),
+        ("report", runs, "--output_path", out),
+        ("compare", runs, runs, "--report", "false"),
+        ("export", runs, "--format", "mmmg", "--output_path", out),
+        ("trace", runs, "--task", task, "--sample", "a_structure/0"),
+    )
+    assert [main(verb) for verb in verbs] == [0] * len(verbs)
+    assert main([*command, "--run_id", "other"]) == 0
+    assert [main(verb) for verb in verbs] == [4] * len(verbs), "of two runs, one has to be named"
 
 
 def test_a_plugin_that_ends_the_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
     one(tmp_path / "runs/m/default")
     assert read_own(tmp_path / "runs").model == "teller"
     one(tmp_path / "runs/n/default")
-    with pytest.raises(UsageError, match="several runs"):
+    with pytest.raises(MissingDataError, match="runs/n/default"):
         read_own(tmp_path / "runs")
     with pytest.raises(MissingDataError):
         read_own(tmp_path / "runs/m/default/media")

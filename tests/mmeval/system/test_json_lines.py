@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import StorageError
+from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import (
     drop_damaged,
     from_line,
@@ -16,7 +17,6 @@ from mmeval.system.json_lines import (
     to_line,
     unsealed,
     unsealed_document,
-    write_atomic,
 )
 
 

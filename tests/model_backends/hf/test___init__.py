@@ -11,7 +11,7 @@ from tests.support.tiny_models import tiny_model
     [
         ("dtyp", "bfloat16", UnknownNameError, '"dtype"'),
         ("adapter", "chatt", UnknownNameError, '"chat"'),
-        ("max_length", -1, UsageError, "at least 0"),
+        ("max_length", -1, UsageError, "0 or more"),
         ("convert", "video->frame", UnknownNameError, "did you mean"),
         ("convert", "video->frames", UsageError, "does not take either"),
         ("inputs", "text+pictures", UnknownNameError, "inputs"),

@@ -6,7 +6,7 @@ from mmeval.report.table_formats.layouts import csv_tables
 from mmeval.results import Table
 from mmeval.tasks.isg.layout import JUDGED, layout
 from mmeval.tasks.isg.subtasks import TASKS
-from tests.support.table_scores import Row, stored
+from tests.support.table_scores import Row, stored, trials
 
 JUDGE = [{"role": "judge", "asked": "j", "served": "judge-1"}]
 OFFICIAL = {"isg": {"outputs": list(JUDGED), "switches": {"reading": "official"}}}
@@ -20,15 +20,10 @@ def score(value: float | str | None, unread: int = 0) -> dict[str, Any]:
 
 
 def rows(*answers: Values | str, unread: int = 0) -> list[Row]:
-    found: list[Row] = []
-    for at, answer in enumerate(answers):
-        row: Row = {"n": 0, "s": f"s{at}", "d": "d", "status": "ok", "scores": {}}
-        if isinstance(answer, str):
-            found.append({**row, "status": answer})
-        else:
-            scores = {number: score(value, unread) for number, value in zip(JUDGED, answer, strict=True)}
-            found.append({**row, "scores": scores})
-    return found
+    return trials(
+        one if isinstance(one, str) else {name: score(value, unread) for name, value in zip(JUDGED, one, strict=True)}
+        for one in answers
+    )
 
 
 def tables(folder: Path, tasks: Mapping[str, Sequence[Row]], **ours: Any) -> list[Table]:

@@ -111,6 +111,10 @@ def test_pictures_are_read_from_the_archive(inside: str, tmp_path: Path, monkeyp
     assert turned.metadata["irregularities"] == ["a.JPG is the file a.png"]
 
 
+def test_a_row_without_an_id_has_that_of_its_position(tmp_path: Path) -> None:
+    assert [sample.id for sample in samples(tmp_path, {**ROW, "id": None}, ROW)] == ["1", "0007"]
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [

@@ -14,7 +14,7 @@ from mmeval.results.layout import Cell, Table
 from mmeval.results.task_results import fill
 from mmeval.tasks.mme_unify.averages import steps
 from mmeval.tasks.mme_unify.layout import layout
-from tests.support.table_scores import Row, stored
+from tests.support.table_scores import Row, stored, trials
 
 PIECES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sipu", "mitiu", "vpu"), ("mme_unify_choice",)),
@@ -35,16 +35,12 @@ def score(value: Value, weight: int) -> Row:
 
 def rows(task: str, *answers: Sequence[Value] | str, weights: Sequence[int] = ()) -> list[Row]:
     """An answer is a score of each piece of the task, or what became of it."""
-    found = []
-    for at, answer in enumerate(answers):
-        row: Row = {"n": 0, "s": f"s{at}", "d": "d", "status": "ok", "scores": {}}
-        weight = weights[at] if weights else 1
-        if isinstance(answer, str):
-            found.append({**row, "status": answer, "error": {"kind": answer, "message": "for a test"}})
-        else:
-            values = zip(PIECES[task], answer, strict=True)
-            found.append({**row, "scores": {name: score(value, weight) for name, value in values}})
-    return found
+    return trials(
+        one
+        if isinstance(one, str)
+        else {name: score(value, weight) for name, value in zip(PIECES[task], one, strict=True)}
+        for one, weight in zip(answers, weights or [1] * len(answers), strict=True)
+    )
 
 
 def tables(

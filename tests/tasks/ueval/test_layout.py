@@ -13,7 +13,7 @@ from mmeval.results.layout import Table
 from mmeval.results.stored_run import counted_by
 from mmeval.results.task_results import fill
 from mmeval.tasks.ueval.layout import MIXED, layout
-from tests.support.table_scores import Row, stored
+from tests.support.table_scores import Row, stored, trials
 
 Side = float | str | None
 """A share of met criteria, a status, or inapplicable."""
@@ -29,16 +29,11 @@ def score(value: Side, pictures: int | None = None, **counts: int) -> dict[str, 
 
 
 def rows(*answers: tuple[Side, Side] | str, odd: int = 0) -> list[Row]:
-    found: list[Row] = []
-    for at, answer in enumerate(answers):
-        row: Row = {"n": 0, "s": f"s{at}", "d": "d", "status": "ok", "scores": {}}
-        if isinstance(answer, str):
-            found.append({**row, "status": answer})
-        else:
-            text, image = answer
-            counts = {"not_sure": 1, "odd_value": odd, "missing_key": 0}
-            found.append({**row, "scores": {"ueval_text": score(text, **counts), "ueval_image": score(image, 3)}})
-    return found
+    counts = {"not_sure": 1, "odd_value": odd, "missing_key": 0}
+    return trials(
+        one if isinstance(one, str) else {"ueval_text": score(one[0], **counts), "ueval_image": score(one[1], 3)}
+        for one in answers
+    )
 
 
 def results(task: str, rows: Sequence[Row], asked: Any, suspended: Sequence[str]) -> list[dict[str, Any]]:

@@ -73,3 +73,10 @@ def test_with_a_decoder_pictures_come_in_the_order_of_the_stream_or_alone() -> N
     alone = [r.output for r in drawn_by(*(wanting("image", words=words, temperature=0.0) for words in prompts))]
     assert [[part.kind for part in output.parts] for output in alone if output] == [["image"]] * 4
     assert len(set(alone)) > 1
+
+
+def test_a_picture_without_numbers_costs_its_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = iter([numpy.full((SIDE, SIDE), numpy.nan), numpy.zeros((SIDE, SIDE))])
+    monkeypatch.setattr(Drawing, "decode_codes", lambda *_: next(pictures))
+    bad, good = drawn_by(wanting("image", temperature=0.0), wanting("image", words="a hare", temperature=0.0))
+    assert (bad.error and bad.error.kind, good.error) == ("internal", None)

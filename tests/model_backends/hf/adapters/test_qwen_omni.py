@@ -139,7 +139,7 @@ def test_options_that_mean_nothing_are_refused(option: dict[str, Any]) -> None:
 def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token_cannot_be_spoken() -> None:
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
-    watch = _Watch("not a number")
+    watch = _Watch(RowError("internal", "not a number"))
     assert watch(None, scores := torch.zeros(1, 3)) is scores
     with pytest.raises(RowError, match="not a number"):
         watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))

@@ -7,6 +7,7 @@ import torch
 from PIL import Image
 
 from mmeval.decode import audio, image
+from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import Span, to_picture, to_sound
 
 TONE = np.sin(np.linspace(0, 50, 800)).astype(np.float32)
@@ -51,9 +52,9 @@ def test_grey_and_clear_pictures_keep_their_mode(shape: tuple[int, ...], mode: s
 
 @pytest.mark.parametrize("shape", [(3,), (0, 4, 3), (2, 2, 2, 3), (5, 5, 2)], ids=str)
 def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="picture"):
+    with pytest.raises(RowError, match="no picture"):
         to_picture(np.zeros(shape))
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(RowError, match="NaN"):
         to_picture(np.full((2, 2, 3), np.nan), "0..1")
 
 
@@ -68,5 +69,5 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
 
 @pytest.mark.parametrize("samples", [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)], ids=["two", "none", "nan"])
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
-    with pytest.raises(ValueError, match=r"sound|NaN"):
+    with pytest.raises(RowError, match=r"no sound|NaN"):
         to_sound(samples, 16000)
