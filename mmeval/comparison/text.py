@@ -146,7 +146,7 @@ def _notes(found: Comparison) -> Iterator[str]:
             f"sees: the smallest difference seen with {100 * options.power:g} % power."
         )
     if one_sided := dict.fromkeys(f"{one.slice or one.alias} {one.metric}" for one in found.numbers if _one_sided(one)):
-        yield f"Not in both runs: {_places([*one_sided])}."
+        yield f"Not in {'both' if len(found.runs) == 2 else 'all'} runs: {_places([*one_sided])}."
     alike: dict[str, list[str]] = {}
     for number in found.numbers:
         if not _one_sided(number) and (note := "; ".join(_of_number(number))):

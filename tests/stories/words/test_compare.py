@@ -55,15 +55,18 @@ CASES = {
         "compare runs/reference/default runs/empty/default --report false",
         before=(RUN, RUN.replace("reference", "empty")),
     ),
-    "a run of more tasks": Case(
-        "compare runs/reference/default runs/empty/default --report false",
-        {
-            **TINY,
-            "u.yaml": TASK.replace("task: t", "task: u"),
-            "v.yaml": TASK.replace("task: t", "task: v"),
-        },
-        before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml,v.yaml")),
-    ),
+    **{
+        what: Case(
+            f"compare runs/reference/default runs/empty/default {more}--report false",
+            {
+                **TINY,
+                "u.yaml": TASK.replace("task: t", "task: u"),
+                "v.yaml": TASK.replace("task: t", "task: v"),
+            },
+            before=(RUN, RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml,v.yaml")),
+        )
+        for what, more in (("a run of more tasks", ""), ("one of three runs has more tasks", "runs/reference/default "))
+    },
     "a note on several numbers": Case(
         "compare runs/reference/default runs/empty/default --report false",
         {
