@@ -231,8 +231,9 @@ def path_inside(root: Path, relative: str) -> Path:
         out = bool(there.drive or there.root or _ADDRESS.match(relative))
         out = out or _climbs(relative) or _climbs(relative.replace("\\", "/"))
         out = out or not _kept_inside(path.resolve(), root.resolve())
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            path.lstat()
+        if not out:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                path.lstat()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character, a name that is too long
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{relative[:200]!r} is not a path inside {root} ({why})") from None

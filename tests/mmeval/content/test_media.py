@@ -110,6 +110,8 @@ def test_a_path_leads_out_of_its_root_only_to_the_blobs_of_a_hub_snapshot(tmp_pa
     for relative in OUTSIDE:
         with pytest.raises(UsageError):
             path_inside(tmp_path / "root", relative)
+    with pytest.raises(UsageError, match="leads out"):
+        path_inside(tmp_path / "root", "file:/" + "x" * 5000)
     snapshot = tmp_path / "data" / "snapshots" / "abc"
     snapshot.mkdir(parents=True)
     (tmp_path / "data" / "blobs").mkdir()
