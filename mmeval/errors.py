@@ -280,8 +280,8 @@ def _bare(name: str) -> str:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory of machine or device ran out, by the words of Python and torch."""
     message = str(error).lower()
-    words = ("out of memory", "allocate memory", "status_alloc_failed")  # the last of cuBLAS and cuDNN
-    return isinstance(error, MemoryError) or any(said in message for said in words)
+    known = ("out of memory", "allocate memory", "status_alloc_failed")  # the last is of cuBLAS and cuDNN
+    return isinstance(error, MemoryError) or any(words in message for words in known)
 
 
 def raised_at(error: BaseException, *callers: str) -> str:

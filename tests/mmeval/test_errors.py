@@ -36,8 +36,8 @@ def test_errors_keep_their_fields_on_the_way_between_processes(error: Exception)
 
 
 def test_out_of_memory_is_known_by_its_class_or_words() -> None:
-    said = ("CUDA out of memory.", "can't allocate memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED")
-    full = (MemoryError(), *map(RuntimeError, said))
+    words = ("CUDA out of memory.", "can't allocate memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED")
+    full = (MemoryError(), *map(RuntimeError, words))
     assert [is_out_of_memory(error) for error in (*full, RuntimeError("shape"))] == [True, True, True, True, False]
 
 
