@@ -12,6 +12,7 @@ from mmeval.agent.contract import AgentBackend, agent_named
 from mmeval.agent.limits import AnswerLimits
 from mmeval.backend.create import create_backend
 from mmeval.backend.sendable import sendable
+from mmeval.dataset.bad_sample import in_words
 from mmeval.errors import Caught, ReplayMismatchError, UnknownNameError, UsageError, did_you_mean
 from mmeval.program.calls import MODEL, Call, Program, Reply, Role, followed
 from mmeval.program.protocols import Ask
@@ -56,8 +57,8 @@ def traced(
     """The steps of a trial; nothing is asked and nothing written.
 
     ``specs`` are the backends of the run. Raises MissingDataError where there is no run, UsageError for a trial that it
-    does not have, and ReplayMismatchError where a step asks something else than it did, as the task or the agent was
-    changed since.
+    does not have or whose sample cannot be asked, and ReplayMismatchError where a step asks something else than it did,
+    as the task or the agent was changed since.
     """
     record = run_record(folder)
     if task not in record["tasks"]:
@@ -111,7 +112,7 @@ class _Tracer:
         row = rows.trial
         sample = Sample.from_json(rows.sample["sample"], self._journal.media.root)
         if sample.fault:
-            return []
+            raise UsageError(f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id)
         failed = {
             path: _Known("", Response.from_json(one["r"], self._journal.media.root), one["d"])
             for path, one in row.get("failed", {}).items()

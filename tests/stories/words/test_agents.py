@@ -43,6 +43,11 @@ CASES = {
         {**TINY, "t.yaml": f"{TINY['t.yaml']!s}output_modalities: [text, image]\n"},
         before=(f"{AGENT} --role helper=toy",),
     ),
+    "trace of a sample that cannot be asked": Case(
+        "trace runs/toy_agent/default --task t --sample 1",
+        {**TINY, "rows/test.jsonl": '{"id": "0", "input": "question", "reference": "answer"}\n{"id": "1"}\n'},
+        before=(f"{AGENT} --role helper=toy",),
+    ),
     "trace of a run that was stopped": Case(
         "trace runs/toy_agent/default --task t --sample 2",
         before=(f"{AGENT} --role helper=toy --budget_calls 2 --max_connections 1",),
