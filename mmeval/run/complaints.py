@@ -62,7 +62,7 @@ def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
         yield from bad.lines()
     if failed := tally.failed - Counter(bad_sample=tally.bad.trials):
         kinds = ", ".join(f"{kind} {count}" for kind, count in failed.most_common())
-        hopeless = sum(count for kind, count in failed.items() if kind in HOPELESS)
+        hopeless = sum(count for kind, count in failed.items() if kind in (*HOPELESS, "bad_sample"))
         if not hopeless:
             advice = f"{again} asks them again"
         elif hopeless == failed.total():

@@ -13,6 +13,7 @@ def test_asking_again_is_advised_only_where_it_can_help() -> None:
     for failed, advice in (
         ({"server": 2}, (True, False, False)),
         ({"too_long": 2}, (False, True, False)),
+        ({"bad_sample": 2}, (False, True, False)),
         ({"server": 2, "bad_request": 1}, (True, True, True)),
     ):
         (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
