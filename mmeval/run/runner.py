@@ -447,8 +447,8 @@ class _NewTrials(Runner):
                 new=self._before["open"],
                 since=self.broker.journal.since,
                 exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
-                filtered=not jobs.counted,
-                bad=not self._resumed and work.kept_before(jobs.ahead())["unaskable"] > 0,
+                filtered=(filtered := not jobs.counted),
+                bad=not (self._resumed or filtered) and work.kept_before(jobs.ahead())["unaskable"] > 0,
             )
         )
         self.progress.start(self._before.total(), self._before["kept"])
