@@ -95,7 +95,7 @@ class ExportFolder(ABC):
                     self._faulty.add(_place(one.trial))
                 elif one.trial.output is not None or self._places[_place(one.trial)] is None:
                     self.add(one)
-        left_out = (f"{some(foreign, 3)} {none_of}, and left out",) if foreign else ()
+        left_out = (f"{some(foreign, 3)} {none_of}: left out",) if foreign else ()
         more = self.finish()
         self.counts["faulty"] = len(self._faulty)
         missing = {
