@@ -181,6 +181,9 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
     export_unim(several / "b", unim_task([tagged("b")]))
     with pytest.raises(UsageError, match="several"):
         read_output(several)
+    (several / "a/natural_science/math/answers.jsonl").unlink()
+    with pytest.raises(MissingDataError):
+        read_output(several / "a")
 
 
 def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:
