@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
-from mmeval.metrics.image.editing import Against, Margin, Region, box_fault, cropped, edit_of
+from mmeval.metrics.image.editing import Against, Region, box_fault, cropped, edit_of
 from mmeval.metrics.image.pictures import (
     given,
     input_picture,
@@ -18,6 +18,7 @@ from mmeval.metrics.image.pictures import (
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import media_of, the_only_medium, wrong
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import OneOrMore
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -67,7 +68,7 @@ def dreamsim(
     against: Against = "reference",
     region: Region = "whole",
     bbox_key: str = "bbox",
-    margin: Margin = 10,
+    margin: OneOrMore = 10,
 ) -> list[Score]:
     """How similar the answer's picture and another look: 1 less DreamSim's distance.
 

@@ -41,9 +41,6 @@ class Box(NamedTuple):
     bottom: int
 
 
-Margin = OneOrMore
-
-
 @metric(
     range=(-1, 1),
     version="1",
@@ -51,7 +48,7 @@ Margin = OneOrMore
     check=lambda sample, switches: box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]),
 )
 def edit_outside_ssim(
-    trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: Margin = 10
+    trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: OneOrMore = 10
 ) -> Score:
     """The SSIM of the edited picture and another outside the region meant to change.
 

@@ -236,4 +236,4 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    return shortened(text, 40)
+    return text if len(text) <= 40 else shortened(text, 37)  # it is part of the sample's digest

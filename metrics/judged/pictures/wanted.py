@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from mmeval.content import Interleaved, media_part
-from mmeval.metrics.image.editing import Margin, Region, box_fault
+from mmeval.metrics.image.editing import Region, box_fault
 from mmeval.metrics.judged.pictures.asking import (
     About,
     BarePrompt,
@@ -42,6 +42,7 @@ from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
 from mmeval.program import Program
 from mmeval.records import Sample, Score, Trial
+from mmeval.system import OneOrMore
 
 Pictures = Literal["only", "last", "each"]
 
@@ -84,7 +85,7 @@ def judge_presence(
     pictures: Pictures = "only",
     region: Region = "whole",
     bbox_key: str = "bbox",
-    margin: Margin = 10,
+    margin: OneOrMore = 10,
     prompt: PresencePrompt = "picture_presence",
     scene_prompt: PresencePrompt = "picture_scene",
 ) -> Program[Score]:
@@ -215,7 +216,7 @@ def judge_ocr(
     object_key: str = "object",
     region: Region = "whole",
     bbox_key: str = "bbox",
-    margin: Margin = 10,
+    margin: OneOrMore = 10,
     prompt: PlacePrompt = "picture_words",
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     scene_prompt: PresencePrompt = "picture_presence",

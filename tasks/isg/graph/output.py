@@ -38,12 +38,16 @@ class _Writer(ExportFolder):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._rows: dict[int, dict[str, dict[str, Any]]] = {}
+        self._seen: set[tuple[str, int]] = set()
 
     def takes(self, sample: Sample) -> bool:
         return ROW in sample.metadata
 
     def add(self, one: ScoredTrial) -> None:
         trial, sample = one.trial, one.trial.sample
+        if (sample.id, trial.repeat) in self._seen:
+            return
+        self._seen.add((sample.id, trial.repeat))
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
             head = {"id": sample.id, "Category": sample.metadata[CATEGORY], **sample.metadata[ROW]}

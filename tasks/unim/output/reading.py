@@ -44,7 +44,7 @@ def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
         return OutputAnswers(path.parent, [path], any_instruction=any_instruction)
     folder = _one_export(path)
     files = sorted(found for found in folder.rglob("*") if _may_hold_answers(found, folder))
-    if not files and not (folder / MANIFEST).is_file():  # which may have failures alone
+    if not files and not read_manifest(folder).get("failed"):
         raise MissingDataError(f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder with path=")
     return OutputAnswers(folder, files, any_instruction=any_instruction)
 

@@ -48,11 +48,11 @@ class AnswerRecord:
         return (path for path in self.paths.values() if path is not None)
 
     def to_json(self) -> list[Any]:
-        return [self.fault, self.question, self.content, self.items, self.paths, self.parts, self.left_out]
+        return [self.fault, self.question, self.content, self.items, self.paths, self.parts, *self.left_out]
 
     @classmethod
     def from_json(cls, row: Sequence[Any]) -> AnswerRecord:
-        fault, question, content, items, paths, parts, left_out = row
+        fault, question, content, items, paths, parts, *left_out = row
         entries = tuple((label, kind, said, is_file) for label, kind, said, is_file in items)
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 

@@ -71,6 +71,10 @@ def test_a_row_is_asked_block_by_block_and_its_questions_are_labels(tmp_path: Pa
         ({"image_qa": "x"}, "image_qa is no list"),
         ({"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<all>"}]}}, "lacks Question"),
         ({"block_qa": {"questions": [{"subject": "a cup", "object": "<gen_img1>", "Question": "?"}]}}, "'a cup'"),
+        (
+            {"block_qa": {"questions": [{"subject": "x" * 41, "object": "<gen_img1>", "Question": "?"}]}},
+            f"'{'x' * 37}...'",  # in the sample's digest, to which recorded scores are tied
+        ),
         ({"image_qa": [{"image": "<gen_img2>", "Question": "?", "id": 0, "Preliminary": []}]}, "<gen_img2>"),
         ({"image_qa": [{"image": "<gen_img1>", "Question": "?", "Preliminary": None}]}, "no id of its own"),
         ({"image_qa": [{"image": "<gen_img1>", "Question": "?", "id": 0, "Preliminary": None}]}, "no list Preliminary"),

@@ -167,7 +167,7 @@ def test_hidden_reasoning_is_found_where_the_template_opens_it_or_control_tokens
 ) -> None:
     folder = copied("llm", tmp_path)
     template = folder / "chat_template.jinja"
-    template.write_text(template.read_text() + "<think>\n")
+    template.write_text(template.read_text() + "<think>\n{% if brief %}\n</think>\n\n{% endif %}")
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens(["[THINK]", "[/THINK]"], special_tokens=True)
     tokenizer.save_pretrained(folder)
@@ -176,6 +176,8 @@ def test_hidden_reasoning_is_found_where_the_template_opens_it_or_control_tokens
     assert cut.finish_reason == "length"
     [thought] = reasoning_apart(given(cut)[0], "<think>", "</think>").parts
     assert (thought.kind, len(thought.raw) > len("<think>")) == ("reasoning", True)
+    brief = says(started(folder, chat_template_args={"brief": True}), asked("Hi"))
+    assert "<think>" not in given(brief)[0].raw
     assert isinstance(backend.adapter, ChatAdapter)
     assert backend.adapter.text_of(tokenizer("[THINK]hm[/THINK]so</s>").input_ids) == "[THINK]hm[/THINK]so"
 

@@ -28,6 +28,8 @@ def test_a_row_is_written_for_each_answer_with_questions_and_what_lacks_is_told(
     task = task_of("ask", (trial("1", '{"a": 1}'), trial("1", "{}", 1), trial("2", "no"), trial("3", FAILED), DAMAGED))
     done = write_questions(AnsweredRun("m", (task, task_of("quiz", (Trial(Sample("x", ())),)))), tmp_path)
     assert (done.answers, done.media, len(done.gaps), len(done.notes)) == (2, 0, 4, 1)
+    again = write_questions(AnsweredRun("m", (task, task_of("again", task.trials()))), tmp_path)
+    assert (again.answers, again.gaps) == (2, done.gaps[1:])  # tasks that ask the same share an answer
     files = {file.name: [json.loads(line) for line in file.read_text().splitlines()] for file in tmp_path.iterdir()}
     row = {"id": "1", "Category": "HowTo", "Query": [], "Golden": []}
     assert files == {

@@ -181,6 +181,9 @@ def test_folders_without_answers_of_one_model(tmp_path: Path) -> None:
     export_unim(several / "b", unim_task([tagged("b")]))
     with pytest.raises(UsageError, match="several"):
         read_output(several)
+    (several / "a/natural_science/math/answers.jsonl").unlink()
+    with pytest.raises(MissingDataError):
+        read_output(several / "a")
 
 
 def test_damaged_parts_and_manifests_are_refused(tmp_path: Path) -> None:
@@ -207,3 +210,8 @@ def test_the_digest_covers_answers_media_and_failures(tmp_path: Path) -> None:
     medium(tmp_path / "m/natural_science/math/image/img_0001_01.png", picture(colour=9))
     found.append(read_output(tmp_path / "m").digest)
     assert [found.index(one) for one in found] == [0, 1, 0, 3, 4]
+
+
+def test_the_digest_of_answers_from_which_nothing_was_left_out_stays_what_it_was(tmp_path: Path) -> None:
+    export_unim(tmp_path / "m", unim_task([tagged("a")]))
+    assert read_output(tmp_path / "m").digest == "873f58ffc97dc27c738ba8958b0ca3c7"
