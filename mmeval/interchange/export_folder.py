@@ -57,7 +57,6 @@ class ExportFolder(ABC):
         self.counts: Counter[str] = Counter()
         self.manifest: dict[str, Any] = {}
         self._places: dict[_Place, _Answered | None] = {}
-        self._faulty: set[_Place] = set()
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
@@ -65,7 +64,10 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def add(self, one: ScoredTrial) -> None:
-        """Take a trial. That of another task may come in the same place, with the same answer."""
+        """Take the trial of a place."""
+
+    def again(self, one: ScoredTrial) -> None:  # noqa: B027  # most layouts have no place for scores
+        """Take the same answer from another task, which may have scored it otherwise."""
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
@@ -89,15 +91,23 @@ class ExportFolder(ABC):
         if not self._places:
             why = f"{some(foreign, 3)} {none_of}" if foreign else "all its samples are damaged"
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
+        faulty: set[_Place] = set()
+        taken: set[_Place] = set()
         for task in own:
             for one in self._read(task):
+                place = _place(one.trial)
                 if one.trial.sample.fault:
-                    self._faulty.add(_place(one.trial))
-                elif one.trial.output is not None or self._places[_place(one.trial)] is None:
+                    faulty.add(place)
+                elif one.trial.output is None and self._places[place] is not None:
+                    continue  # another task has the answer
+                elif place in taken:
+                    self.again(one)
+                else:
+                    taken.add(place)
                     self.add(one)
         left_out = (f"{some(foreign, 3)} {none_of}: left out",) if foreign else ()
         more = self.finish()
-        self.counts["faulty"] = len(self._faulty)
+        self.counts["faulty"] = len(faulty)
         missing = {
             "failed": f"the model had failed; {self.unanswered}",
             "unasked": f"the model could not be asked; {self.unanswered}",

@@ -441,13 +441,14 @@ class _NewTrials(Runner):
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
             self._before = work.kept_before(jobs.readable())
+        filtered = not jobs.counted
         self.progress.note(
             opening(
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
                 exact=self._resumed or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
-                filtered=(filtered := not jobs.counted),
+                filtered=filtered,
                 bad=not (self._resumed or filtered) and work.kept_before(jobs.ahead())["unaskable"] > 0,
             )
         )

@@ -61,12 +61,12 @@ class _Writer(ExportFolder):
         return {CATEGORY, GRAPH, PATHS} <= sample.metadata.keys()
 
     def add(self, one: ScoredTrial) -> None:
-        trial = one.trial
-        rows = self._rows.setdefault(trial.repeat, {})
-        if trial.sample.id not in rows:
-            rows[trial.sample.id] = self._line(trial)
-        if trial.output is not None and any(name in one.scores for name in SCORES):
-            self._judge(one, rows[trial.sample.id])
+        self._rows.setdefault(one.trial.repeat, {})[one.trial.sample.id] = self._line(one.trial)
+        self.again(one)
+
+    def again(self, one: ScoredTrial) -> None:
+        if one.trial.output is not None and any(name in one.scores for name in SCORES):
+            self._judge(one, self._rows[one.trial.repeat][one.trial.sample.id])
 
     def _judge(self, one: ScoredTrial, line: Mapping[str, Any]) -> None:
         """Keep an answer's line of the judge file, if it has all four levels."""

@@ -41,23 +41,21 @@ class _Writer(ExportFolder):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._answers: dict[int, dict[str, dict[str, Any]]] = {}
+        self._answers: dict[int, list[dict[str, Any]]] = {}
         self._results: dict[int, list[dict[str, Any]]] = {}
 
     def takes(self, sample: Sample) -> bool:
         return TASK in sample.metadata
 
     def add(self, one: ScoredTrial) -> None:
-        trial = one.trial
-        entries = self._answers.setdefault(trial.repeat, {})
-        if trial.sample.id not in entries:
-            entries[trial.sample.id] = entry = self._entry(trial)
-            if any(name in one.scores for name in OUTPUTS):
-                self._results.setdefault(trial.repeat, []).append(_item(one, entry))
+        entry, repeat = self._entry(one.trial), one.trial.repeat
+        self._answers.setdefault(repeat, []).append(entry)
+        if any(name in one.scores for name in OUTPUTS):
+            self._results.setdefault(repeat, []).append(_item(one, entry))
 
     def finish(self) -> Sequence[str]:
         for repeat, entries in self._answers.items():
-            self._write(REPEAT.format(repeat) if repeat else ANSWERS, list(entries.values()))
+            self._write(REPEAT.format(repeat) if repeat else ANSWERS, entries)
         for repeat, items in self._results.items():
             document = {"items": items, "summary": _summary(items)}
             self._write(RESULTS_REPEAT.format(repeat) if repeat else RESULTS, document)

@@ -37,22 +37,18 @@ class _Writer(ExportFolder):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._rows: dict[int, dict[str, dict[str, Any]]] = {}
-        self._seen: set[tuple[str, int]] = set()
+        self._rows: dict[int, list[dict[str, Any]]] = {}
 
     def takes(self, sample: Sample) -> bool:
         return ROW in sample.metadata
 
     def add(self, one: ScoredTrial) -> None:
         trial, sample = one.trial, one.trial.sample
-        if (sample.id, trial.repeat) in self._seen:
-            return
-        self._seen.add((sample.id, trial.repeat))
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
             head = {"id": sample.id, "Category": sample.metadata[CATEGORY], **sample.metadata[ROW]}
             row = from_line(to_line({**head, GRAPH: predict}))  # models write NaN, which becomes null
-            self._rows.setdefault(trial.repeat, {})[sample.id] = row
+            self._rows.setdefault(trial.repeat, []).append(row)
         elif trial.output is not None:
             self.counts["without"] += 1
             return
@@ -62,7 +58,7 @@ class _Writer(ExportFolder):
         if not self._rows:
             raise UsageError("nothing of this run has a place in the layout: no answer of isg_graph has questions")
         for repeat, rows in self._rows.items():
-            self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows.values())
+            self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows)
         return ()
 
 

@@ -63,9 +63,7 @@ class _Writer(ExportFolder):
         trial, sample = one.trial, one.trial.sample
         name = NAMES[sample.metadata[TASK]] + (f"_repeat{trial.repeat}" if trial.repeat else "")
         at = int(sample.id.rpartition("/")[2])
-        rows = self._rows.setdefault(name, {})
-        if at not in rows:
-            rows[at] = question_of(sample.metadata) | self._fields(trial)
+        self._rows.setdefault(name, {})[at] = question_of(sample.metadata) | self._fields(trial)
 
     def finish(self) -> Sequence[str]:
         """Write the files, their rows in the order of the data."""

@@ -60,10 +60,6 @@ class _Writer(ExportFolder):
     benchmark, entry, notes, nouns = "UniM", "record", NOTES, NOUNS
     unanswered = f"there is no record of it, and {MANIFEST} says why"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._written: set[_Slot] = set()
-
     def takes(self, sample: Sample) -> bool:
         return names_of_sample(sample) is not None
 
@@ -72,9 +68,6 @@ class _Writer(ExportFolder):
         names = names_of_sample(sample)
         assert names is not None
         slot = _Slot(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"), one.trial.repeat)
-        if slot in self._written:
-            return
-        self._written.add(slot)
         own = self.own(one.trial)
         if output is None:
             self.manifest.setdefault("failed", []).append(

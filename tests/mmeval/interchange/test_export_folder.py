@@ -24,15 +24,19 @@ class Lines(ExportFolder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.lines: dict[str, str] = {}
+        self.came_again: list[str] = []
 
     def takes(self, sample: Sample) -> bool:
         return sample.id.isdigit()
 
     def add(self, one: ScoredTrial) -> None:
-        if (name := one.trial.sample.id) not in self.lines:
-            self.own(one.trial)
-            self.lines[name] = "" if one.trial.output is None else one.trial.output.text
-            self.counts["words"] += len(self.lines[name].split())
+        self.own(one.trial)
+        said = "" if one.trial.output is None else one.trial.output.text
+        self.lines[one.trial.sample.id] = said
+        self.counts["words"] += len(said.split())
+
+    def again(self, one: ScoredTrial) -> None:
+        self.came_again.append(one.trial.sample.id)
 
     def finish(self) -> Sequence[str]:
         (self.path / "lines.txt").write_text("".join(f"{name} {said}\n" for name, said in self.lines.items()))
@@ -66,8 +70,10 @@ def test_a_run_without_a_place_is_refused(tasks: tuple[AnsweredTask, ...], tmp_p
 
 def test_tasks_that_ask_the_same_share_an_answer_of_which_one_may_have_failed(tmp_path: Path) -> None:
     tasks = task("one", trial("1", "a"), trial("2", FAILED)), task("other", trial("1", FAILED), trial("2", "b"))
-    done = Lines(tmp_path).fill(AnsweredRun("m", (*tasks, task("third", trial("1", "a")))))
+    lines = Lines(tmp_path)
+    done = lines.fill(AnsweredRun("m", (*tasks, task("third", trial("1", "a")))))
     assert (done.answers, done.gaps, (tmp_path / "lines.txt").read_text()) == (2, (), "1 a\n2 b\n")
+    assert lines.came_again == ["1"]
 
 
 def test_different_answers_in_one_place_are_refused(tmp_path: Path) -> None:
